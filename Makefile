@@ -1,0 +1,50 @@
+# Every task of the project; `make help` lists them. Each first brings .venv up to date if it has to.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test lint fix docs bench lock
+
+STAMP := .venv/.set-up
+
+# The first Python on this machine that is new enough; `make setup PYTHON=...` names another one.
+PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11; do \
+	if "$$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
+
+help: ## List what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(STAMP) ## Install Touchbase and its tools into .venv, as locked
+
+$(STAMP): requirements.lock pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then echo "Touchbase needs Python 3.11 or newer: install it, or name it with PYTHON=..." >&2; exit 1; fi
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module: install it (Debian: python3-venv)" >&2; exit 1; }
+	"$(PYTHON)" -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+serve: setup ## Run the server on this machine, on a SQLite file
+	.venv/bin/touchbase serve
+
+test: setup ## Run every test
+	.venv/bin/python -m pytest
+
+lint: setup ## Check style, format and types
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+fix: setup ## Mend style and format where a tool can
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+docs: setup ## Write the pages that are made from the code
+	.venv/bin/touchbase tools --markdown > docs/tools.md
+
+bench: setup ## Measure the service on this machine
+	.venv/bin/python -m bench
+
+lock: ## Choose the newest dependencies anew and lock them with their hashes (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--extra dev pyproject.toml -o requirements.lock

@@ -1,0 +1,123 @@
+"""`python -m bench`: measure, print the table, leave `report.json` and `report.md` behind."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from bench import figures, inbox, start, translate
+from bench.machine import file_system, machine
+from bench.plan import ENGINES, FIGURES, Plan, closed_generator
+from bench.postgres import postgres
+from bench.report import Report
+from bench.running import CannotMeasure
+
+IN_MEMORY = ("tmpfs", "ramfs")
+
+
+def main() -> int:
+    options = _options()
+    # Told to end, we still stop the servers and take the stores away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    before = time.perf_counter()
+    options.out.mkdir(parents=True, exist_ok=True)
+    # Beside the report and not in the system's temp folder, which may lie in memory and flush for nothing.
+    folder = Path(tempfile.mkdtemp(prefix="stores-", dir=options.out.resolve()))
+    try:
+        with ExitStack() as ending:
+            plan = _plan(options, folder, ending)
+            measure(plan)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    plan.report.note(f"the whole run took {time.perf_counter() - before:.0f} s")
+    plan.report.write(options.out)
+    print("\n" + "\n".join(plan.report.lines()))
+    print(f"\nwritten: {options.out}/report.json and report.md")
+    return 1 if plan.report.failed else 0
+
+
+def measure(plan: Plan) -> None:
+    """Every figure that is asked for, on every engine that is there; one that cannot be had does not cost the others."""
+    for figure, engine, work in _wanted(plan):
+        try:
+            work()
+        except (CannotMeasure, OSError, subprocess.SubprocessError) as error:
+            plan.report.fail(f"{figure} {engine}".strip(), str(error))
+    left_out = [figure for figure in FIGURES if figure not in plan.only] + [engine for engine in ENGINES if not plan.has(engine)]
+    if left_out:
+        plan.report.note(f"not measured: {', '.join(left_out)}")
+
+
+def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    for figure in ("create", "webhook", "apply"):
+        for engine in ENGINES:
+            if figure in plan.only and plan.has(engine):
+                work = partial(inbox.measure, plan, engine) if figure == "apply" else partial(figures.measure, plan, figure, engine)
+                yield figure, engine, work
+    if "start" in plan.only and plan.has("sqlite"):
+        yield "start", "", partial(start.measure, plan)
+    if "translate" in plan.only:
+        yield "translate", "", partial(translate.measure, plan)
+
+
+def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
+    name, closed = closed_generator(options.generator)
+    report = Report(machine(folder) | {"load": f"{name}; at half load our own open loop; on the same machine as the server"})
+    plan = Plan(
+        only=options.only,
+        engines=options.engine,
+        rounds=options.rounds or (2 if options.quick else 3),
+        seconds=options.seconds or (1.0 if options.quick else 4.0),
+        warm_seconds=min(options.seconds or 9, 1.0 if options.quick else 2.0),
+        backlog=options.backlog or (10_000 if options.quick else 100_000),
+        creates=60_000 if options.quick else 200_000,
+        folder=folder,
+        generator=name,
+        closed=closed,
+        report=report,
+    )
+    if "postgresql" in plan.engines and {"create", "webhook", "apply"} & set(plan.only):
+        plan.postgres = ending.enter_context(postgres(folder))
+        report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
+    if file_system(folder)[0] in IN_MEMORY:
+        report.note("the stores lay in memory, where a flush costs nothing: use --out on a disk")
+    if options.quick:
+        report.note("a quick run: bursts are too short to settle anything")
+    return plan
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Touchbase on this machine.")
+    parser.add_argument("--quick", action="store_true", help="short bursts and a small backlog: under a minute")
+    parser.add_argument("--only", type=_among(FIGURES), default=FIGURES, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
+    parser.add_argument("--engine", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
+    parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
+    parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="closed-loop load generator")
+    parser.add_argument("--rounds", type=int, help="bursts on each variant (3; quick: 2)")
+    parser.add_argument("--seconds", type=float, help="length of a burst (4; quick: 1)")
+    parser.add_argument("--backlog", type=int, help="deliveries that wait when applying begins (100,000; quick: 10,000)")
+    return parser.parse_args()
+
+
+def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    def chosen(text: str) -> tuple[str, ...]:
+        names = tuple(text.split(","))
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+        return names
+
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

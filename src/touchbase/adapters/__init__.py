@@ -1,0 +1,212 @@
+"""Adapters: one folder per tool, found by name. Each turns one tool's webhook calls into events.
+
+A folder below `email_campaign/` or `crm/` holds `adapter.py` with `ADAPTER`. Nothing else names a tool.
+
+Beside what `domain/ports.Adapter` asks, an adapter may have `proofs`, the ways in which its tool proves who it
+is (`kit/proof.py`), and `demands`: by a body's first byte, what says which body its protocol wants in return.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from touchbase.adapters.kit.decided import as_decided
+from touchbase.adapters.kit.parse import parse, unwrap
+from touchbase.adapters.kit.proof import Scheme, presented
+from touchbase.adapters.kit.proof_keys import is_public_key
+from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
+from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
+from touchbase.domain.encoding import decoded
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Translation
+from touchbase.domain.ports import Adapter, Call
+from touchbase.domain.times import Micros
+
+_ENOUGH = 50
+"""So sure of a call as it came, nobody looks whether a relay has wrapped it."""
+_SURE = 80
+"""So sure of a call, what the client has connected does not matter."""
+_ANY_TOOL = "generic"
+
+Demand = Callable[[bytes], ProtocolAnswer | None]
+
+
+class Adapters:
+    """All adapters, and which of them to ask about a call.
+
+    An adapter declares `signs`: keys of a body (its first object) and header names of which its calls have
+    at least one. It is asked about a call that shows one of them; an adapter without signs is always asked.
+    """
+
+    def __init__(self, adapters: Iterable[Adapter]) -> None:
+        self._by_name: dict[str, dict[str, Adapter]] = {channel: {} for channel in CHANNELS}
+        self._by_sign: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
+        self._always: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
+        self._demands: dict[bytes, Demand] = {}
+        for adapter in adapters:
+            self._add(adapter)
+
+    def tools(self, channel: str) -> list[str]:
+        """The names of the channel's tools, in order of the alphabet."""
+        return sorted(self._by_name[channel])
+
+    def translate(self, request: WebhookRequest, tool: str | None = None) -> Translation:
+        """What a call says, by the adapter of `tool`, else of the tool that has proved to send it, else by the surest.
+
+        Where nobody is sure, the only tool that the client has connected on the channel comes first. Raises
+        `UnrecognisedPayload` when none understands it.
+        """
+        call = parse(request)
+        named = tool or request.tool
+        if named is not None:
+            return self._by_that_tool(call, named)
+        sure, adapter, found = self._best(call)
+        if request.connections and sure < _SURE and (only := self._only(call, sure)) is not None:
+            with suppress(UnrecognisedPayload):
+                return self._by_that_tool(call, only)
+        if adapter is None:
+            raise UnrecognisedPayload(_why_not(call))
+        return _translated(adapter, _with_settings(found, adapter.tool))
+
+    def recognise(self, call: Call) -> list[tuple[int, str]]:
+        """Every adapter that takes the call for its own, surest first: how sure, and the tool."""
+        found = [(sure, adapter.tool) for adapter in self._candidates(call) if (sure := adapter.recognise(call)) > 0]
+        return sorted(found, key=lambda one: (-one[0], one[1]))
+
+    def surest(self, request: WebhookRequest) -> str | None:
+        """The tool whose call this looks like; None when that is not sure."""
+        sure, adapter, _ = self._best(parse(request))
+        return adapter.tool if adapter is not None and sure >= _SURE else None
+
+    def schemes(self, channel: str, tool: str) -> Sequence[Scheme]:
+        """The ways in which a tool proves who it is, besides showing the secret itself."""
+        found: Sequence[Scheme] = getattr(self._by_name[channel].get(tool), "proofs", ())
+        return found
+
+    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Whether a call proves to know one of the connection's secrets, by its tool's schemes or by showing it."""
+        calls = [arrival]
+        if (encoding := arrival.headers.get("content-encoding")) is not None:
+            # Some sign before they pack, some after.
+            with suppress(UnrecognisedPayload):
+                calls.append(replace(arrival, body=decoded(encoding, arrival.body)))
+        schemes = self.schemes(connection.channel, connection.tool)
+        for secret in connection.secrets:
+            if not is_public_key(secret) and presented(arrival, secret):
+                return True
+            if any(scheme.check(call, secret, now) for call in calls for scheme in schemes):
+                return True
+        return False
+
+    def protocol_answer(self, body: bytes) -> ProtocolAnswer | None:
+        """What the protocol of a CRM demands in return for this body: None but for two kinds of call."""
+        demand = self._demands.get(body[:1])
+        return None if demand is None else demand(body)
+
+    def _best(self, call: Call) -> tuple[int, Adapter | None, Call]:
+        """How sure the surest adapter is, that adapter, and the call as it reads it, out of a relay's wrapping."""
+        sure, adapter = self._surest(call)
+        if sure < _ENOUGH and (inner := unwrap(call)) is not call:
+            surer, found = self._surest(inner)
+            if surer >= sure:
+                return surer, found, inner
+        return sure, adapter, call
+
+    def _only(self, call: Call, sure: int) -> str | None:
+        """The tool that a call nobody is sure of belongs to, by what its client has connected on the channel."""
+        tools = [one.tool for one in call.request.connections if one.channel == call.request.channel]
+        only = tools[0] if len(tools) == 1 else _ANY_TOOL if _ANY_TOOL in tools else None
+        adapter = None if only is None else self._by_name[call.request.channel].get(only)
+        if adapter is None or (sure >= _ENOUGH and not (adapter.recognise(call) or adapter.recognise(unwrap(call)))):
+            return None
+        return only
+
+    def _by_that_tool(self, call: Call, tool: str) -> Translation:
+        adapter = self._by_name[call.request.channel].get(tool)
+        if adapter is None:
+            known = ", ".join(self.tools(call.request.channel))
+            raise UnrecognisedPayload(f"No {call.request.channel} tool is called '{tool}'; there are {known}.")
+        call = _with_settings(call, tool)
+        if not adapter.recognise(call):
+            call = unwrap(call)
+        translation = _translated(adapter, call)
+        is_empty = call.data in ({}, [])
+        if not is_empty and not adapter.recognise(call) and all(event.about is None for event in translation.events):
+            raise UnrecognisedPayload(
+                f"The connection says '{tool}', but this is not one of its calls. Was the address pasted into another tool?"
+            )
+        return translation
+
+    def _surest(self, call: Call) -> tuple[int, Adapter | None]:
+        best: tuple[int, str, Adapter | None] = (0, "", None)
+        for adapter in self._candidates(call):
+            sure = adapter.recognise(call)
+            # Of two that are equally sure the same one wins every time: a replay must read what was read.
+            if sure > best[0] or (sure == best[0] > 0 and adapter.tool < best[1]):
+                best = (sure, adapter.tool, adapter)
+        return best[0], best[2]
+
+    def _candidates(self, call: Call) -> Iterable[Adapter]:
+        index = self._by_sign[call.request.channel]
+        asked = {id(adapter): adapter for adapter in self._always[call.request.channel]}
+        for shown in (_first_object(call.data), call.headers):
+            for sign in index.keys() & shown.keys():
+                for adapter in index[sign]:
+                    asked[id(adapter)] = adapter
+        return asked.values()
+
+    def _add(self, adapter: Adapter) -> None:
+        self._by_name[adapter.channel][adapter.tool] = adapter
+        self._demands |= getattr(adapter, "demands", {})
+        if not adapter.signs:
+            self._always[adapter.channel].append(adapter)
+        for sign in adapter.signs:
+            self._by_sign[adapter.channel].setdefault(sign, []).append(adapter)
+
+
+def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
+    """Every adapter whose folder is below this one, of these channels."""
+    here = Path(__file__).parent
+    names = [
+        f"{__name__}.{channel}.{folder.name}.adapter"
+        for channel in channels
+        for folder in pkgutil.iter_modules([str(here / channel)])
+        if folder.ispkg
+    ]
+    return Adapters(import_module(name).ADAPTER for name in names)
+
+
+def _with_settings(call: Call, tool: str) -> Call:
+    """The call with what the client has decided about this tool, if anything."""
+    channel = call.request.channel
+    for one in call.request.connections:
+        if (one.channel, one.tool) == (channel, tool) and one.settings != NO_SETTINGS:
+            return replace(call, settings=one.settings)
+    return call
+
+
+def _translated(adapter: Adapter, call: Call) -> Translation:
+    settings: ConnectionSettings = call.settings
+    events = adapter.translate(call)
+    if settings is NO_SETTINGS:
+        return Translation(adapter.tool, events)
+    return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown)
+
+
+def _first_object(data: object) -> dict[str, object]:
+    if isinstance(data, list):
+        data = next((item for item in data if isinstance(item, dict)), None)
+    return data if isinstance(data, dict) else {}
+
+
+def _why_not(call: Call) -> str:
+    if not call.request.body.strip():
+        return "The call has no body."
+    if call.data is None:
+        return "The body is neither JSON nor form fields, and no tool's adapter knows it."
+    return "No adapter understands this body, not even the generic one."

@@ -1,0 +1,135 @@
+"""The catalogue: every tool that is read, as its folder tells it: what is understood, how it is recognised and proved, how sure we are.
+
+Events and marks stand in the folder's README, which its user reads too; the rest is asked of the adapter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.table import Table
+from touchbase.domain.delivery import CHANNELS, EMAIL_CAMPAIGN
+from touchbase.domain.ports import Adapter
+
+MARKS = {
+    "V": "a page or source of the vendor says so",
+    "C": "seen in a recorded delivery",
+    "T": "seen in an integrator's code, tests or guide",
+    "I": "inferred by us",
+}
+SHOWN = "the secret itself in a header or in the address"
+_ADDRESSES = {EMAIL_CAMPAIGN: "campaign tool"}
+_SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
+_SURE = re.compile(r"^## How sure we are$\n\s*(.*?)\n\n", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a tool says, what it means with us, and how sure we are of it, where that is told for each."""
+
+    theirs: str
+    ours: str
+    sure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool that is read."""
+
+    tool: str
+    title: str
+    channel: str
+    recognised: list[str]
+    """What shows a call to be its: keys that stand together in a body, or a header."""
+    proofs: list[str]
+    """How it can prove who it is, besides showing the secret itself."""
+    understood: list[Understood]
+    sure: str
+    """How sure we are: marks, or a sentence with marks."""
+    guide: str
+    """Its README, from the project's folder."""
+
+    @property
+    def marks(self) -> str:
+        """The marks that `sure` names, best first."""
+        return " ".join(mark for mark in MARKS if re.search(rf"\b{mark}\b", self.sure))
+
+
+def catalogue() -> list[Tool]:
+    """Every tool, campaign tools first, by name."""
+    adapters = load_adapters()
+    return [_tool(channel, name) for channel in CHANNELS for name in adapters.tools(channel)]
+
+
+def _tool(channel: str, name: str) -> Tool:
+    adapter: Adapter = import_module(f"touchbase.adapters.{channel}.{name}.adapter").ADAPTER
+    readme = (Path(__file__).parent / channel / name / "README.md").read_text(encoding="utf-8")
+    understood = list(_understood(readme))
+    told = _SURE.search(readme)
+    return Tool(
+        tool=name,
+        title=readme.partition("\n")[0].removeprefix("# "),
+        channel=channel,
+        recognised=_recognised(adapter),
+        proofs=[scheme.about for scheme in getattr(adapter, "proofs", ())],
+        understood=understood,
+        sure=" ".join(told[1].split()) if told else " ".join(each.sure for each in understood),
+        guide=f"src/touchbase/adapters/{channel}/{name}/README.md",
+    )
+
+
+def _recognised(adapter: Adapter) -> list[str]:
+    if isinstance(adapter, Table):
+        found = [f"header {shape.header}" if not shape.keys else shape.keys.replace(" ", " + ") for shape in adapter.shapes]
+        return list(dict.fromkeys(found))
+    return sorted(adapter.signs)
+
+
+def _understood(readme: str) -> Iterator[Understood]:
+    """The rows of the first table of what is supported."""
+    section = _SUPPORTED.search(readme)
+    lines = section[1].strip().splitlines() if section else []
+    for line in lines[2:]:
+        if not line.startswith("|"):
+            return
+        theirs, ours, *rest = [cell.strip() for cell in line.strip("|").split("|")]
+        yield Understood(theirs, ours, rest[0] if rest and set(rest[0].split()) <= MARKS.keys() else "")
+
+
+def page(tools: list[Tool]) -> str:
+    """The catalogue as a page: `docs/tools.md`."""
+    lines = [
+        "# Tools",
+        "",
+        "Every tool whose calls are read; any other comes in through the two generic adapters. `make docs` writes this page from the",
+        "adapters' folders, and a test holds it. How to connect a tool stands in its guide.",
+        "",
+        "How sure we are: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
+        "",
+        "| Tool | Name | Channel | How sure | Signs its calls |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| [{t.title}](../{t.guide}) | `{t.tool}` | {t.channel} | {t.marks} | {'yes' if t.proofs else 'no'} |" for t in tools]
+    for tool in tools:
+        lines += _section(tool)
+    return "\n".join(lines) + "\n"
+
+
+def _section(tool: Tool) -> Iterator[str]:
+    kind = _ADDRESSES.get(tool.channel, "CRM")
+    yield from ("", f"## {tool.title} ({kind})", "")
+    recognised = ", or ".join(f"`{each}`" for each in tool.recognised)
+    yield f"- Recognised by {recognised}." if recognised else "- Asked about every call that no other takes for its own."
+    yield f"- Proof of the sender: {'; or '.join([*tool.proofs, SHOWN])}."
+    if tool.channel == EMAIL_CAMPAIGN:
+        yield f"- How sure: {tool.sure}"
+    yield ""
+    with_marks = any(each.sure for each in tool.understood)
+    yield from ("| They say | With us | How sure |", "|---|---|---|") if with_marks else ("| They say | With us |", "|---|---|")
+    for each in tool.understood:
+        yield f"| {each.theirs} | {each.ours} | {each.sure} |" if with_marks else f"| {each.theirs} | {each.ours} |"

@@ -1,0 +1,1 @@
+"""CRMs: one folder each."""

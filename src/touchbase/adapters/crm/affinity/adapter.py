@@ -1,0 +1,82 @@
+"""Affinity: its webhooks (version 1 of the interface) in our words.
+
+Event reference: the webhooks section of the Affinity API reference (read 2026-11-20). An entry in a list is
+about the person or organisation in it: `body.entity.id` is the record, neither `body.id` (the entry) nor
+`body.entity_id` (which the vendor's own example has different).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, label
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+PERSON, ORGANIZATION = "person", "organization"
+SHAPES = {
+    PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",)),
+    ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
+}
+ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION}
+ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
+KNOWN = ("person", "organization", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
+LOSERS = ("merged_organization_id", "merged_person_id", "merged_from_id", "merged_id", "duplicate_id", "old_id")
+
+
+class Affinity(CrmAdapter):
+    """Reads Affinity's webhook calls."""
+
+    tool = "affinity"
+    signs = frozenset({"sent_at"})
+    status: ClassVar[tuple[str, ...]] = ()
+    """Numbers of the list fields that are a client's status."""
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the three keys that every call has, and by the type."""
+        if "sent_at" not in body or "body" not in body:
+            return 0
+        return 95 if (text(body.get("type")) or "").partition(".")[0] in KNOWN else 30
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about a person, an organisation, an entry in a list or a field's value."""
+        source, inner = text(body.get("type")), as_dict(body.get("body"))
+        if source is None:
+            return [note("unrecognised")]
+        word, _, action = source.partition(".")
+        at = when(body.get("sent_at"))
+        if word in SHAPES and action in ACTIONS:
+            item = Item(SHAPES[word], ACTIONS[action], word, text(inner.get("id")), source, at, record=inner)
+            return _merged(item, inner) if action == "merged" else item.events()
+        if word in ("list_entry", "field_value"):
+            return self._around(source, inner, at, call)
+        return [note("ignored" if word in KNOWN else "unrecognised", source, word, text(inner.get("id")))]
+
+    def _around(self, source: str, inner: Body, at: int | None, call: Call) -> list[Event]:
+        """Something about a record: it came into a list or left it, or one of its fields got a value."""
+        entity = as_dict(inner.get("entity"))
+        kind = ENTITY_TYPES.get(text(first(entity, "type") if "type" in entity else inner.get("entity_type")) or "")
+        object_id = text(first(entity, "id") or first(inner, "entity_id"))
+        if kind is None:
+            return [note("ignored", source, source.partition(".")[0], object_id)]
+        gone = source.endswith(".deleted")
+        name, value = "list_id", inner.get("list_id")
+        if source.startswith("field_value."):
+            name, value = text(inner.get("field_id")) or "field_id", label(inner.get("value"))
+        item = Item(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
+        item.status = self.statuses(call, item.shape.kind, kind)
+        item.changed = {name: (None, value) if gone else (value, UNTOLD)}
+        return item.events()
+
+
+def _merged(item: Item, inner: Body) -> list[Event]:
+    """The survivor and the loser; the page does not say where the loser stands, so the likely places are tried."""
+    item.changed = {}
+    return item.merged(text(first(inner, *LOSERS) or dig(inner, "merged_organization", "id")))
+
+
+ADAPTER = Affinity()

@@ -1,0 +1,78 @@
+"""Attio: its webhooks in our words.
+
+Event reference: docs.attio.com, webhooks (read 2026-11-20). Events are thin: ids only, neither value nor
+time. Which object an id belongs to differs from workspace to workspace, so the user writes `?object=people`
+or `?object=companies` behind the address, one webhook each, or names the object ids in the connection
+(`objects`); without either nothing can be told.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
+from touchbase.adapters.kit.crm_values import as_dict, in_query
+from touchbase.adapters.kit.proof import hashed_body
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.connection import IGNORE
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": COMPANY, "company": COMPANY}
+OBJECTS = {CONTACT: "people", COMPANY: "companies"}
+SHAPES = {CONTACT: Shape(CONTACT), COMPANY: Shape(COMPANY)}
+ACTIONS = {"record.created": CREATED, "record.updated": UPDATED, "record.deleted": DELETED, "record.merged": UPDATED}
+
+
+class Attio(CrmAdapter):
+    """Reads Attio's webhook calls."""
+
+    tool = "attio"
+    signs = frozenset({"events", "event_type", "attio-signature", "x-attio-signature"})
+    proofs = (hashed_body("attio-signature"), hashed_body("x-attio-signature"))
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the ids that each event carries, else by Attio's signature."""
+        if dig(body, "id", "workspace_id") is not None and "event_type" in body:
+            return 100
+        if "webhook_id" in body and isinstance(dig(body, "events", 0, "event_type"), str):
+            return 100
+        return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """All events of a call; an older form is one event without the list around it."""
+        listed = body.get("events")
+        if not isinstance(listed, list):
+            return self._one(body, call, "")
+        events: list[Event] = []
+        for place, item in enumerate(listed):
+            events += self._one(item, call, f":{place}" if place else "") if isinstance(item, dict) else [note("unrecognised")]
+        return events
+
+    def _one(self, body: Body, call: Call, place: str) -> list[Event]:
+        source, ids = text(body.get("event_type")), as_dict(body.get("id"))
+        object_id, record_id = text(ids.get("object_id")), text(ids.get("record_id"))
+        if source is None:
+            return [note("unrecognised")]
+        if source not in ACTIONS:
+            return [note("ignored", source, object_id, record_id)]
+        word = (
+            in_query(call.request.query, "object") or kind_chosen(call, object_id) or text(first(body, "object")) or object_id or ""
+        ).lower()
+        kind = KINDS.get(word)
+        if kind is None:
+            return [note("ignored" if word == IGNORE else "unrecognised", source, object_id, record_id)]
+        sent = text(call.headers.get("idempotency-key"))
+        word = OBJECTS[kind]
+        item = Item(SHAPES[kind], ACTIONS[source], word, record_id, source, when(body.get("created_at")), sent and sent + place, changed={})
+        if (attribute := text(ids.get("attribute_id"))) is not None:
+            # Attio tells which attribute changed and never to what.
+            item.changed = {attribute: (None, UNTOLD)}
+        merged = source == "record.merged"
+        events = item.merged(text(body.get("duplicate_record_id"))) if merged else item.events()
+        for event in events:
+            event.custom = {}
+        return events
+
+
+ADAPTER = Attio()

@@ -1,0 +1,80 @@
+"""Capsule: its REST hooks in our words.
+
+Event reference: a published description of the hooks (read 2026-11-20). A call names its event and carries a
+list of whole records. A party is a person or an organisation; opportunities, projects, tasks and users are
+not used.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_list
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+SHAPES = {
+    "person": Shape(
+        CONTACT, email=("emailAddresses",), first_name=("firstName",), last_name=("lastName",), linkedin=("websites",),
+        company=("organisation_name",), useful=("jobTitle",),
+    ),
+    "organisation": Shape(COMPANY, domain=("own_pages",), company=("name",)),
+}  # fmt: skip
+ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED}
+
+
+class Capsule(CrmAdapter):
+    """Reads Capsule's REST hooks."""
+
+    tool = "capsule"
+    signs = frozenset({"payload"})
+    status: ClassVar[tuple[str, ...]] = ()
+    """Names of the custom fields that are the status."""
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the event's form, `party/created`, beside the list of records."""
+        event = text(body.get("event")) or ""
+        if "/" not in event or not isinstance(body.get("payload"), list):
+            return 0
+        return 100 if event.partition("/")[0] in ("party", "kase", "opportunity", "task", "user", "project") else 40
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """All records of a call."""
+        source = text(body.get("event")) or ""
+        word, _, action = source.partition("/")
+        what = ACTIONS.get(action)
+        events: list[Event] = []
+        for record in as_list(body.get("payload")):
+            if word != "party" or what is None:
+                events.append(note("ignored" if word and action else "unrecognised", source or None, word or None, text(dig(record, "id"))))
+            elif isinstance(record, dict):
+                events += self._party(source, what, record, call)
+            else:
+                events.append(note("unrecognised", source))
+        return events or [note("unrecognised", source or None)]
+
+    def _party(self, source: str, what: str, record: Body, call: Call) -> list[Event]:
+        word = text(record.get("type")) or _guess(record)
+        if word not in SHAPES:
+            return [note("unrecognised", source, word or None, text(record.get("id")))]
+        # A deleted party shows when it was last changed, which is not when it was deleted.
+        at = when(first(record, "deletedAt")) if what == DELETED else when(first(record, "updatedAt", "createdAt"))
+        # A network's entry holds a name there, not a page of the party's own.
+        pages = [one for one in as_list(record.get("websites")) if dig(one, "service") in (None, "URL")]
+        custom = {name: dig(one, "value") for one in as_list(record.get("fields")) if (name := text(dig(one, "definition", "name")))}
+        told = {**custom, **record, "own_pages": pages}
+        status = self.statuses(call, SHAPES[word].kind, word)
+        return Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=told, status=status).events()
+
+
+def _guess(record: Body) -> str:
+    if "firstName" in record or "lastName" in record:
+        return "person"
+    return "organisation" if "name" in record else ""
+
+
+ADAPTER = Capsule()

@@ -1,0 +1,110 @@
+"""Close: its webhooks in our words.
+
+Event reference: developer.close.com, webhooks (read 2026-11-20). A lead is an organisation in Close, so it
+is a company here; its contacts are contacts. Times without a zone are UTC. One event can be sent again,
+merged with later ones. Tasks and activities are not used, but for a lead's change of status; opportunities only
+where the client says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from touchbase.adapters.crm.close.proof import CLOSE
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, STATUS_CHANGED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset(
+    {"date_updated", "date_created", "updated_by", "updated_by_name", "created_by", "created_by_name", "html_url", "status_type"}
+)
+SHAPES = {
+    "contact": Shape(
+        CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls"), useful=("title",), noise=NOISE,
+    ),
+    "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
+}  # fmt: skip
+ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
+
+_STAGES = frozenset({"status_label", "status_type", "status_id"})
+
+
+class Close(CrmAdapter):
+    """Reads Close's webhook calls."""
+
+    tool = "close"
+    proofs = (CLOSE,)
+    signs = frozenset({"subscription_id", "close-sig-hash"})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the subscription's id, else by the event beside it."""
+        event = as_dict(body.get("event"))
+        known = "object_type" in event and "action" in event
+        if known and (text(body.get("subscription_id")) or "").startswith("whsub_"):
+            return 100
+        if "close-sig-hash" in call.headers:
+            return 95
+        return 80 if known and "subscription_id" in body else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """The one event of a call."""
+        event = as_dict(body.get("event"))
+        data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
+        word, action = text(event.get("object_type")), text(event.get("action"))
+        object_id = text(first(event, "object_id") or first(data, "id"))
+        source = f"{word}.{action}" if word and action else None
+        at = when(first(event, "date_updated", "date_created") or first(data, "date_updated", "date_created"))
+        if source == "activity.lead_status_change.created":
+            return self._status_change(event, data, source, at)
+        if word == "opportunity":
+            staged = action == "created" or not _STAGES.isdisjoint(map(str, as_list(event.get("changed_fields"))))
+            return _deal(event, data if staged else {}, source, at).events(call)
+        if word not in SHAPES or action not in ACTIONS:
+            return [note("ignored" if source else "unrecognised", source, word, object_id)]
+        previous = as_dict(event.get("previous_data"))
+        item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), data or previous)
+        item.status = self.statuses(call, item.shape.kind, word)
+        if action == "merged":
+            item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
+            return item.merged(text(meta.get("merge_source_lead_id")))
+        if action == "deleted":
+            item.merged_into = text(meta.get("merge_destination_lead_id"))
+        elif action == "updated":
+            names = [name for name in as_list(event.get("changed_fields")) if isinstance(name, str)] or list(previous)
+            custom = as_dict(data.get("custom"))
+            now = {**{f"custom.{name}": value for name, value in custom.items()}, **data}
+            item.changed = {name: (now.get(name), previous.get(name, UNTOLD)) for name in names if name not in NOISE and name != "custom"}
+        return item.events()
+
+    def _status_change(self, event: Body, data: Body, source: str, at: int | None) -> list[Event]:
+        """The activity that Close writes when a lead's status changes: about the lead, not about the activity."""
+        lead = text(first(event, "lead_id") or first(data, "lead_id"))
+        new = text(first(data, "new_status_label", "new_status_id"))
+        if lead is None or new is None:
+            return [note("unrecognised", source, "lead", lead)]
+        changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or UNTOLD)}
+        item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
+        return [told for told in item.events() if told.event.endswith(STATUS_CHANGED)]
+
+
+def _deal(event: Body, data: Body, source: str | None, at: int | None) -> Deal:
+    stages = (text(data.get("status_label")), text(data.get("status_type")), text(data.get("status_id")))
+    lead = text(first(event, "lead_id") or first(data, "lead_id"))
+    person = ("contact", text(data.get("contact_id")))
+    return Deal(source, text(first(event, "object_id") or first(data, "id")), stages, at, _key(event), person, ("lead", lead))
+
+
+def _key(event: Body) -> str | None:
+    """The event's id with the time of its last growth: Close adds later changes to an event that it has sent."""
+    known, grown = text(event.get("id")), text(event.get("date_updated"))
+    return f"{known}:{grown}" if known and grown else known
+
+
+ADAPTER = Close()

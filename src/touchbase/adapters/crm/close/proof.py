@@ -1,0 +1,21 @@
+"""Close: how it proves who it is: a keyed hash of time and body, under a key written in hex."""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same
+from touchbase.domain.connection import Arrival
+from touchbase.domain.times import Micros
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    at, given = arrival.headers.get("close-sig-timestamp"), arrival.headers.get("close-sig-hash")
+    if at is None or given is None or not in_time(at, now):
+        return False
+    try:
+        key = bytes.fromhex(secret)
+    except ValueError:
+        return False
+    return same(given.lower(), keyed(key, at.encode() + arrival.body).hex())
+
+
+CLOSE = Scheme("header `close-sig-hash`: HMAC-SHA256 in hex over `close-sig-timestamp` and body, the key written in hex; 5 minutes", _check)

@@ -1,0 +1,77 @@
+"""Copper: its webhooks in our words.
+
+Event reference: developer.copper.com, webhooks, through a published summary (read 2026-11-20). A call names
+up to 30 records by id; an update brings old and new value of each changed attribute. Nothing is sent twice,
+so what gets lost on the way is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.proof_body import ANY_FIELD
+from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
+_PERSON = Shape(
+    CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",), linkedin=("socials",),
+    noise=NOISE,
+)  # fmt: skip
+SHAPES = {
+    "person": _PERSON,
+    "lead": _PERSON,
+    "company": Shape(COMPANY, domain=("email_domain", "websites"), company=("name",), noise=NOISE),
+}
+EVENTS = {"new": CREATED, "create": CREATED, "update": UPDATED, "delete": DELETED}
+
+
+class Copper(CrmAdapter):
+    """Reads Copper's webhook calls."""
+
+    tool = "copper"
+    proofs = (ANY_FIELD,)
+    signs = frozenset({"updated_attributes", "subscription_id", "ids"})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": ("status",), "lead": ("status", "status_id"), "company": ("status",)}
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the list of ids beside type and event."""
+        if not isinstance(body.get("ids"), list) or "type" not in body or "event" not in body:
+            return 0
+        return 100 if "subscription_id" in body else 70
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one or many records."""
+        word, action = text(body.get("type")) or "", text(body.get("event")) or ""
+        source, what = f"{word}.{action}", EVENTS.get(action)
+        ids = [text(one) for one in as_list(body.get("ids"))] or [None]
+        if word not in SHAPES or what is None:
+            return [note("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
+        changed = _changed(as_dict(body.get("updated_attributes")))
+        at = when(first(body, "timestamp"))
+        events: list[Event] = []
+        for one in ids:
+            record = {name: pair[0] for name, pair in changed.items()}
+            item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(call, SHAPES[word].kind, word))
+            item.changed = changed if what == UPDATED else None
+            events += item.events()
+        return events
+
+
+def _changed(attributes: Body) -> dict[str, tuple[object, object]]:
+    """The changed attributes from their `[old, new]` pairs; custom fields stand one level lower, by number."""
+    custom = {f"custom_fields.{number}": pair for number, pair in as_dict(attributes.get("custom_fields")).items()}
+    pairs = {name: pair for name, pair in attributes.items() if not (name == "custom_fields" and custom)}
+    return {
+        name: (pair[1], pair[0]) if isinstance(pair, list) and len(pair) == 2 else (pair, UNTOLD)  # a lone value is the new one
+        for name, pair in (pairs | custom).items()
+    }
+
+
+ADAPTER = Copper()

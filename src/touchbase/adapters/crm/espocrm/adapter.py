@@ -1,0 +1,87 @@
+"""EspoCRM: its webhooks in our words.
+
+Event reference: docs.espocrm.com, webhooks (read 2026-11-20). A call is a list of up to 50 records and names
+neither the event nor the kind of record, so the user writes the event behind the address
+(`?event=Contact.create`), one webhook each, or names it in the connection by the webhook's id, which stands
+in the signature. Without either a record that shows what it is counts as "here is
+the record", and one that does not is unrecognised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from touchbase.adapters.crm.espocrm.proof import ESPOCRM, webhook_of
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
+from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset(
+    {
+        "id", "deleted", "createdAt", "modifiedAt", "createdById", "createdByName", "modifiedById", "modifiedByName", "assignedUserName",
+        "streamUpdatedAt", "emailAddressData", "phoneNumberData", "isFollowed", "followersIds", "followersNames", "versionNumber",
+    }
+)  # fmt: skip
+_PERSON = Shape(
+    CONTACT, email=("emailAddress", "emailAddressData"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
+    linkedin=("linkedIn", "cLinkedIn", "linkedinUrl", "cLinkedin"), domain=("website",), company=("accountName",),
+    useful=("title", "phoneNumber", "accountName"), noise=NOISE,
+)  # fmt: skip
+SHAPES = {
+    "Contact": _PERSON,
+    "Lead": _PERSON,
+    "Account": Shape(COMPANY, domain=("website",), company=("name",), useful=("phoneNumber", "industry", "type"), noise=NOISE),
+}
+ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
+_OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
+_OF_COMPANY = ("sicCode", "website", "billingAddressCity", "industry")
+
+
+class EspoCrm(CrmAdapter):
+    """Reads EspoCRM's webhook calls."""
+
+    tool = "espocrm"
+    signs = frozenset({"id", "signature", "x-signature"})
+    proofs = (ESPOCRM,)
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
+
+    def sure(self, body: Body, call: Call) -> int:
+        """A list of plain records, best with EspoCRM's signature or the event behind the address."""
+        if not isinstance(call.data, list) or "id" not in body or "subscriptionType" in body:
+            return 0
+        event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or ""
+        if event.partition(".")[2].partition(".")[0] in ACTIONS:
+            return 95
+        if "signature" in call.headers or "x-signature" in call.headers:
+            return 75
+        return 55 if "modifiedAt" in body and "assignedUserId" in body else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One record, by the event that its webhook was made for."""
+        event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or ""
+        word, _, action = event.partition(".")
+        word = word or text(first(body, "entityType", "_scope")) or _guess(body) or ""
+        action, _, field = action.partition(".")
+        object_id, what = text(body.get("id")), DELETED if body.get("deleted") is True else ACTIONS.get(action or "update")
+        if word not in SHAPES or what is None:
+            return [note("ignored" if word else "unrecognised", event or None, word or None, object_id)]
+        item = Item(SHAPES[word], what, word, object_id, event or None, when(first(body, "modifiedAt", "createdAt")), None, body)
+        item.status = self.statuses(call, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
+        if what == UPDATED and action:
+            # An update sends the changed fields only, a field's own webhook that field.
+            item.changed = {name: (value, UNTOLD) for name, value in body.items() if name not in NOISE}
+        return item.events()
+
+
+def _guess(body: Body) -> str | None:
+    if any(name in body for name in _OF_PERSON):
+        return "Contact"
+    return "Account" if any(name in body for name in _OF_COMPANY) else None
+
+
+ADAPTER = EspoCrm()

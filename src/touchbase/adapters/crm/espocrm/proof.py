@@ -1,0 +1,34 @@
+"""EspoCRM: how it proves who it is, and which of its webhooks a call belongs to.
+
+The signature is the webhook's id, a colon and a keyed hash of the body, all in base64. `Signature` has the
+hash in hex; the older `X-Signature` has its bytes (as a public integration builds it; the vendor's page
+says only that it is built differently).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from touchbase.adapters.kit.proof import Scheme, keyed, one_of, unbase64
+from touchbase.domain.connection import Arrival
+from touchbase.domain.times import Micros
+
+_HEADERS = ("signature", "x-signature")
+
+
+def webhook_of(headers: Mapping[str, str]) -> str | None:
+    """The id of the webhook that a call belongs to, out of its signature."""
+    for name in _HEADERS:
+        number, colon, _ = (unbase64(headers.get(name, "")) or b"").partition(b":")
+        if colon and number.isalnum():
+            return number.decode("ascii", "replace")
+    return None
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    digest = keyed(secret, arrival.body)
+    hashes = [(unbase64(arrival.headers.get(name, "")) or b"").partition(b":")[2] for name in _HEADERS]
+    return one_of(hashes, digest.hex()) or one_of(hashes, digest)
+
+
+ESPOCRM = Scheme("header `signature` (or `x-signature`): base64 of the webhook's id, `:` and HMAC-SHA256 of the body", _check)

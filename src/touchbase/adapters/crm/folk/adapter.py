@@ -1,0 +1,88 @@
+"""folk: its webhooks in our words.
+
+Event reference: developer.folk.app, events and payloads (read 2026-11-20). Events are thin; an update lists
+its changes by path. A change of type `set` has the new value, without one the property was cleared; `add`
+and `remove` tell only the difference, which is no value of a field.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.proof import standard_webhooks
+from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+SHAPES = {
+    "person": Shape(
+        CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("fullName", "name"),
+        linkedin=("linkedinUrl", "urls"), useful=("jobTitle",),
+    ),
+    "company": Shape(COMPANY, domain=("domain", "urls"), company=("name",), useful=("industry",)),
+}  # fmt: skip
+ACTIONS = {"created": CREATED, "updated": UPDATED, "groups_updated": UPDATED, "deleted": DELETED}
+
+
+class Folk(CrmAdapter):
+    """Reads folk's webhook calls."""
+
+    tool = "folk"
+    proofs = (standard_webhooks(),)
+    signs = frozenset({"createdAt", "webhook-id"})
+    status: ClassVar[tuple[str, ...]] = ("Status",)
+    """Names of the groups' custom fields that are the status."""
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the source that each event names."""
+        if ".folk.app/" in (text(body.get("source")) or ""):
+            return 100
+        ids = (text(dig(body, "data", "id")) or "").startswith(("per_", "com_"))
+        return 80 if ids and "type" in body and "createdAt" in body else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one person or company."""
+        source, data = text(body.get("type")) or "", as_dict(body.get("data"))
+        word, _, action = source.partition(".")
+        object_id, what = text(data.get("id")), ACTIONS.get(action)
+        if word not in SHAPES or what is None:
+            return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
+        item = Item(
+            SHAPES[word],
+            what,
+            word,
+            object_id,
+            source,
+            when(body.get("createdAt")),
+            text(body.get("id")),
+            data,
+            status=self.statuses(call, SHAPES[word].kind, word),
+        )
+        if what == UPDATED:
+            item.changed = _set(as_list(data.get("changes")))
+            item.record = {name: pair[0] for name, pair in item.changed.items()} | _added(as_list(data.get("changes")))
+        return item.events()
+
+
+def _set(changes: list[object]) -> dict[str, tuple[object, object]]:
+    """The properties that were set, by the last part of their path (a custom field's name, not its group)."""
+    return {name: (as_dict(change).get("value"), UNTOLD) for change in changes if dig(change, "type") == "set" and (name := _name(change))}
+
+
+def _added(changes: list[object]) -> dict[str, object]:
+    """E-mails and addresses of pages that were added: they tell who somebody is."""
+    return {
+        name: dig(change, "value") for change in changes if dig(change, "type") == "add" and (name := _name(change)) in ("emails", "urls")
+    }
+
+
+def _name(change: object) -> str:
+    path = [part for part in as_list(dig(change, "path")) if isinstance(part, str) and not part.isdecimal()]
+    return text(path[-1]) or "" if path else ""
+
+
+ADAPTER = Folk()

@@ -1,0 +1,145 @@
+"""Any other CRM: the obvious reading of a body that no adapter knows.
+
+An event's name that holds a word for what happened and one for whom (`contact.created`, `LeadUpdated`), and
+a record with an id, an e-mail or a domain. A flat body with an e-mail, as relays are told to post it, is
+"here is the contact". `?event=contact.updated` behind the address helps where the body names nothing. Where
+that does not do, a connection says where things stand (`mapped.py`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.crm.generic.mapped import read_mapped
+from touchbase.adapters.crm.generic.words import OTHERS, noun_in, verb_in, words_of
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import host, in_query, mail
+from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+EVENT_KEYS = (
+    "event",
+    "event_type",
+    "eventType",
+    "event_name",
+    "eventName",
+    "type",
+    "topic",
+    "action",
+    "trigger",
+    "operation",
+    "webhook_event",
+)
+OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model")
+RECORD_KEYS = (
+    "data",
+    "record",
+    "payload",
+    "object",
+    "entity",
+    "contact",
+    "person",
+    "lead",
+    "company",
+    "account",
+    "organization",
+    "attributes",
+    "fields",
+)
+TIME_KEYS = (
+    "occurred_at",
+    "timestamp",
+    "event_time",
+    "date_time",
+    "updated_at",
+    "updatedAt",
+    "modified_at",
+    "created_at",
+    "createdAt",
+    "date",
+)
+MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
+HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
+_STATUS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
+SHAPES = {
+    CONTACT: Shape(
+        CONTACT, email=MAIL_KEYS, first_name=("first_name", "firstName", "firstname", "First Name", "FirstName", "given_name"),
+        last_name=("last_name", "lastName", "lastname", "Last Name", "LastName", "family_name"),
+        full_name=("full_name", "fullName", "name", "Name"),
+        linkedin=("linkedin_url", "linkedin", "linkedinUrl", "linkedIn", "LinkedIn"), domain=HOST_KEYS,
+        company=("company_name", "companyName", "company"), useful=("title", "job_title", "jobTitle", "phone"),
+    ),
+    COMPANY: Shape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
+}  # fmt: skip
+
+
+class Generic(CrmAdapter):
+    """Reads what other CRMs and relays send, where it is plain enough."""
+
+    tool = "generic"
+    signs = frozenset({*EVENT_KEYS, *RECORD_KEYS, *MAIL_KEYS})
+    status: ClassVar[tuple[str, ...]] = _STATUS
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Little, so that any adapter that knows the tool comes first; nothing where there is nothing to say."""
+        if call.settings.fields:
+            return 0 if read_mapped(body, call)[0].event == "unrecognised" else 60
+        item = self._item(body, call)
+        if item is None:
+            return 0
+        return 20 if item.source_event else 10
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """The body as one event, or nothing; by the client's own map of it, where there is one."""
+        if call.settings.fields:
+            return read_mapped(body, call)
+        item = self._item(body, call)
+        return [] if item is None else item.events()
+
+    def translate(self, call: Call) -> list[Event]:
+        """As any CRM's, but without a client's own map what is no object tells nothing at all."""
+        events = super().translate(call)
+        return events if call.settings.fields else [event for event in events if event.source_event or event.event != "unrecognised"]
+
+    def _item(self, body: Body, call: Call) -> Item | None:
+        source = in_query(call.request.query, "event") or text(first(body, *EVENT_KEYS))
+        words = words_of(source)
+        record, key = _record(body)
+        if not OTHERS.isdisjoint(words):
+            return None
+        what, kind = verb_in(words), noun_in(words) or noun_in(words_of(text(first(body, *OBJECT_KEYS)) or key))
+        known = any(mail(record.get(name)) for name in MAIL_KEYS)
+        object_id = text(
+            first(record, "id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id") or first(body, "object_id", "record_id")
+        )
+        if what is None or kind is None:
+            if not known or (source is not None and what is None and kind is None):
+                return None
+            what, kind = what or UPDATED, kind or CONTACT
+        elif object_id is None and not known and not any(host(record.get(name)) for name in HOST_KEYS):
+            return None
+        at = when(first(body, *TIME_KEYS) or first(record, *TIME_KEYS))
+        item = Item(SHAPES[kind], what, kind, object_id, source, at, record=record)
+        item.status = self.statuses(call, kind, kind)
+        if item.status == self.status and record is not body:
+            # Beside the record a bare `status` mostly tells how the relay fared.
+            item.status = (*self.status, "status")
+        return item
+
+
+def _record(body: Body) -> tuple[Body, str | None]:
+    """The record in a body, up to three levels down, and the name of the last key that led there."""
+    key = None
+    for _ in range(3):
+        name = next((name for name in RECORD_KEYS if isinstance(body.get(name), dict)), None)
+        inner = body.get(name) if name else None
+        if not isinstance(inner, dict):
+            break
+        body, key = inner, name
+    return body, key
+
+
+ADAPTER = Generic()

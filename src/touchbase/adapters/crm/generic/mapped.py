@@ -1,0 +1,53 @@
+"""Any CRM whose client has declared where things stand in its bodies (the setting `fields`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from touchbase.adapters.crm.generic.words import OTHERS, noun_in, verb_in, words_of
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
+from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.connection import IGNORE
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+SHAPES = {
+    CONTACT: Shape(
+        CONTACT,
+        email=("email",),
+        first_name=("first_name",),
+        last_name=("last_name",),
+        full_name=("name",),
+        linkedin=("linkedin_url",),
+        domain=("domain",),
+    ),
+    COMPANY: Shape(COMPANY, domain=("domain",), company=("name",)),
+}
+
+
+def read_mapped(body: Body, call: Call) -> list[Event]:
+    """The body as one event, by the client's own map of it."""
+    told = {name: _at(body, path.split(".")) for name, path in call.settings.fields.items()}
+    source = text(told.get("event")) or in_query(call.request.query, "event")
+    word, object_id, words = text(told.get("object_type")), text(told.get("id")), words_of(source)
+    kind = kind_chosen(call, word) or noun_in(words_of(word)) or noun_in(words)
+    if kind == IGNORE or (kind is None and not OTHERS.isdisjoint((*words, *words_of(word)))):
+        return [note("ignored", source, word, object_id)]
+    if kind not in SHAPES:
+        kind = COMPANY if text(told.get("domain")) and not text(told.get("email")) else CONTACT
+    item = Item(SHAPES[kind], verb_in(words) or UPDATED, word or kind, object_id, source, when(told.get("occurred_at")), record=told)
+    item.status = ("status",) if "status" in told else ()
+    return item.events()
+
+
+def _at(value: object, path: Iterable[str]) -> object:
+    """What stands at a path; a number is a place in a list."""
+    for key in path:
+        if isinstance(value, dict):
+            value = value.get(key)
+        else:
+            value = dig(value, int(key)) if key.isascii() and key.isdecimal() and len(key) < 6 else None
+    return value

@@ -1,0 +1,40 @@
+"""The words by which the names of events and objects tell what happened, and to whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED
+
+VERBS = {
+    CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
+    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored"),
+    DELETED: ("deleted", "delete", "removed", "destroyed", "archived", "deletion"),
+}
+NOUNS = {
+    CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
+    COMPANY: ("company", "companies", "account", "accounts", "organization", "organisation", "organizations", "organisations"),
+}
+# A name that holds one of these is about something else, even if a contact is mentioned in it.
+OTHERS = frozenset(
+    {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
+)
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
+_NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}
+
+
+def words_of(name: str | None) -> list[str]:
+    """The words of a name, in lower case: `LeadUpdated`, `lead.updated` and `LEAD_UPDATED` all have two."""
+    return [word.lower() for word in _WORDS.findall(name or "")]
+
+
+def verb_in(words: Iterable[str]) -> str | None:
+    """What happened: created, updated or deleted."""
+    return next((_VERB_OF[word] for word in words if word in _VERB_OF), None)
+
+
+def noun_in(words: Iterable[str]) -> str | None:
+    """Whom it happened to: a contact or a company."""
+    return next((_NOUN_OF[word] for word in words if word in _NOUN_OF), None)

@@ -1,0 +1,100 @@
+"""GoHighLevel: its app webhooks and the posts of its workflows, in our words.
+
+Event reference: the webhook pages of the vendor's API documents (read 2026-11-20). The record comes flat
+beside the type, and nothing says what changed. A delete carries the whole record too. `Record…` events are
+about companies and custom objects alike; only those that name the company object are used.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.proof_keys import ed25519_body, rsa_body
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+PERSON = Shape(
+    CONTACT, email=("email",), first_name=("firstName", "first_name"), last_name=("lastName", "last_name"),
+    full_name=("name", "full_name", "fullName"), domain=("website",), company=("companyName", "company_name"),
+    useful=("phone", "companyName", "company_name", "city", "state", "country", "source", "website"),
+)  # fmt: skip
+BUSINESS = Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("phone", "city", "state", "country", "industry"))
+TYPES = {
+    "ContactCreate": CREATED, "ContactUpdate": UPDATED, "ContactDelete": DELETED, "ContactTagUpdate": UPDATED, "ContactDndUpdate": UPDATED,
+}  # fmt: skip
+RECORDS = {"RecordCreate": CREATED, "RecordUpdate": UPDATED, "RecordDelete": DELETED}
+DEALS = ("OpportunityCreate", "OpportunityStatusUpdate", "OpportunityStageUpdate")
+COMPANY_OBJECTS = ("business", "businesses", "company", "companies")
+
+
+class GoHighLevel(CrmAdapter):
+    """Reads GoHighLevel's webhook calls."""
+
+    tool = "gohighlevel"
+    proofs = (ed25519_body("x-ghl-signature"), rsa_body("x-wh-signature"))
+    signs = frozenset({"locationId", "contact_id", "x-ghl-signature", "x-wh-signature"})
+    status: ClassVar[tuple[str, ...]] = ()
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by its headers, else by the location beside a type in CamelCase."""
+        if "locationId" in body and (text(body.get("type")) or "a")[0].isupper():
+            return 95
+        if "x-ghl-signature" in call.headers or "x-wh-signature" in call.headers:
+            return 90
+        if "contact_id" in body and "location" in body and ("workflow" in body or "customData" in body or "contact_type" in body):
+            return 85
+        return 60 if "locationId" in body and isinstance(body.get("properties"), list) else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one record."""
+        source = text(body.get("type"))
+        at, key = when(body.get("timestamp")), text(body.get("webhookId"))
+        status = self.statuses(call, CONTACT, "contact")
+        if source is None and "contact_id" in body:
+            return Item(PERSON, UPDATED, "contact", text(body.get("contact_id")), "workflow", at, key, body, status=status).events()
+        if source in RECORDS:
+            return self._record(source, body, at, key, call)
+        if source in DEALS:
+            stages = (text(body.get("status")), text(first(body, "pipelineStageName", "pipelineStageId")))
+            return Deal(source, text(body.get("id")), stages, at, key, ("contact", text(body.get("contactId")))).events(call)
+        if source not in TYPES:
+            return [note("ignored", source, None, text(body.get("id")))]
+        what = TYPES[source]
+        if what == CREATED:
+            # Older deliveries have no time of their own, but a contact's creation has one.
+            at = at or when(body.get("dateAdded"))
+        item = Item(PERSON, what, "contact", text(body.get("id")), source, at, key, body, status=status)
+        if source == "ContactTagUpdate":
+            item.changed = {"tags": (body.get("tags"), UNTOLD)}
+        elif source == "ContactDndUpdate":
+            item.changed = {"dnd": (body.get("dnd"), UNTOLD)}
+        return item.events()
+
+    def _record(self, source: str, body: Body, at: int | None, key: str | None, call: Call) -> list[Event]:
+        named = (text(first(body, "objectKey", "schemaKey", "object") or dig(body, "objectKey", "key")) or "").rpartition(".")[2].lower()
+        object_id = text(first(body, "id", "recordId"))
+        if named not in COMPANY_OBJECTS:
+            return [note("ignored", source, named or None, object_id)]
+        record = _properties(body.get("properties"))
+        status = self.statuses(call, COMPANY, "business")
+        return Item(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
+
+
+def _properties(value: object) -> Body:
+    """The properties as an object: they come as one, or as a list with the value under `valueString` and its like."""
+    if isinstance(value, dict):
+        return value
+    record: Body = {}
+    for one in map(as_dict, as_list(value)):
+        if (name := text(one.get("key"))) is not None:
+            record[name.rpartition(".")[2]] = next((inner for key, inner in one.items() if key.startswith("value")), None)
+    return record
+
+
+ADAPTER = GoHighLevel()

@@ -1,0 +1,91 @@
+"""HubSpot: whole objects, as its workflows and relays post them.
+
+Three forms: the older one of workflows (`vid` or `companyId`, each property an object with its `value`),
+the newer one (`id` or `objectId`, each property a plain value), and the flat one that a user writes by
+hand in a workflow, known by its `hs_object_id`.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, StatusNames
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+
+CONTACT_ID = "0-1"
+COMPANY_ID = "0-2"
+
+SHAPES = {
+    CONTACT: Shape(
+        CONTACT, email=("email", "identity"), first_name=("firstname",), last_name=("lastname",),
+        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin"),
+        domain=("associated_domain", "website"), company=("company", "associated_name"),
+        useful=("jobtitle", "phone", "mobilephone", "company", "website", "city", "state", "country", "industry"),
+    ),
+    COMPANY: Shape(
+        COMPANY, domain=("domain", "website"), company=("name",),
+        useful=("phone", "website", "industry", "city", "state", "country", "numberofemployees", "annualrevenue"),
+    ),
+}  # fmt: skip
+
+
+def is_object(body: Body) -> bool:
+    """Whether a body is one of HubSpot's objects."""
+    if "hs_object_id" in body:
+        return True
+    properties = body.get("properties")
+    if not isinstance(properties, dict):
+        return False
+    return any(name in body for name in ("vid", "companyId", "dealId", "portalId", "portal-id")) or "hs_object_id" in properties
+
+
+def read_object(body: Body, statuses: StatusNames) -> list[Event]:
+    """The whole object as an update that may create; deals and the like are ignored."""
+    record = _flat(body)
+    kind = _kind(body, record)
+    object_id = text(
+        first(body, "vid", "canonical-vid", "companyId", "hs_object_id", "objectId") or first(record, "hs_object_id") or body.get("id")
+    )
+    if kind is None:
+        return [note("ignored", None, text(first(body, "objectTypeId", "objectType")), object_id)]
+    if kind == CONTACT:
+        record |= _of_contact(body)
+    what = DELETED if body.get("isDeleted") is True or body.get("archived") is True else UPDATED
+    at = when(first(record, "lastmodifieddate", "hs_lastmodifieddate") or first(body, "updatedAt"))
+    return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
+
+
+def _flat(body: Body) -> dict[str, object]:
+    properties = body.get("properties")
+    if not isinstance(properties, dict):
+        return dict(body)
+    return {name: value.get("value") if isinstance(value, dict) else value for name, value in properties.items()}
+
+
+def _kind(body: Body, record: Body) -> str | None:
+    named = text(first(body, "objectTypeId", "objectType", "object_type")) or ""
+    if named:
+        return {CONTACT_ID: CONTACT, "contact": CONTACT, COMPANY_ID: COMPANY, "company": COMPANY}.get(named.lower())
+    if "vid" in body:
+        return CONTACT
+    if "companyId" in body:
+        return COMPANY
+    if "dealId" in body or "dealname" in record or "hs_pipeline_stage" in record:
+        return None
+    if any(name in record for name in ("email", "firstname", "lastname")):
+        return CONTACT
+    return COMPANY if any(name in record for name in ("domain", "name")) else None
+
+
+def _of_contact(body: Body) -> dict[str, object]:
+    """What stands beside the properties: the e-mail among the identities, and the company that it is linked to."""
+    identities = [as_dict(one) for profile in as_list(body.get("identity-profiles")) for one in as_list(dig(profile, "identities"))]
+    mails = [{"value": one.get("value"), "primary": one.get("is-primary")} for one in identities if one.get("type") == "EMAIL"]
+    company = as_dict(dig(body, "associated-company", "properties"))
+    return {
+        "identity": mails,
+        "associated_domain": dig(company, "domain", "value") or dig(company, "website", "value"),
+        "associated_name": dig(company, "name", "value"),
+    }

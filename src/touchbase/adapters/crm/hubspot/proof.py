@@ -1,0 +1,53 @@
+"""HubSpot: how it proves who it is, in its three versions.
+
+Reference: the pages on request validation, and the vendor's own libraries (read 2026-11-20). Versions 2
+and 3 sign the address that HubSpot called; a call may carry several versions, and then the third counts,
+because it alone has a time.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same
+from touchbase.domain.connection import Arrival
+from touchbase.domain.times import Micros
+
+_MILLISECOND: Micros = 1_000
+# Version 3 signs the query with these characters, and no others, decoded.
+_PLAIN = {f"%{ord(char):02X}": char for char in ":/?@!$'()*,;"}
+_ENCODED = re.compile("|".join(_PLAIN), re.IGNORECASE)
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    third = arrival.headers.get("x-hubspot-signature-v3")
+    if third is not None:
+        return _third(arrival, secret, third, now)
+    given, key = arrival.headers.get("x-hubspot-signature"), secret.encode()
+    if given is None:
+        return False
+    if arrival.headers.get("x-hubspot-signature-version", "").lower() == "v2":
+        return same(given.lower(), sha256(key + arrival.method.encode() + _whole(arrival.url) + arrival.body).hexdigest())
+    return same(given.lower(), sha256(key + arrival.body).hexdigest())
+
+
+def _third(arrival: Arrival, secret: str, given: str, now: Micros) -> bool:
+    at = arrival.headers.get("x-hubspot-request-timestamp")
+    if at is None or not in_time(at, now, _MILLISECOND):
+        return False
+    place, mark, query = _whole(arrival.url).decode().partition("?")
+    plain = _ENCODED.sub(lambda found: _PLAIN[found[0].upper()], query)
+    message = arrival.method.encode() + f"{place}{mark}{plain}".encode() + arrival.body + at.encode()
+    return same(given, b64encode(keyed(secret, message)))
+
+
+def _whole(url: str) -> bytes:
+    return url.partition("#")[0].encode()
+
+
+HUBSPOT = Scheme(
+    "headers `x-hubspot-signature-v3` (5 minutes), else `x-hubspot-signature` (v1, v2): the app's client secret, over the address and body",
+    _check,
+)

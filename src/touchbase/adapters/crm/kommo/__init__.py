@@ -1,0 +1,1 @@
+"""Kommo, once amoCRM."""

@@ -1,0 +1,104 @@
+"""Kommo (once amoCRM): its webhooks in our words.
+
+Event reference: recorded deliveries (read 2026-11-20). Calls are forms with bracketed names: an entity, an
+action, a list of records. Companies come under `contacts` with the type `company`. `leads` are deals and
+are not used, whatever their status. E-mail and the like sit in custom fields, known by their code.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.reading import dig, first, items, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset(
+    {
+        "id", "type", "date_create", "last_modified", "created_at", "updated_at", "custom_fields", "tags", "account", "linked_leads_id",
+        "old_responsible_user_id", "is_deleted", "group_id",
+    }
+)  # fmt: skip
+SHAPES = {
+    "contact": Shape(
+        CONTACT, email=("EMAIL",), first_name=("first_name",), last_name=("last_name",), full_name=("name",), linkedin=("LINKEDIN",),
+        domain=("WEB",), company=("company_name",), useful=None, noise=NOISE | {"first_name", "last_name"},
+    ),
+    "company": Shape(COMPANY, domain=("WEB",), company=("name",), useful=None, noise=NOISE),
+}  # fmt: skip
+ENTITIES = ("contacts", "contact", "companies", "company")
+OTHERS = ("leads", "task", "tasks", "unsorted", "customers", "message", "talk", "note", "catalogs", "chat_message")
+ACTIONS = {"add": CREATED, "update": UPDATED, "delete": DELETED, "restore": UPDATED}
+CODES = ("EMAIL", "WEB", "LINKEDIN")
+
+
+class Kommo(CrmAdapter):
+    """Reads Kommo's webhook calls."""
+
+    tool = "kommo"
+    signs = frozenset({"account", *ENTITIES, *OTHERS})
+    status: ClassVar[tuple[str, ...]] = ()
+    """Names of the custom fields that are the status."""
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the account's subdomain beside an entity."""
+        entity = any(isinstance(body.get(name), dict) for name in (*ENTITIES, *OTHERS))
+        if not entity:
+            return 0
+        if isinstance(dig(body, "account", "subdomain"), str) or dig(body, "account", "_links") is not None:
+            return 100
+        return 60 if call.form and any(as_dict(body.get(name)).keys() & {*ACTIONS, "status"} for name in (*ENTITIES, *OTHERS)) else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """All records of a call, entity by entity and action by action."""
+        events: list[Event] = []
+        for entity, actions in body.items():
+            for action, records in as_dict(actions).items():
+                if entity in ENTITIES:
+                    events += self._records(entity, action, records, call)
+                elif entity in OTHERS:
+                    events.append(note("ignored", f"{entity}.{action}", entity))
+        return events or [note("unrecognised")]
+
+    def _records(self, entity: str, action: str, records: object, call: Call) -> list[Event]:
+        source, what = f"{entity}.{action}", ACTIONS.get(action)
+        if what is None:
+            return [note("ignored", source, entity)]
+        events: list[Event] = []
+        for record in items(records) or [records]:
+            if not isinstance(record, dict):
+                events.append(note("unrecognised", source, entity))
+                continue
+            word = text(record.get("type")) or ("company" if entity.startswith("compan") else "contact")
+            if word not in SHAPES:
+                events.append(note("ignored", source, word, text(record.get("id"))))
+                continue
+            at = when(first(record, "updated_at", "last_modified") or first(record, "created_at", "date_create"))
+            item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=_flat(record))
+            item.status = self.statuses(call, item.shape.kind, word)
+            item.restored = action == "restore"
+            events += item.events()
+        return events
+
+
+def _flat(record: Body) -> Body:
+    """The record with its custom fields beside the others: those with a known code under it, the rest by name."""
+    flat = dict(record)
+    for one in map(as_dict, items(record.get("custom_fields") or record.get("custom_fields_values"))):
+        code = (text(first(one, "code", "field_code")) or "").upper()
+        name = text(first(one, "name", "field_name")) or ""
+        values = [
+            as_dict(value).get("value", as_dict(value).get("")) if isinstance(value, dict) else value for value in items(one.get("values"))
+        ]
+        if code in CODES or name.upper() in CODES:
+            flat[code if code in CODES else name.upper()] = values
+        elif name and len(values) == 1:
+            flat.setdefault(name, values[0])
+    return flat
+
+
+ADAPTER = Kommo()

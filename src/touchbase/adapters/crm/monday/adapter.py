@@ -1,0 +1,131 @@
+"""monday.com: its board webhooks in our words.
+
+Event reference: developer.monday.com, webhooks (read 2026-11-20). Which of a client's boards holds people
+and which companies is the client's own affair: `?object=company` behind the address makes the items of that
+webhook companies, `?object=ignore` leaves them out, otherwise they are contacts; a connection may say it by
+board id (`objects`). Before it sends anything,
+monday asks for its `challenge` back. Sub-items use the same event names and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from touchbase.adapters.crm.monday.handshake import handshake
+from touchbase.adapters.crm.monday.proof import MONDAY
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
+from touchbase.adapters.kit.crm_values import as_dict, in_query, label, plain
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.delivery import ProtocolAnswer
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+SHAPES = {
+    CONTACT: Shape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),
+    COMPANY: Shape(COMPANY, domain=("link",), company=("name",)),
+}
+KINDS = {
+    "contact": CONTACT,
+    "contacts": CONTACT,
+    "person": CONTACT,
+    "people": CONTACT,
+    "company": COMPANY,
+    "companies": COMPANY,
+    "account": COMPANY,
+}
+# The names under which one subscribes (`create_item`) and those which arrive (`create_pulse`) differ.
+TYPES = {
+    "create_pulse": CREATED, "create_item": CREATED, "update_name": UPDATED, "change_name": UPDATED, "update_column_value": UPDATED,
+    "change_column_value": UPDATED, "change_specific_column_value": UPDATED, "change_status_column_value": UPDATED,
+    "restore_pulse": UPDATED, "item_restored": UPDATED, "move_pulse_into_group": UPDATED, "item_moved_to_any_group": UPDATED,
+    "delete_pulse": DELETED, "item_deleted": DELETED, "archive_pulse": DELETED, "item_archived": DELETED,
+}  # fmt: skip
+STATUS_TYPES = ("color", "status")
+
+
+class Monday(CrmAdapter):
+    """Reads monday.com's webhook calls."""
+
+    tool = "monday"
+    signs = frozenset({"challenge", "event"})
+    proofs = (MONDAY,)
+    demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the board that an event names; a lone challenge is monday's too."""
+        if body.keys() == {"challenge"}:
+            return 90
+        event = as_dict(body.get("event"))
+        return 100 if "boardId" in event and "type" in event else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one item of a board, or the handshake."""
+        if "challenge" in body and "event" not in body:
+            return [note("handshake", "challenge")]
+        event = as_dict(body.get("event"))
+        source = text(event.get("type"))
+        object_id = text(first(event, "pulseId", "itemId"))
+        what = TYPES.get(source or "")
+        kind = self._kind(event, call)
+        if what is None or kind is None or "parentItemId" in event or (source or "").startswith("subitem"):
+            return [note("ignored" if source else "unrecognised", source, "item", object_id)]
+        at = when(first(event, "triggerTime", "changedAt"))
+        item = Item(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
+        item.restored = source in ("restore_pulse", "item_restored")
+        item.record = _record(event)
+        titles: dict[str, str] = {}
+        if what == UPDATED:
+            self._change(item, event, titles, call)
+        events = item.events()
+        for told in events:
+            # People know a column by its title; its id may be anything.
+            told.custom = {titles.get(name, name): value for name, value in told.custom.items()}
+        return events
+
+    def _kind(self, event: Body, call: Call) -> str | None:
+        named = in_query(call.request.query, "object") or kind_chosen(call, text(event.get("boardId")))
+        return CONTACT if named is None else KINDS.get(named.lower())
+
+    def _change(self, item: Item, event: Body, titles: dict[str, str], call: Call) -> None:
+        """What changed. Every column of the type status is one, unless the client has named a column, or the group."""
+        item.changed = {}
+        item.status = self.statuses(call, item.shape.kind, None)
+        is_open = item.shape.kind not in call.settings.status_property
+        if item.source_event in ("update_name", "change_name"):
+            item.changed = {"name": (dig(event, "value", "name"), dig(event, "previousValue", "name") or UNTOLD)}
+        elif (column := text(event.get("columnId"))) is not None:
+            kind = text(event.get("columnType")) or ""
+            item.changed = {column: (_value(event.get("value")), _value(event.get("previousValue")) or UNTOLD)}
+            if kind in STATUS_TYPES and is_open:
+                item.status = (column,)
+            titles[column] = text(event.get("columnTitle")) or column
+        elif (group := dig(event, "destGroup", "title") or dig(event, "destGroupId")) is not None:
+            item.changed = {"group": (group, dig(event, "sourceGroup", "title") or UNTOLD)}
+
+
+def _record(event: Body) -> Body:
+    """The item's name, and the e-mail or link in its columns, wherever they stand."""
+    record: Body = {"name": first(event, "pulseName", "itemName") or dig(event, "value", "name")}
+    for column in (event.get("value"), *as_dict(event.get("columnValues")).values()):
+        if isinstance(column, dict):
+            record |= {"email": column["email"]} if column.get("email") else {}
+            record |= {"link": column["url"]} if column.get("url") else {}
+    return record
+
+
+def _value(value: object) -> object:
+    """What a column says to people, out of the many forms that its type gives it."""
+    if not isinstance(value, dict):
+        return value
+    if "chosenValues" in value:
+        return label(value["chosenValues"])
+    for key in ("label", "email", "phone", "url", "date", "value", "text", "name"):
+        if (inner := value.get(key)) is not None:
+            return label(inner) if isinstance(inner, dict) else inner
+    return plain(value)
+
+
+ADAPTER = Monday()

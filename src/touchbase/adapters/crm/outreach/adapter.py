@@ -1,0 +1,73 @@
+"""Outreach: the webhooks about its prospects and accounts, in our words.
+
+Event reference: recorded deliveries and an integrator's code (read 2026-11-20). Bodies are JSON:API; a
+creation holds the record, an update the changed attributes. `deliveredAt` moves with each attempt, so the
+record's own time counts first. Mailings and sequences belong to the other channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.proof import hashed_body
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset(
+    {
+        "createdAt", "updatedAt", "touchedAt", "engagedAt", "engagedScore", "trashedAt", "openCount", "clickCount", "replyCount",
+        "callsCount",
+        "updaterType", "creatorType", "sharingTeamId", "defaultPluginMapping", "currentSequences", "firstReply",
+    }
+)  # fmt: skip
+SHAPES = {
+    "prospect": Shape(
+        CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
+        linkedin=("linkedInUrl",),
+        domain=("websiteUrl1",), company=("company",), useful=("title", "company", "occupation"), noise=NOISE,
+    ),
+    "account": Shape(COMPANY, domain=("domain", "websiteUrl"), company=("name",), useful=("industry", "locality", "companyType"),
+    noise=NOISE),
+}  # fmt: skip
+ACTIONS = {"created": CREATED, "updated": UPDATED, "destroyed": DELETED, "deleted": DELETED}
+
+
+class Outreach(CrmAdapter):
+    """Reads Outreach's webhook calls."""
+
+    tool = "outreach"
+    proofs = (hashed_body("outreach-webhook-signature"),)
+    signs = frozenset({"meta", "outreach-webhook-signature"})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName"), "account": ("stage",)}
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the event's name in `meta` and the JSON:API type."""
+        if isinstance(dig(body, "meta", "eventName"), str) and isinstance(dig(body, "data", "type"), str):
+            return 100
+        return 60 if "outreach-webhook-signature" in call.headers else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one resource."""
+        meta, data = as_dict(body.get("meta")), as_dict(body.get("data"))
+        source = text(meta.get("eventName")) or ""
+        word, _, action = source.partition(".")
+        object_id, what = text(data.get("id")), ACTIONS.get(action)
+        if word not in SHAPES or what is None:
+            return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
+        record = as_dict(data.get("attributes"))
+        delivered = first(meta, "deliveredAt")
+        at = when(delivered if what == DELETED else first(record, "updatedAt") or delivered)
+        item = Item(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
+        item.status = self.statuses(call, item.shape.kind, word)
+        if what == UPDATED:
+            item.changed = {name: (value, UNTOLD) for name, value in record.items() if name not in NOISE}
+        return item.events()
+
+
+ADAPTER = Outreach()

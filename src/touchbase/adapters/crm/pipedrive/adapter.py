@@ -1,0 +1,152 @@
+"""Pipedrive: its webhooks of version 1 and 2 in our words.
+
+Event reference: the webhook guides on pipedrive.readme.io (read 2026-11-20). A person is a contact, an
+organization a company; leads, activities and the rest are not used, deals only where the client says so. Version 2 lists what changed
+in `previous`; version 1 sends the whole old record there, so we compare. `meta.company_id` and a record's
+`company_id` are the Pipedrive account, not a company of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, differences
+from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset(
+    {
+        "update_time", "add_time", "delete_time", "first_char", "cc_email", "company_id", "owner_name", "org_name", "active_flag",
+        "picture_id",
+        "picture_128_url", "next_activity_date", "next_activity_time", "next_activity_id", "last_activity_id", "last_activity_date",
+        "last_incoming_mail_time", "last_outgoing_mail_time", "activities_count", "done_activities_count", "undone_activities_count",
+        "open_deals_count", "closed_deals_count", "won_deals_count", "lost_deals_count", "related_open_deals_count",
+        "related_closed_deals_count",
+        "related_won_deals_count", "related_lost_deals_count", "participant_open_deals_count", "participant_closed_deals_count",
+        "email_messages_count", "files_count", "notes_count", "followers_count", "reference_activities_count", "people_count",
+    }
+)  # fmt: skip
+SHAPES = {
+    CONTACT: Shape(
+        CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
+        linkedin=("linkedin",), useful=("job_title",), noise=NOISE,
+    ),
+    COMPANY: Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("industry", "country_code"), noise=NOISE),
+}  # fmt: skip
+KINDS = {"person": CONTACT, "organization": COMPANY}
+ACTIONS = {
+    "create": CREATED, "added": CREATED, "change": UPDATED, "updated": UPDATED, "delete": DELETED, "deleted": DELETED, "merged": UPDATED,
+}  # fmt: skip
+
+_STAGES = frozenset({"status", "stage_id"})
+
+
+class Pipedrive(CrmAdapter):
+    """Reads Pipedrive's webhook calls."""
+
+    tool = "pipedrive"
+    signs = frozenset({"meta"})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(KINDS, ("label", "label_ids"))
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Version 2 names its entity, version 1 its object; both an action and Pipedrive's account."""
+        meta = as_dict(body.get("meta"))
+        if not ({"entity", "object"} & meta.keys()):
+            return 0
+        if meta.get("version") == "2.0" and "entity" in meta:
+            return 100
+        if "object" in meta and ("current" in body or "previous" in body):
+            return 100 if meta.get("v") == 1 or body.get("v") == 1 else 90
+        return 90 if "action" in meta and ("data" in body or "company_id" in meta) else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One change of one record."""
+        meta = as_dict(body.get("meta"))
+        if "entity" in meta:
+            return self._version_2(meta, as_dict(body.get("data")), as_dict(body.get("previous")), call)
+        return self._version_1(body, meta, as_dict(body.get("current")), as_dict(body.get("previous")), call)
+
+    def _version_2(self, meta: Body, data: Body, previous: Body, call: Call) -> list[Event]:
+        object_id = text(first(meta, "entity_id") or first(data, "id") or first(previous, "id"))
+        source = f"{text(meta.get('action')) or ''}.{text(meta.get('entity')) or ''}"
+        if meta.get("entity") == "deal":
+            staged = text(meta.get("action")) == "create" or not _STAGES.isdisjoint(previous)
+            return _deal(source, object_id, data if staged else {}, first(meta, "timestamp"), text(meta.get("id"))).events(call)
+        item = self._item(source, object_id, first(meta, "timestamp"), text(meta.get("id")), call)
+        if not isinstance(item, Item):
+            return [item]
+        item.record = data or previous
+        if item.what == DELETED:
+            item.merged_into = text(meta.get("merged_to_id"))
+        elif item.what == UPDATED:
+            item.record, item.changed = _flat(data), _listed(data, previous)
+        return item.merged(text(meta.get("merged_from_id")))
+
+    def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, call: Call) -> list[Event]:
+        source = text(body.get("event")) or f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
+        object_id = text(first(meta, "id") or first(current, "id") or first(previous, "id"))
+        at = first(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first(current, "update_time")
+        if source.endswith(".deal"):
+            staged = not previous or not _STAGES.isdisjoint(differences(current, previous, NOISE))
+            return _deal(source, object_id, current if staged else {}, at, None).events(call)
+        item = self._item(source, object_id, at, None, call)
+        if not isinstance(item, Item):
+            return [item]
+        item.record = current or previous
+        if source.startswith("merged."):
+            # `previous` is the other record here, so comparing would tell nonsense.
+            item.object_id, item.changed = text(first(current, "id")) or object_id, {}
+            return item.merged(text(first(current, "merge_what_id") or first(previous, "id")))
+        if item.what == UPDATED and current and previous:
+            item.changed = differences(current, previous, NOISE)
+        return item.events()
+
+    def _item(self, source: str, object_id: str | None, at: object, key: str | None, call: Call) -> Item | Event:
+        action, _, word = source.partition(".")
+        kind, what = KINDS.get(word), ACTIONS.get(action)
+        if kind is None or what is None:
+            return note("ignored" if word and action else "unrecognised", source, word or None, object_id)
+        return Item(SHAPES[kind], what, word, object_id, source, when(at), key, status=self.statuses(call, kind, word))
+
+
+def _deal(source: str, object_id: str | None, data: Body, at: object, key: str | None) -> Deal:
+    """A deal whose stage has changed, as it is now; won and lost count before the stage."""
+    stages = (text(data.get("status")), text(data.get("stage_id")))
+    person, organization = text(_id(data.get("person_id"))), text(_id(data.get("org_id")))
+    return Deal(source, object_id, stages, when(at), key, ("person", person), ("organization", organization))
+
+
+def _id(link: object) -> object:
+    """A link to another record: its id, or an object that holds it."""
+    return link.get("value", link.get("id")) if isinstance(link, dict) else link
+
+
+def _flat(data: Body) -> Body:
+    """The record with its custom fields beside the others."""
+    return {**data, **{name: _value(value) for name, value in as_dict(data.get("custom_fields")).items()}}
+
+
+def _listed(data: Body, previous: Body) -> Changes:
+    """What version 2 says has changed: the keys of `previous`, custom fields by their hash."""
+    names = {name: before for name, before in previous.items() if name != "custom_fields"}
+    before = as_dict(previous.get("custom_fields"))
+    now = as_dict(data.get("custom_fields"))
+    return {name: (data.get(name), old) for name, old in names.items()} | {
+        name: (_value(now.get(name)), _value(old)) for name, old in before.items()
+    }
+
+
+def _value(field: object) -> object:
+    """The value of a typed custom field: of `{"type": "double", "value": 978}` the 978, of an option its id."""
+    if not isinstance(field, dict):
+        return field
+    return field.get("value", field.get("id", field))
+
+
+ADAPTER = Pipedrive()

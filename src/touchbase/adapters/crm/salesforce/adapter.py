@@ -1,0 +1,61 @@
+"""Salesforce: its Outbound Messages (XML) and its change events passed on by a relay (JSON), in our words.
+
+Event reference: the Outbound Messaging and Change Data Capture guides on developer.salesforce.com (read
+2026-11-20). Contacts and leads are contacts, accounts are companies; person accounts are contacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import ClassVar
+
+from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
+from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
+from touchbase.adapters.crm.salesforce.stream import is_trigger, payload_of, read_change, read_record, read_trigger
+from touchbase.adapters.kit.crm import note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.reading import dig
+from touchbase.domain.delivery import ProtocolAnswer
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+
+class Salesforce(CrmAdapter):
+    """Reads Salesforce's calls. It is asked about every call, as XML has no keys to show."""
+
+    tool = "salesforce"
+    status: ClassVar[tuple[str, ...]] = ("Status", "Status__c", "Lead_Status__c", "Contact_Status__c", "Account_Status__c")
+    demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"<": acknowledge}
+
+    def recognise(self, call: Call) -> int:
+        """Certain of XML in Salesforce's namespace and of a change event's header."""
+        if call.data is None:
+            return 100 if is_outbound(call.request.body) else 0
+        return super().recognise(call)
+
+    def translate(self, call: Call) -> list[Event]:
+        """All notifications of a message, or all changes of a relay's list."""
+        if call.data is None:
+            return read_outbound(call.request.body, partial(self.statuses, call))
+        return super().translate(call)
+
+    def sure(self, body: Body, call: Call) -> int:
+        """A change event, or a record in the form of the REST interface."""
+        if payload_of(body) is not None:
+            return 100
+        if is_trigger(body):
+            return 90
+        return 85 if isinstance(dig(body, "attributes", "type"), str) and "Id" in body else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One change event, or one record."""
+        payload, statuses = payload_of(body), partial(self.statuses, call)
+        if payload is not None:
+            return read_change(payload, statuses)
+        if is_trigger(body):
+            return read_trigger(body, statuses)
+        return read_record(body, statuses) if "attributes" in body else [note("unrecognised")]
+
+
+ADAPTER = Salesforce()

@@ -1,0 +1,90 @@
+"""Salesforce Outbound Messages: SOAP, up to 100 notifications a call, each with the fields that an administrator has ticked.
+
+`SessionId` can be a live login. It is never read.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from touchbase.adapters.crm.salesforce.shapes import shape_of
+from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
+from touchbase.adapters.kit.crm_adapter import Body, StatusNames
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+
+NAMESPACE = b"soap.sforce.com/2005/09/outbound"
+_NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
+_DECLARES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
+def is_outbound(body: bytes) -> bool:
+    """Whether a body is XML in the namespace of Outbound Messages."""
+    return body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and NAMESPACE in body
+
+
+def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:
+    """The events of all notifications; our own acknowledgement, sent back to us, is ignored."""
+    envelope = _parsed(body)
+    if envelope is None:
+        return [note("unrecognised", "OutboundMessage")]
+    events: list[Event] = []
+    for notification in envelope.iter():
+        if _name(notification) == "Notification":
+            events += _notification(notification, statuses)
+    if events:
+        return events
+    is_answer = any(_name(element) == "notificationsResponse" for element in envelope.iter())
+    return [note("ignored" if is_answer else "unrecognised", "OutboundMessage")]
+
+
+def _parsed(body: bytes) -> ElementTree.Element | None:
+    # The standard library's parser expands entities, so a body that declares any is refused before it is
+    # parsed. Decoding first means that no other encoding can hide a declaration from this look.
+    try:
+        decoded = body.decode("utf-8-sig").strip()
+        return None if _DECLARES.search(decoded) else ElementTree.fromstring(decoded)  # noqa: S314 - see above
+    except (UnicodeDecodeError, ElementTree.ParseError, ValueError):
+        return None
+
+
+def _notification(notification: ElementTree.Element, statuses: StatusNames) -> list[Event]:
+    record, object_type, key = _record(notification)
+    object_id = text(record.get("Id"))
+    shape = shape_of(object_type, record)
+    if shape is None:
+        return [note("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
+    what = _what(record)
+    at = when(record.get("LastModifiedDate")) or when(record.get("SystemModstamp"))
+    item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, record, nulls_clear=True)
+    item.status = statuses(shape.kind, object_type)
+    if what == DELETED:
+        item.merged_into = text(record.get("MasterRecordId"))
+    return item.events()
+
+
+def _record(notification: ElementTree.Element) -> tuple[Body, str | None, str | None]:
+    """The fields of the notification's object, its type, and the notification's id."""
+    record: Body = {}
+    object_type = key = None
+    for part in notification:
+        if _name(part) == "Id":
+            key = text(part.text)
+        elif _name(part) == "sObject":
+            object_type = text((part.get(_TYPE) or "").rpartition(":")[2])
+            record = {_name(field): None if field.get(_NIL) in ("true", "1") else field.text for field in part if not len(field)}
+    return record, object_type, key
+
+
+def _what(record: Body) -> str:
+    if record.get("IsDeleted") == "true":
+        return DELETED
+    created = record.get("CreatedDate")
+    return CREATED if created is not None and created == (record.get("LastModifiedDate") or record.get("SystemModstamp")) else UPDATED
+
+
+def _name(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

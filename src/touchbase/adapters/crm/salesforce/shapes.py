@@ -1,0 +1,33 @@
+"""Salesforce: its standard objects, and where they keep what we know of a contact or company."""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+from touchbase.adapters.kit.crm_values import Record
+
+NOISE = frozenset(
+    {
+        "Id", "CreatedDate", "LastModifiedDate", "SystemModstamp", "LastViewedDate", "LastReferencedDate", "LastActivityDate", "IsDeleted",
+        "CleanStatus", "PhotoUrl", "attributes", "Jigsaw", "IsPersonAccount",
+    }
+)  # fmt: skip
+_LINKEDIN = ("LinkedIn__c", "LinkedIn_URL__c", "LinkedIn_Url__c", "LinkedInURL__c", "LinkedIn_Profile__c", "LinkedIn_Profile_URL__c")
+_PERSON = Shape(
+    CONTACT, email=("Email",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"), full_name=("Name",),
+    linkedin=_LINKEDIN, domain=("Website",), company=("Company",), useful=None, noise=NOISE,
+)  # fmt: skip
+_PERSON_ACCOUNT = Shape(
+    CONTACT, email=("PersonEmail",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"),
+    full_name=("Name",),
+    linkedin=_LINKEDIN, useful=None, noise=NOISE,
+)  # fmt: skip
+_ACCOUNT = Shape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), useful=None, noise=NOISE)
+
+
+def shape_of(object_type: str | None, record: Record) -> Shape | None:
+    """How to read an object of this type; None for those that are neither person nor company."""
+    if object_type in ("Contact", "Lead"):
+        return _PERSON
+    if object_type == "Account":
+        return _PERSON_ACCOUNT if record.get("IsPersonAccount") in (True, "true") or "PersonEmail" in record else _ACCOUNT
+    return None

@@ -1,0 +1,130 @@
+"""Salesforce change events (CDC) and plain records, as relays pass them on in JSON.
+
+The stream's `ChangeEventHeader` stands beside the fields, which relays put at the top, in `payload`, in
+`data.payload` or in `detail.payload`. A null field means "unchanged" unless `nulledFields` names it.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.crm.salesforce.shapes import NOISE, shape_of
+from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
+from touchbase.adapters.kit.crm_adapter import Body, StatusNames
+from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
+from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+
+HEADER = "ChangeEventHeader"
+CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}
+# How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
+_TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
+
+
+def payload_of(body: Body) -> Body | None:
+    """The object that holds the header, wherever the relay has put it."""
+    for path in ((), ("payload",), ("data", "payload"), ("detail", "payload"), ("data",), ("detail",), ("event",)):
+        found = dig(body, *path)
+        if isinstance(found, dict) and isinstance(found.get(HEADER), dict):
+            return found
+    return None
+
+
+def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
+    """The events of one change: one for each of its records."""
+    header = as_dict(payload.get(HEADER))
+    object_type, change = text(_bare(header.get("entityName"))), text(_bare(header.get("changeType"))) or ""
+    # A gap event says that something happened, but not the values.
+    what = CHANGES.get(change.removeprefix("GAP_"))
+    record = _flat(payload)
+    shape = shape_of(object_type, record)
+    ids = [text(one) for one in as_list(_bare(header.get("recordIds")))]
+    if shape is None or what is None:
+        understood = object_type is not None and bool(change)
+        return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids or [None]]
+    item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), record)
+    item.status = statuses(shape.kind, object_type)
+    item.restored = change.endswith("UNDELETE")
+    if what == UPDATED and not item.restored:
+        item.changed = _changed(header, record)
+    events: list[Event] = []
+    for item.object_id in ids or [None]:
+        events += item.events()
+    return events
+
+
+def read_record(body: Body, statuses: StatusNames) -> list[Event]:
+    """A record as the REST interface writes it (`attributes.type`), posted by a flow or a relay."""
+    object_type = text(dig(body, "attributes", "type"))
+    object_id = text(body.get("Id"))
+    shape = shape_of(object_type, body)
+    if shape is None:
+        return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
+    what = DELETED if body.get("IsDeleted") is True else UPDATED
+    return Item(
+        shape, what, object_type, object_id, None, when(body.get("LastModifiedDate")), None, body, status=statuses(shape.kind, object_type)
+    ).events()
+
+
+def is_trigger(body: Body) -> bool:
+    """Whether a body is a trigger's: the records of the REST interface as they are and as they were."""
+    return isinstance(dig([*as_list(body.get("new")), *as_list(body.get("old"))], 0, "attributes", "type"), str)
+
+
+def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
+    """The records of an Apex trigger, `{"new": [...], "old": [...]}`: without an old one made, without a new one gone."""
+    now = {text(record.get("Id")): record for record in map(as_dict, as_list(body.get("new")))}
+    before = {text(record.get("Id")): record for record in map(as_dict, as_list(body.get("old")))}
+    events: list[Event] = []
+    for object_id in now | before:
+        record, old = now.get(object_id), before.get(object_id)
+        told = record or old or {}
+        object_type = text(dig(told, "attributes", "type"))
+        shape = shape_of(object_type, told)
+        if shape is None:
+            events.append(note("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
+            continue
+        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, told)
+        item.status = statuses(shape.kind, object_type)
+        if record is None or old is None:
+            item.what = CREATED if old is None else DELETED
+        else:
+            item.changed = differences(record, old, NOISE)
+        events += item.events()
+    return events
+
+
+def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:
+    names = [name for name in as_list(_bare(header.get("changedFields"))) if isinstance(name, str) and not name.startswith("0x")]
+    nulled = [name for name in as_list(_bare(header.get("nulledFields"))) if isinstance(name, str) and not name.startswith("0x")]
+    if not names and not nulled:
+        # The stream's own form marks changed fields by bits, which only its schema can read.
+        names = list(record)
+    told: dict[str, tuple[object, object]] = {
+        name: (record[name], UNTOLD) for name in names if record.get(name) is not None and name not in NOISE
+    }
+    return told | dict.fromkeys(nulled, (None, UNTOLD))
+
+
+def _flat(payload: Body) -> Body:
+    """The fields without the header; the parts of a compound one (`Name`, `MailingAddress`) as `Name.LastName`."""
+    record: Body = {}
+    for name, wrapped in payload.items():
+        value = _bare(wrapped)
+        if name == HEADER:
+            continue
+        if isinstance(value, dict):
+            record |= {f"{name}.{part}": _bare(inner) for part, inner in value.items()}
+        else:
+            record[name] = value
+    return record
+
+
+def _bare(value: object) -> object:
+    if isinstance(value, dict) and len(value) == 1 and (kind := next(iter(value))) in _TYPES | {"array"}:
+        return value[kind]
+    return value
+
+
+def _key(header: Body) -> str | None:
+    transaction = text(_bare(header.get("transactionKey")))
+    return None if transaction is None else f"{transaction}:{text(_bare(header.get('sequenceNumber'))) or ''}"

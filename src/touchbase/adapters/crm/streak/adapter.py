@@ -1,0 +1,55 @@
+"""Streak: its webhooks in our words.
+
+Event reference: streak.readme.io, webhooks (read 2026-11-20); no recorded body was seen. Nearly all events are
+about boxes, the rows of a pipeline: deals, not people, so they are not used. Where an event is about a
+contact or an organisation itself, it is read.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+SHAPES = {
+    "CONTACT": Shape(CONTACT, email=("emailAddresses", "email"), first_name=("givenName",), last_name=("familyName",), useful=("title",)),
+    "ORGANIZATION": Shape(COMPANY, domain=("domains", "domain"), company=("name",)),
+}
+ACTIONS = {"CREATE": CREATED, "EDIT": UPDATED, "UPDATE": UPDATED, "DELETE": DELETED}
+WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "FILE")
+
+
+class Streak(CrmAdapter):
+    """Reads Streak's webhook calls."""
+
+    tool = "streak"
+    signs = frozenset({"boxKey", "pipelineKey", "box", "event"})
+    status: ClassVar[tuple[str, ...]] = ()
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by the event's name in capitals, or by the keys of box and pipeline."""
+        event = text(body.get("event")) or ""
+        if event.isupper() and event.partition("_")[0] in WORDS:
+            return 85
+        return 70 if "pipelineKey" in body and ("boxKey" in body or "stageKey" in body) else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one object."""
+        source = text(body.get("event"))
+        word, _, action = (source or "BOX_").partition("_")
+        record = as_dict(body.get(word.lower())) or body
+        key, what = text(first(record, "key", "id")), ACTIONS.get(action)
+        if word not in SHAPES or what is None:
+            return [note("ignored", source, word.lower(), key)]
+        at = when(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp"))
+        status = self.statuses(call, SHAPES[word].kind, word.lower())
+        return Item(SHAPES[word], what, word.lower(), key, source, at, record=record, status=status).events()
+
+
+ADAPTER = Streak()

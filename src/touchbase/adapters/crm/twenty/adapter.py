@@ -1,0 +1,79 @@
+"""Twenty: its webhooks in our words.
+
+Event reference: docs.twenty.com, webhooks, and the product's source (read 2026-11-20). The two disagree:
+the page writes `event`, `data` and `timestamp`, the product sends `eventName`, `record` and `eventDate`;
+both are read. The whole record comes along, and an update lists the names of the changed fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from touchbase.adapters.crm.twenty.proof import TWENTY
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+NOISE = frozenset({"id", "createdAt", "updatedAt", "deletedAt", "createdBy", "updatedBy", "position", "searchVector"})
+SHAPES = {
+    "person": Shape(
+        CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
+        linkedin=("linkedinLink",), useful=("jobTitle", "city"), noise=NOISE,
+    ),
+    "company": Shape(COMPANY, domain=("domainName", "domain"), company=("name",), useful=("employees", "industry"), noise=NOISE),
+}  # fmt: skip
+ACTIONS = {
+    "created": CREATED, "updated": UPDATED, "upserted": UPDATED, "restored": UPDATED, "deleted": DELETED, "destroyed": DELETED,
+    "merged": UPDATED,
+}  # fmt: skip
+
+
+class Twenty(CrmAdapter):
+    """Reads Twenty's webhook calls."""
+
+    tool = "twenty"
+    proofs = (TWENTY,)
+    signs = frozenset({"eventName", "event", "x-twenty-webhook-signature", "x-twenty-webhook-timestamp"})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": (), "company": ()}
+
+    def sure(self, body: Body, call: Call) -> int:
+        """Known by Twenty's headers or by the event's name beside the record."""
+        if "eventName" in body and isinstance(body.get("record"), dict):
+            return 100 if "objectMetadata" in body or "workspaceId" in body else 85
+        if any(name.startswith("x-twenty-") for name in call.headers):
+            return 100
+        action = (text(body.get("event")) or "").rpartition(".")[2]
+        return 60 if action in ACTIONS and isinstance(dig(body, "data", "id"), str) and "timestamp" in body else 0
+
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """One event about one record."""
+        source = text(first(body, "eventName", "event")) or ""
+        named, _, action = source.rpartition(".")
+        word = text(dig(body, "objectMetadata", "nameSingular")) or named
+        record = as_dict(body.get("record")) or as_dict(body.get("data"))
+        object_id, what = text(record.get("id")), ACTIONS.get(action)
+        if word not in SHAPES or what is None:
+            return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
+        at = when(first(body, "eventDate", "timestamp"))
+        item = Item(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
+        item.status = self.statuses(call, item.shape.kind, word)
+        item.restored = action == "restored"
+        fields = body.get("updatedFields")
+        if what == UPDATED and isinstance(fields, list):
+            names = [name for name in as_list(fields) if isinstance(name, str) and name in record]
+            item.changed = {name: (record[name], UNTOLD) for name in names}
+        return item.events()
+
+
+def _flat(record: Body) -> Body:
+    """The record with a person's name, an object of two parts, laid out flat."""
+    name = record.get("name")
+    return {**record, **name} if isinstance(name, dict) else record
+
+
+ADAPTER = Twenty()

@@ -1,0 +1,1 @@
+"""E-mail campaign tools: one folder each."""

@@ -1,0 +1,47 @@
+"""Brevo: its webhooks in our words.
+
+The names in a call differ from those at set-up. Of its times only `ts_epoch` is surely UTC; the zone of
+`ts` and `ts_event` is unclear and `date` is the account's, so they serve in that order and `date` last.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="brevo",
+    shapes=(
+        Shape("ts_epoch event email", 92),
+        Shape("X-Mailin-custom event", 95),
+        Shape("s_epoch event email", 92),
+        Shape("ts_event event email", 85),
+        Shape("message-id event email", 80, named=True),
+        Shape("camp_id event email", 80, named=True),
+    ),
+    names={
+        "request": m.SENT,
+        "delivered": m.DELIVERED,
+        "deferred": m.DEFERRED,
+        "opened": m.OPENED,
+        "unique_opened": m.OPENED,
+        "proxy_open": m.OPENED,
+        "unique_proxy_open": m.OPENED,
+        "click": m.CLICKED,
+        "hard_bounce": m.HARD_BOUNCED,
+        "soft_bounce": m.SOFT_BOUNCED,
+        "invalid_email": m.HARD_BOUNCED,
+        "blocked": m.SEND_FAILED,
+        "error": m.SEND_FAILED,
+        "unsubscribe": m.UNSUBSCRIBED,
+        "unsubscribed": m.UNSUBSCRIBED,
+        "spam": m.COMPLAINED,
+        "complaint": m.COMPLAINED,
+    },
+    name="event",
+    email="email",
+    time="ts_epoch s_epoch ts_event ts date_event date",
+    campaign="campaign_name camp_id",
+    message="message-id",
+    bounce="reason",
+)

@@ -1,0 +1,73 @@
+"""EmailBison: its webhook calls in our words.
+
+`event.type` is upper-case on the wire. LEAD_FIRST_CONTACTED comes beside EMAIL_SENT for the same mail. A
+bounce comes with a reply from mailer-daemon inside; an automatic reply is a reply with a flag. Sister
+keys that end in `_local` or `_est` are not UTC.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.reading import person, text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+_WORKSPACE, _MAIL, _FACT = (paths(place) for place in ("event.workspace_id", "data.scheduled_email.id", "data.campaign_event.id"))
+_WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.from")
+
+
+class EmailBison(Table):
+    """Reads EmailBison's calls."""
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; its key is put together from ids, as there is none of its own."""
+        event = super().read(item, call)
+        fact, mail = pick(item, _FACT, text), pick(item, _MAIL, text)
+        if fact and mail:
+            event.key = f"{pick(item, _WORKSPACE, text) or ''}:{mail}:{fact}"
+        if event.email is None and event.event in ("email_replied", "email_auto_replied"):
+            event.email = pick(item, _WRITER, person)
+        return event
+
+
+ADAPTER = EmailBison(
+    tool="emailbison",
+    shapes=(
+        Shape("event.instance_url event.type", 95),
+        Shape("data.scheduled_email event.type", 95),
+        Shape("event.workspace_id event.type data", 90),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "lead_first_contacted": m.SENT,
+        "contact_first_emailed": m.SENT,
+        "manual_email_sent": m.MANUAL,
+        "email_opened": m.OPENED,
+        "lead_replied": m.REPLIED,
+        "contact_replied": m.REPLIED,
+        "untracked_reply_received": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "lead_unsubscribed": m.UNSUBSCRIBED,
+        "contact_unsubscribed": m.UNSUBSCRIBED,
+        "lead_interested": m.status("interested"),
+        "contact_interested": m.status("interested"),
+        "email_account_added": m.ACCOUNT,
+        "email_account_removed": m.ACCOUNT,
+        "email_account_disconnected": m.ACCOUNT,
+        "email_account_reconnected": m.ACCOUNT,
+        "tag_attached": m.OTHER,
+        "tag_removed": m.OTHER,
+    },
+    beginnings={"email_account_": m.ACCOUNT, "warmup_": m.ACCOUNT, "tag_": m.OTHER},
+    name="event.type",
+    email="data.lead.email",
+    time="data.campaign_event.created_at data.reply.date_received data.scheduled_email.sent_at",
+    times={"email_sent": "data.campaign_event.created_at data.scheduled_email.sent_at"},
+    first_name="data.lead.first_name",
+    last_name="data.lead.last_name",
+    campaign="data.campaign.name data.campaign.id",
+    message="data.reply.raw_message_id data.scheduled_email.raw_message_id data.reply.id data.scheduled_email.id",
+    bounce="data.reply.bounce_type data.reply.text_body",
+    automated="data.reply.automated_reply",
+)

@@ -1,0 +1,169 @@
+"""Any other campaign tool: a body that no tool's adapter takes for its own, read by what keys usually mean.
+
+The event's name decides what happened, never stray text. The person is looked for where tools put their
+lead, never among the sender's own addresses. What cannot be told is `unknown`: kept and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from touchbase.adapters.email_campaign.generic import places
+from touchbase.adapters.email_campaign.generic.spread import spread
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import bounce_kind, status_of
+from touchbase.adapters.kit.meaning import Meaning, meaning_of
+from touchbase.adapters.kit.reading import address, linkedin, person, text
+from touchbase.adapters.kit.table import Item, at, batch, pick, split_name
+from touchbase.adapters.kit.times import when
+from touchbase.domain.delivery import EMAIL_CAMPAIGN
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+from touchbase.domain.times import Micros
+
+T = TypeVar("T")
+_HTTP_VERBS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
+_NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
+_INCOMING = frozenset({"email_replied", "email_auto_replied"})
+
+
+class Generic:
+    """Reads any JSON or form body, and is never surer of it than a tool's own adapter."""
+
+    tool = "generic"
+    channel = EMAIL_CAMPAIGN
+    signs: frozenset[str] = frozenset()
+
+    def recognise(self, call: Call) -> int:
+        """Just sure enough to be asked when nobody else is."""
+        return 1 if isinstance(call.data, dict | list) else 0
+
+    def translate(self, call: Call) -> list[Event]:
+        """The body's events; an empty body says nothing and has none."""
+        return [Event("unknown") if pair is None else _Reader(*pair, call).event() for pair in spread(call.data)]
+
+
+class _Reader:
+    """One event: its own keys over those of its wrapping, and the call's headers."""
+
+    def __init__(self, item: Item, outer: Item, call: Call) -> None:
+        self.outer = outer
+        self.item = {**outer, **item} if outer else item
+        self.call = call
+        self.people = [person for who in places.PEOPLE if isinstance(person := self.item.get(who), dict)]
+
+    def event(self) -> Event:
+        name = self._name()
+        meaning = self._without_name() if name is None else self._meaning(name)
+        status = meaning.status
+        if meaning.event == "lead_status_changed" and status is None:
+            status = pick(self.item, places.LABEL, status_of)
+            meaning = meaning if status else m.OTHER
+        first_name, last_name = self._names()
+        return Event(
+            event=meaning.event,
+            occurred_us=self._time(),
+            email=self._email(meaning),
+            linkedin_url=self._of_person(places.LINKEDIN, linkedin),
+            status=status,
+            kind=self._kind(meaning) if meaning.event == "email_bounced" else None,
+            first_name=first_name,
+            last_name=last_name,
+            campaign=self._campaign(),
+            message_id=pick(self.item, places.MESSAGE, text),
+            source_event=name,
+        )
+
+    def _name(self) -> str | None:
+        """The wrapping's name before the content's: inside, `type` tells more often what the object is."""
+        for source in (self.outer, self.item):
+            name = pick(source, places.NAME, _name)
+            if name is not None:
+                return name
+            both = [found for key in ("event_object", "event_action") if (found := text(source.get(key)))]
+            if both:
+                return " ".join(both)
+        named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith("-event"))
+        return next((name for name in named if name), None)
+
+    def _meaning(self, name: str) -> Meaning:
+        meaning = meaning_of(name)
+        if meaning.event == "email_replied" and pick(self.item, places.AUTOMATED, _true):
+            return m.AUTO_REPLIED
+        if meaning.event == "email_send_failed":
+            return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(str(self.item.get("severity")).lower(), meaning)
+        return meaning
+
+    def _without_name(self) -> Meaning:
+        """What a nameless body shows: a reply by its flag, its newest message or its text, a mail by its step."""
+        messages = batch(self.item.get("recent_messages"))
+        is_reply = self.item.get("is_reply") is True or (bool(messages) and at(messages[-1], ("is_reply",)) is True)
+        has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
+        has_sent = any(self.item.get(key) for key in ("sent_message", "sent_at", "time_sent", "sent"))
+        if is_reply or (has_reply and not has_sent):
+            return m.AUTO_REPLIED if pick(self.item, places.AUTOMATED, _true) else m.REPLIED
+        step = pick(self.item, places.STEP, text) or ""
+        return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
+
+    def _email(self, meaning: Meaning) -> str | None:
+        ours = {found for path in places.OURS if (found := address(at(self.item, path)))}
+
+        def theirs(value: object) -> str | None:
+            found = person(value)
+            return None if found in ours else found
+
+        # On a reply `to` is where it went, which is us; on the way out it is the lead.
+        rest = (places.PLAIN, places.SENDER, places.TO) if meaning.event in _INCOMING else (places.TO, places.PLAIN)
+        named = pick(self.item, places.LEAD, theirs) or self._first(self.people, places.ADDRESS, theirs)
+        return named or next((found for order in (places.RECIPIENT, *rest) if (found := pick(self.item, order, theirs))), None)
+
+    def _time(self) -> Micros | None:
+        """The first time that says its zone, else the first."""
+        first: Micros | None = None
+        for path in places.TIME:
+            value = at(self.item, path)
+            if value is not None and (found := when(value)) is not None:
+                if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
+                    return found
+                first = found if first is None else first
+        return first
+
+    def _names(self) -> tuple[str | None, str | None]:
+        first_name, last_name = self._of_person(places.FIRST_NAME, text), self._of_person(places.LAST_NAME, text)
+        if first_name is None and last_name is None:
+            return split_name(self._of_person(places.FULL_NAME, text) or self._first(self.people, ("name",), text))
+        return first_name, last_name
+
+    def _campaign(self) -> str | None:
+        number = pick(self.item, places.CAMPAIGN_ID, text)
+        name = pick(self.item, places.CAMPAIGN_NAME, text)
+        # A bare `name` is the campaign's only beside a campaign's id: elsewhere it is as well the person's.
+        return name or (number and text(self.item.get("name"))) or number
+
+    def _kind(self, meaning: Meaning) -> str:
+        return meaning.kind or bounce_kind(*(at(self.item, path) for path in places.BOUNCE))
+
+    def _of_person(self, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
+        return self._first([self.item, *self.people], keys, read)
+
+    def _first(self, sources: list[Item], keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
+        for source in sources:
+            for key in keys:
+                value = source.get(key)
+                if value is not None and (found := read(value)) is not None:
+                    return found
+        return None
+
+
+def _name(value: object) -> str | None:
+    found = text(value) if isinstance(value, str) else None
+    return None if found is None or found.upper() in _HTTP_VERBS else found
+
+
+def _true(value: object) -> bool | None:
+    return True if value is True or value in ("true", "1", 1) else None
+
+
+ADAPTER = Generic()

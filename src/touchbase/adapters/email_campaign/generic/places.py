@@ -1,0 +1,56 @@
+"""Where unknown tools keep things: keys in the order in which they prove right at the tools we know."""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit.table import paths
+
+NAME = paths(
+    "event_type eventType event event.type webhook_event webhookInfo.type meta.eventName RecordType method type event-data.event action"
+)
+
+PEOPLE = (
+    "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
+)  # fmt: skip
+"""Objects that stand for the person; what a person has is looked for at the top and then in these."""
+
+LEAD = paths("sl_lead_email lead_email leadEmail prospectEmail contact_email targetLeadEmail leadCorrespondence.targetLeadEmail")
+ADDRESS = ("email", "email_address", "emailAddress", "enriched_email")
+RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to")
+TO = paths("to.0 to.0.email to.email to")
+PLAIN = paths("email Email")
+SENDER = paths("from from.email from_email from_email_address fromEmail")
+OURS = paths(
+    "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email"
+)
+"""Never the lead's, wherever else the same address stands."""
+
+TIME = paths(
+    "event_timestamp timestamp event.date eventTime webhookInfo.eventTime occurred_at occurredAt date createdAt created_at time_sent "
+    "time_opened time_clicked time_replied time_bounced time_unsubscribed emailSentAt emailOpenedAt emailClickedAt emailRepliedAt "
+    "emailBouncedAt sent_at sentAt opened_at openedAt clicked_at clickedAt received_at receivedAt date_received repliedAt replied_at "
+    "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
+    "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
+    "DeliveredAt ReceivedAt BouncedAt ChangedAt"
+)
+"""Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
+
+CAMPAIGN_NAME = paths("campaign_name campaignName campaign.name sequenceName sequence.name sequence.sequenceName")
+CAMPAIGN_ID = paths("campaign_id campaignId campaign.id camp_id sequence.id sequence_id sequenceId mj_campaign_id")
+
+LINKEDIN = (
+    "linkedin_url", "linkedinUrl", "linkedInUrl", "linkedIn", "linkedin", "linkedin_profile", "profile_url", "profileUrl",
+    "linkedInProfileUrl",
+)  # fmt: skip
+FIRST_NAME = ("first_name", "firstName", "FirstName", "leadFirstName", "lead_first_name")
+LAST_NAME = ("last_name", "lastName", "LastName", "leadLastName", "lead_last_name")
+FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName")
+MESSAGE = paths("message_id messageId message-id MessageID email_id emailId event_id eventId")
+LABEL = paths(
+    "lead_category.new_name lead_category new_category category new_status lead_status newStatus status label labels.0 stage "
+    "latestOutcome outcome interest_status"
+)
+BOUNCE = paths(
+    "bounce_type bounceType bounce.type severity Type type kind smtp_code status_code status code reason bounce_reason description msg"
+)
+AUTOMATED = paths("automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply")
+STEP = paths("sequence_stage.type sequence_step.type step.type step_type")

@@ -1,0 +1,90 @@
+"""HeyReach: its webhook calls in our words.
+
+Everything happens on LinkedIn; an address is often missing and the profile is the only key to a person.
+Some deliveries name no event and no time: then the newest message tells. What `correlation_id`
+correlates is not known for sure, so nothing is recognised again by it.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, plain
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+
+class HeyReach(Table):
+    """Reads HeyReach's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The event's name, or what the newest message shows."""
+        name = super().named(item, call)
+        if name is None and (newest := _newest(item)):
+            return "message_reply_received" if newest.get("is_reply") is True else "message_sent"
+        return name
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; everything else here is LinkedIn's as well."""
+        known = self.names.get(plain(name))
+        if known is not None:
+            return known
+        guessed = m.meaning_of(f"linkedin {name}")
+        return m.OTHER if guessed is m.LINKEDIN_OTHER else guessed
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call, with the newest message's time where it has none of its own."""
+        event = super().read(item, call)
+        if event.occurred_us is None and (newest := _newest(item)):
+            event.occurred_us = when(newest.get("creation_time"))
+        return event
+
+
+def _newest(item: Item) -> Item | None:
+    messages = [message for message in batch(item.get("recent_messages")) if isinstance(message, dict)]
+    return max(messages, key=_written, default=None)
+
+
+def _written(message: Item) -> int:
+    # Of messages without a time the last one stays the newest.
+    return when(at(message, ("creation_time",))) or 0
+
+
+ADAPTER = HeyReach(
+    tool="heyreach",
+    shapes=(
+        Shape("correlation_id recent_messages", 95),
+        Shape("correlation_id connection_message", 95),
+        Shape("correlation_id lead.profile_url", 92),
+        Shape("recent_messages lead", 90),
+        Shape("connection_message lead", 90),
+        Shape("lead.profile_url event_type", 80),
+        Shape("event_type lead", 80, named=True),
+    ),
+    names={
+        "connection_request_sent": m.LINKEDIN_INVITED,
+        "connection_request_accepted": m.LINKEDIN_ACCEPTED,
+        "message_sent": m.LINKEDIN_SENT,
+        "inmail_sent": m.LINKEDIN_SENT,
+        "message_reply_received": m.LINKEDIN_REPLIED,
+        "every_message_reply_received": m.LINKEDIN_REPLIED,
+        "inmail_reply_received": m.LINKEDIN_REPLIED,
+        "follow_sent": m.LINKEDIN_OTHER,
+        "liked_post": m.LINKEDIN_OTHER,
+        "viewed_profile": m.LINKEDIN_OTHER,
+        "campaign_completed": m.COMPLETED,
+        "lead_finished_sequence_without_replying": m.COMPLETED,
+        "lead_tag_updated": m.LABELLED,
+    },
+    name="event_type",
+    email="lead.email_address lead.enriched_email",
+    time="timestamp",
+    linkedin="lead.profile_url",
+    first_name="lead.first_name",
+    last_name="lead.last_name",
+    full_name="lead.full_name",
+    campaign="campaign.name campaign.id",
+    message="conversation_id",
+    label="tag tag.name new_tag lead.tag lead.tags.0 lead.tags.0.name",
+)

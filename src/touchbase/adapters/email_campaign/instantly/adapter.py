@@ -1,0 +1,73 @@
+"""Instantly: its webhook calls in our words.
+
+One call carries one flat event. A label that a team gives its leads arrives as the event's name, as it
+is written there, which is why a name that looks like none of the system's is taken for a status. A
+lead's imported columns stand beside the system's keys.
+"""
+
+from __future__ import annotations
+
+import re
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import status_of
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.table import Item, Shape, Table, plain
+
+_SYSTEM_NAME = re.compile(
+    r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE
+)
+
+
+class Instantly(Table):
+    """Reads Instantly's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """A system event by the table or its words; any other name is a team's own label."""
+        known = self.names.get(plain(name))
+        if known is not None:
+            return known
+        return m.meaning_of(name) if _SYSTEM_NAME.fullmatch(name) else Meaning("lead_status_changed", status=status_of(name))
+
+
+ADAPTER = Instantly(
+    tool="instantly",
+    shapes=(
+        Shape("unibox_url event_type", 95),
+        Shape("event_type lead_email email_account", 85, named=True, spelt=str.islower),
+        Shape("event_type workspace campaign_id", 85),
+        Shape("event_type lead_email", 75, named=True, spelt=str.islower),
+        Shape("event_type lead_email email_account", 60),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "link_clicked": m.CLICKED,
+        "email_link_clicked": m.CLICKED,
+        "reply_received": m.REPLIED,
+        "auto_reply_received": m.AUTO_REPLIED,
+        "email_bounced": m.BOUNCED,
+        "lead_unsubscribed": m.UNSUBSCRIBED,
+        "lead_interested": m.status("interested"),
+        "lead_not_interested": m.status("not_interested"),
+        "lead_neutral": m.status("neutral"),
+        "lead_meeting_booked": m.status("meeting_booked"),
+        "lead_meeting_completed": m.status("meeting_completed"),
+        "lead_no_show": m.status("no_show"),
+        "lead_out_of_office": m.status("out_of_office"),
+        "lead_wrong_person": m.status("wrong_person"),
+        "lead_closed": m.status("closed"),
+        "campaign_completed": m.COMPLETED,
+        "account_error": m.ACCOUNT,
+        "supersearch_enrichment_completed": m.OTHER,
+    },
+    name="event_type",
+    email="lead_email email",
+    time="timestamp",
+    linkedin="linkedin_url linkedinUrl linkedIn linkedin linkedin_profile",
+    first_name="firstName first_name",
+    last_name="lastName last_name",
+    campaign="campaign_name campaign_id",
+    message="email_id",
+    bounce="bounce_type bounce_reason",
+)

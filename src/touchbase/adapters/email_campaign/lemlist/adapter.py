@@ -1,0 +1,96 @@
+"""lemlist: its webhook calls in our words.
+
+A call carries one activity. "State groups" (contacted, hooked, attracted, warmed) fire beside the
+specific activity and mix channels. One that comes from LinkedIn must not count as a mail, so a group is
+taken for a mail's only when there is an address and no sign of LinkedIn.
+"""
+
+from __future__ import annotations
+
+import re
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.proof_body import field_of
+from touchbase.adapters.kit.reading import address, text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+
+_GROUPS_ON_LINKEDIN = {
+    "contacted": m.LINKEDIN_SENT,
+    "hooked": m.LINKEDIN_OTHER,
+    "attracted": m.LINKEDIN_OTHER,
+    "warmed": m.LINKEDIN_REPLIED,
+}
+_ORIGIN = paths("metaData.type emailTemplateName")
+_INTEREST = re.compile(r"(?:emails|linkedin|aircall|api|manual)?(not)?interested")
+
+
+class Lemlist(Table):
+    """Reads lemlist's activities."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table, minding the channel of a state group and the many spellings of interest."""
+        known = plain(name)
+        if known in _GROUPS_ON_LINKEDIN and self._is_linkedin(item):
+            return _GROUPS_ON_LINKEDIN[known]
+        if interest := _INTEREST.fullmatch(known):
+            return m.status("not_interested" if interest[1] else "interested")
+        return super().meaning(name, item)
+
+    def _is_linkedin(self, item: Item) -> bool:
+        origin = pick(item, _ORIGIN, text) or ""
+        return origin.lower().startswith("linkedin") or self.find(item, "email", address) is None
+
+
+ADAPTER = Lemlist(
+    tool="lemlist",
+    proofs=(field_of("secret"),),
+    shapes=(
+        Shape("_id type", 95, starts="act_"),
+        Shape("_id type leadId campaignId", 80),
+        Shape("sendUserId type leadId", 80),
+        Shape("leadEmail type campaignId", 75, named=True),
+        Shape("leadEmail type secret", 75, named=True),
+    ),
+    names={
+        "emailssent": m.SENT,
+        "contacted": m.SENT,
+        "emailsopened": m.OPENED,
+        "hooked": m.OPENED,
+        "emailsclicked": m.CLICKED,
+        "attracted": m.CLICKED,
+        "emailsreplied": m.REPLIED,
+        "warmed": m.REPLIED,
+        "emailsbounced": m.BOUNCED,
+        "emailsfailed": m.SEND_FAILED,
+        "emailssendfailed": m.SEND_FAILED,
+        "emailsunsubscribed": m.UNSUBSCRIBED,
+        "opportunitiesdone": m.status("meeting_booked"),
+        "campaigncomplete": m.COMPLETED,
+        "linkedinsent": m.LINKEDIN_SENT,
+        "linkedinreplied": m.LINKEDIN_REPLIED,
+        "linkedininvitedone": m.LINKEDIN_INVITED,
+        "linkedininviteaccepted": m.LINKEDIN_ACCEPTED,
+        "customdomainerrors": m.ACCOUNT,
+        "connectionissue": m.ACCOUNT,
+        "sendlimitreached": m.ACCOUNT,
+        "lemwarmpaused": m.ACCOUNT,
+        "paused": m.OTHER,
+        "resumed": m.OTHER,
+        "skipped": m.OTHER,
+        "stopped": m.OTHER,
+    },
+    beginnings={"linkedin": m.LINKEDIN_OTHER},
+    name="type",
+    email="leadEmail email",
+    time="createdAt",
+    linkedin="linkedinUrl leadLinkedinUrl linkedinUrlSalesNav",
+    first_name="leadFirstName firstName",
+    last_name="leadLastName lastName",
+    campaign="campaignName name campaignId",
+    message="messageId emailId",
+    key="_id",
+    bounce="errorMessage reason",
+    object_type="lead",
+    object_id="leadId",
+)

@@ -1,0 +1,46 @@
+"""Mailchimp: its audience webhooks in our words.
+
+Form fields with bracketed names. These hooks tell of no single mail and no reply: an audience's members
+leave, are cleaned, or change. `fired_at` has no zone and is taken as UTC.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+
+_REASON, _ACTION = paths("data.reason"), paths("data.action")
+
+
+class Mailchimp(Table):
+    """Reads Mailchimp's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the type, and for those that leave by why they did."""
+        known, reason = plain(name), pick(item, _REASON, text)
+        if known == "cleaned":
+            return m.COMPLAINED if reason == "abuse" else m.HARD_BOUNCED
+        if known == "unsubscribe":
+            if reason == "abuse":
+                return m.COMPLAINED
+            # Taken off the list by its owner: the person has asked for nothing.
+            return m.OTHER if pick(item, _ACTION, text) in ("delete", "archive") else m.UNSUBSCRIBED
+        return m.OTHER
+
+
+ADAPTER = Mailchimp(
+    tool="mailchimp",
+    shapes=(
+        Shape("fired_at type data.list_id", 95),
+        Shape("fired_at type data", 85),
+    ),
+    names={},
+    name="type",
+    email="data.email data.new_email data.merges.EMAIL",
+    time="fired_at",
+    first_name="data.merges.FNAME",
+    last_name="data.merges.LNAME",
+    campaign="data.campaign_id",
+)

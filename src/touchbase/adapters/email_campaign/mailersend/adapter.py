@@ -1,0 +1,42 @@
+"""MailerSend: its webhooks in our words.
+
+One event a call, its id at `data.id`, the person two levels further down.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="mailersend",
+    shapes=(
+        Shape("type data.email.recipient.email", 95),
+        Shape("type data.email.message", 88),
+        Shape("type data.object data.morph", 85),
+        Shape("type data", 70, named=True),
+    ),
+    names={
+        "activity_sent": m.SENT,
+        "activity_delivered": m.DELIVERED,
+        "activity_deferred": m.DEFERRED,
+        "activity_opened": m.OPENED,
+        "activity_opened_unique": m.OPENED,
+        "activity_clicked": m.CLICKED,
+        "activity_clicked_unique": m.CLICKED,
+        "activity_hard_bounced": m.HARD_BOUNCED,
+        "activity_soft_bounced": m.SOFT_BOUNCED,
+        "activity_unsubscribed": m.UNSUBSCRIBED,
+        "activity_spam_complaint": m.COMPLAINED,
+        "activity_survey_opened": m.OTHER,
+        "activity_survey_submitted": m.OTHER,
+        "sender_identity_verified": m.ACCOUNT,
+        "maintenance_start": m.ACCOUNT,
+        "maintenance_end": m.ACCOUNT,
+    },
+    name="type",
+    email="data.email.recipient.email",
+    time="data.created_at created_at",
+    message="data.email.message.id",
+    key="data.id",
+)

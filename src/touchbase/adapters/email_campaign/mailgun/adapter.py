@@ -1,0 +1,56 @@
+"""Mailgun: its webhooks of both generations in our words.
+
+Today JSON with `signature` and `event-data`; before, flat form fields. There is no sent event: delivered
+stands for it. `failed` is a bounce when its severity is permanent and a delay when temporary.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.mailgun.proof import MAILGUN
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+
+_SEVERITY = paths("event-data.severity severity")
+
+
+class Mailgun(Table):
+    """Reads Mailgun's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table, and for what failed by how badly."""
+        if plain(name) == "failed":
+            return m.DEFERRED if pick(item, _SEVERITY, text) == "temporary" else m.HARD_BOUNCED
+        return self.names.get(plain(name), m.OTHER)
+
+
+ADAPTER = Mailgun(
+    tool="mailgun",
+    proofs=(MAILGUN,),
+    shapes=(
+        Shape("event-data.event", 95),
+        Shape("event-data", 85),
+        Shape("token event recipient timestamp", 90),
+        Shape("message-headers event recipient", 85),
+        Shape("Message-Id event recipient", 85),
+        Shape("recipient event timestamp signature", 80, named=True),
+    ),
+    names={
+        "delivered": m.DELIVERED_AS_SENT,
+        "opened": m.OPENED,
+        "clicked": m.CLICKED,
+        "failed": m.HARD_BOUNCED,
+        "bounced": m.HARD_BOUNCED,
+        "rejected": m.SEND_FAILED,
+        "dropped": m.SEND_FAILED,
+        "unsubscribed": m.UNSUBSCRIBED,
+        "complained": m.COMPLAINED,
+    },
+    name="event-data.event event",
+    email="event-data.recipient recipient",
+    time="event-data.timestamp timestamp",
+    campaign="event-data.campaigns.0.name event-data.campaigns.0.id campaign-name campaign-id",
+    message="event-data.message.headers.message-id Message-Id message-id",
+    key="event-data.id signature.token token",
+)

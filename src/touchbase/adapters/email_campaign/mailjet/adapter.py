@@ -1,0 +1,48 @@
+"""Mailjet: its event webhooks in our words.
+
+A list when events are grouped, else one object. `sent` is the receiving server's acceptance.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.table import Item, Shape, Table, plain
+
+
+class Mailjet(Table):
+    """Reads Mailjet's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; a bounce says with a flag whether it is for good."""
+        if plain(name) == "bounce" and isinstance(item.get("hard_bounce"), bool):
+            return m.HARD_BOUNCED if item["hard_bounce"] else m.SOFT_BOUNCED
+        return super().meaning(name, item)
+
+
+ADAPTER = Mailjet(
+    tool="mailjet",
+    shapes=(
+        Shape("mj_campaign_id event", 95),
+        Shape("mj_contact_id event", 95),
+        Shape("MessageID event email time", 90),
+        Shape("Message_GUID event", 90),
+        Shape("customcampaign event", 85),
+    ),
+    names={
+        "sent": m.SENT,
+        "open": m.OPENED,
+        "click": m.CLICKED,
+        "bounce": m.BOUNCED,
+        "blocked": m.SEND_FAILED,
+        "spam": m.COMPLAINED,
+        "unsub": m.UNSUBSCRIBED,
+        "typofix": m.OTHER,
+    },
+    name="event",
+    email="email",
+    time="time",
+    campaign="customcampaign mj_campaign_id",
+    message="MessageID mj_message_id Message_GUID",
+    bounce="error_related_to error comment",
+)

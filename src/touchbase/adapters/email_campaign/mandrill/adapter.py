@@ -1,0 +1,54 @@
+"""Mandrill (Mailchimp Transactional): its webhooks in our words.
+
+One form field, `mandrill_events`, holds a JSON list. `_id` is the message's, not the event's, and `msg.ts`
+is when the mail was sent, not when the event happened.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.mandrill.proof import MANDRILL
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table, each, sample
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+
+class Mandrill(Table):
+    """Reads Mandrill's calls."""
+
+    def recognise(self, call: Call) -> int:
+        """By the form's field, else by the shape of the events in it."""
+        return 95 if "mandrill_events" in sample(call.data) else super().recognise(call)
+
+    def translate(self, call: Call) -> list[Event]:
+        """One event per item of the field, or of the list where a relay has taken it out."""
+        inside = sample(call.data).get("mandrill_events")
+        return each(call.data if inside is None else inside, lambda item: self.read(item, call))
+
+
+ADAPTER = Mandrill(
+    tool="mandrill",
+    proofs=(MANDRILL,),
+    shapes=(
+        Shape("mandrill_events", 95),
+        Shape("msg.email event ts", 92),
+        Shape("msg event _id", 88),
+    ),
+    names={
+        "send": m.SENT,
+        "delivered": m.DELIVERED,
+        "deferral": m.DEFERRED,
+        "open": m.OPENED,
+        "click": m.CLICKED,
+        "hard_bounce": m.HARD_BOUNCED,
+        "soft_bounce": m.SOFT_BOUNCED,
+        "reject": m.SEND_FAILED,
+        "unsub": m.UNSUBSCRIBED,
+        "spam": m.COMPLAINED,
+    },
+    name="event",
+    email="msg.email",
+    time="ts",
+    campaign="msg.metadata.campaign msg.metadata.campaign_id",
+    message="_id msg._id",
+)

@@ -1,0 +1,25 @@
+"""Mandrill: how it proves who it is: a keyed hash of the address that it called and the form's fields in order."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from urllib.parse import parse_qsl
+
+from touchbase.adapters.kit.proof import Scheme, keyed, same
+from touchbase.domain.connection import Arrival
+from touchbase.domain.times import Micros
+
+
+def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
+    given = arrival.headers.get("x-mandrill-signature")
+    if given is None:
+        return False
+    try:
+        fields = parse_qsl(arrival.body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=1_000)
+    except ValueError:
+        return False
+    message = arrival.url + "".join(name + value for name, value in sorted(fields))
+    return same(given, b64encode(keyed(secret, message.encode(), "sha1")))
+
+
+MANDRILL = Scheme("header `x-mandrill-signature`: HMAC-SHA1 in base64 over the address and the form's fields", _check)

@@ -1,0 +1,43 @@
+"""Outlix: its webhook calls in our words.
+
+A call names the lead by id only. Events wait under that id until one with an address tells who it is.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.proof import hashed_body
+from touchbase.adapters.kit.table import Shape, Table, any_name
+
+ADAPTER = Table(
+    tool="outlix",
+    proofs=(hashed_body("x-webhook-signature", prefix="sha256="),),
+    shapes=(
+        Shape("organization_id event data.lead_id", 92, spelt=any_name),
+        Shape("organization_id event timestamp data", 85, spelt=any_name),
+        Shape("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=any_name),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "email_clicked": m.CLICKED,
+        "email_replied": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "lead_created": m.SAVED,
+        "lead_updated": m.SAVED,
+        "lead_unsubscribed": m.UNSUBSCRIBED,
+        "lead_status_changed": m.LABELLED,
+    },
+    name="event",
+    email="data.email data.lead_email data.lead.email",
+    time="timestamp",
+    linkedin="data.linkedin_url data.lead.linkedin_url",
+    first_name="data.first_name data.lead.first_name",
+    last_name="data.last_name data.lead.last_name",
+    campaign="data.campaign_name data.campaign_id",
+    message="data.message_id data.draft_id",
+    label="data.new_status data.status",
+    bounce="data.bounce_type data.reason",
+    object_type="lead",
+    object_id="data.lead_id data.lead.id",
+)

@@ -1,0 +1,75 @@
+"""Outreach: its webhook calls about mailings in our words.
+
+A call names the prospect by id only, never by address; a `prospect` event with an address tells who that
+is, and what waited for the id is then applied. There is no sent event: delivered stands for it. The time
+is that of the fact; `meta.deliveredAt` is when the call was made and serves only where there is no other.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.proof import hashed_body
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table, at, plain
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+
+class Outreach(Table):
+    """Reads Outreach's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; a prospect's stage is its status, all else is not about a person."""
+        known = plain(name)
+        if known in ("prospect_updated", "prospect_created"):
+            return m.LABELLED if self.find(item, "label", text) else m.SAVED
+        return self.names.get(known, m.OTHER)
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; the prospect is the record itself or the one it is related to."""
+        event = super().read(item, call)
+        if at(item, ("data", "type")) == "prospect":
+            event.object_type, event.object_id = "prospect", text(at(item, ("data", "id")))
+        return event
+
+
+ADAPTER = Outreach(
+    tool="outreach",
+    proofs=(hashed_body("outreach-webhook-signature"),),
+    shapes=(
+        Shape("meta.eventName data.type", 95),
+        Shape("meta.eventName data.attributes", 95),
+        Shape("meta.eventName", 90, header="outreach-webhook-cleanup-token"),
+    ),
+    names={
+        "mailing_delivered": m.DELIVERED_AS_SENT,
+        "mailing_opened": m.OPENED,
+        "mailing_clicked": m.CLICKED,
+        "mailing_replied": m.REPLIED,
+        "mailing_bounced": m.BOUNCED,
+        "mailing_unsubscribed": m.UNSUBSCRIBED,
+        "sequencestate_finished": m.COMPLETED,
+    },
+    name="meta.eventName",
+    email="data.attributes.emails.0 data.attributes.emails.0.email data.attributes.email",
+    time="data.attributes.updatedAt meta.deliveredAt",
+    times={
+        "email_delivered": "data.attributes.deliveredAt",
+        "email_opened": "data.attributes.openedAt",
+        "email_clicked": "data.attributes.clickedAt",
+        "email_replied": "data.attributes.repliedAt",
+        "email_bounced": "data.attributes.bouncedAt",
+        "email_unsubscribed": "data.attributes.unsubscribedAt",
+        "campaign_completed": "data.attributes.finishedAt data.attributes.stateChangedAt",
+    },
+    linkedin="data.attributes.linkedInUrl",
+    first_name="data.attributes.firstName",
+    last_name="data.attributes.lastName",
+    campaign="data.relationships.sequence.data.id",
+    message="data.id",
+    label="data.attributes.stage data.attributes.stageName data.attributes.stage.name",
+    bounce="data.attributes.bounceType data.attributes.errorReason",
+    object_type="prospect",
+    object_id="data.relationships.prospect.data.id",
+)

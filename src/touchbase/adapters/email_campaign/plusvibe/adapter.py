@@ -1,0 +1,56 @@
+"""PlusVibe, once Pipl.ai: its webhook calls in our words.
+
+One reply can arrive as ALL_EMAIL_REPLIES, FIRST_EMAIL_REPLIES and ALL_POSITIVE_REPLIES. `webhook_id` looks
+like the subscription's id, so nothing is recognised by it. Any label of a team may follow LEAD_MARKED_AS.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import status_of
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.table import Item, Shape, Table, plain
+
+_MARKED = "lead_marked_as_"
+
+
+class PlusVibe(Table):
+    """Reads PlusVibe's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; what follows LEAD_MARKED_AS is the label."""
+        if plain(name).startswith(_MARKED):
+            return Meaning("lead_status_changed", status=status_of(name[len(_MARKED) :].replace("_", " ").capitalize()))
+        return super().meaning(name, item)
+
+
+ADAPTER = PlusVibe(
+    tool="plusvibe",
+    shapes=(
+        Shape("webhook_event camp_id", 95),
+        Shape("webhook_event lead_email", 90),
+        Shape("webhook_event webhook_id", 85),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "unibox_email_sent": m.MANUAL,
+        "all_email_replies": m.REPLIED,
+        "first_email_replies": m.REPLIED,
+        "all_positive_replies": m.REPLIED,
+        "bounced_email": m.BOUNCED,
+        "meeting_booked": m.status("meeting_booked"),
+        "meeting_completed": m.status("meeting_completed"),
+        "system_alert": m.ACCOUNT,
+        "webhook_disabled": m.ACCOUNT,
+    },
+    name="webhook_event",
+    email="lead_email",
+    time="date",
+    linkedin="linkedin_person_url linkedin_url",
+    first_name="first_name lead_first_name",
+    last_name="last_name lead_last_name",
+    campaign="campaign_name camp_id",
+    message="message_id email_id",
+    label="label",
+    bounce="bounce_type msg",
+)

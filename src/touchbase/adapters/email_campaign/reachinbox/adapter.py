@@ -1,0 +1,37 @@
+"""ReachInbox: its webhook calls in our words.
+
+Flat, one event a call. A sent event carries a reply's text key as well: only the name tells what happened.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="reachinbox",
+    shapes=(
+        Shape("user_webhook_id event", 95),
+        Shape("event lead_email email_account", 85, named=True),
+        Shape("event lead_email campaign_id", 80, named=True),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "email_clicked": m.CLICKED,
+        "link_clicked": m.CLICKED,
+        "reply_received": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "lead_interested": m.status("interested"),
+        "lead_not_interested": m.status("not_interested"),
+        "campaign_completed": m.COMPLETED,
+    },
+    name="event",
+    email="lead_email",
+    time="timestamp",
+    first_name="lead_first_name",
+    last_name="lead_last_name",
+    campaign="campaign_name campaign_id",
+    message="message_id email_id",
+    bounce="bounce_type bounce_reason",
+)

@@ -1,0 +1,52 @@
+"""Reply.io: its webhook calls in our words.
+
+A call carries one event in `event`, the person in `contact_fields` and, inside a sequence, that in
+`sequence_fields`. `event.id` is new for each delivered event.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="reply_io",
+    shapes=(
+        Shape("event.subscription_id event.type", 95),
+        Shape("contact_fields event.type", 92),
+        Shape("event.type event.date event.id event.user_id", 85),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "link_clicked": m.CLICKED,
+        "email_link_clicked": m.CLICKED,
+        "email_replied": m.REPLIED,
+        "auto_reply_received": m.AUTO_REPLIED,
+        "email_bounced": m.BOUNCED,
+        "email_unsubscribed": m.UNSUBSCRIBED,
+        "contact_opted_out": m.UNSUBSCRIBED,
+        "email_spam_reported": m.COMPLAINED,
+        "meeting_booked": m.status("meeting_booked"),
+        "meeting_completed": m.status("meeting_completed"),
+        "meeting_cancelled": m.OTHER,
+        "meeting_rescheduled": m.OTHER,
+        "sequence_completed": m.COMPLETED,
+        "sequence_finished": m.COMPLETED,
+        "email_account_connection_lost": m.ACCOUNT,
+        "email_account_reconnected": m.ACCOUNT,
+    },
+    beginnings={"sequence_": m.OTHER, "email_account_": m.ACCOUNT},
+    name="event.type",
+    email="contact_fields.email contact_fields.Email",
+    time="event.date",
+    linkedin="contact_fields.linkedin_profile contact_fields.linkedInProfile contact_fields.linkedin_url contact_fields.linkedIn",
+    first_name="contact_fields.first_name contact_fields.firstName",
+    last_name="contact_fields.last_name contact_fields.lastName",
+    full_name="contact_fields.full_name contact_fields.fullName",
+    campaign="sequence_fields.name sequence_fields.sequence_name sequence_fields.id sequence_fields.sequence_id",
+    message="email_fields.message_id email_fields.id",
+    key="event.id",
+    label="reply_fields.category reply_fields.classification event.category",
+    bounce="bounce_fields.type bounce_fields.reason",
+)

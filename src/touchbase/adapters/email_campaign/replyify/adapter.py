@@ -1,0 +1,52 @@
+"""Replyify: its webhook calls in our words.
+
+Both ends of the mail are named: what was received comes from the lead, what was sent goes to them.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.reading import person
+from touchbase.adapters.kit.table import Item, Shape, Table, any_name, paths, pick
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+_FROM, _TO = paths("data.from_email"), paths("data.to_email")
+
+
+class Replyify(Table):
+    """Reads Replyify's calls."""
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; which end is the lead depends on the direction."""
+        event = super().read(item, call)
+        incoming = event.event in ("email_replied", "email_auto_replied")
+        event.email = pick(item, _FROM if incoming else _TO, person)
+        return event
+
+
+ADAPTER = Replyify(
+    tool="replyify",
+    shapes=(
+        Shape("event data.from_email data.to_email", 75, spelt=any_name),
+        Shape("event data.from_email timestamp", 65, named=True),
+        Shape("event data.to_email timestamp", 65, named=True),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "message_sent": m.SENT,
+        "email_received": m.REPLIED,
+        "message_received": m.REPLIED,
+        "reply_received": m.REPLIED,
+        "email_opened": m.OPENED,
+        "email_clicked": m.CLICKED,
+        "email_bounced": m.BOUNCED,
+    },
+    name="event eventType",
+    email="",
+    time="timestamp data.timestamp",
+    campaign="data.campaign_name data.campaign_id",
+    message="data.message_id data.id",
+    bounce="data.bounce_type data.reason",
+    automated="data.automated_reply data.is_auto_reply",
+)

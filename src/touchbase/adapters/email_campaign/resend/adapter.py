@@ -1,0 +1,60 @@
+"""Resend: its webhooks in our words.
+
+The event's time is the outer `created_at`; the one in `data` is the mail's. The header `svix-id` names the
+event and is the same when it is sent again. How bad a bounce is may stand only in its message.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.proof import standard_webhooks
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+
+class Resend(Table):
+    """Reads Resend's calls."""
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call, with the event's id from its header."""
+        event = super().read(item, call)
+        event.key = text(call.headers.get("svix-id"))
+        return event
+
+
+ADAPTER = Resend(
+    tool="resend",
+    proofs=(
+        standard_webhooks("svix-"),
+        standard_webhooks(),
+    ),
+    shapes=(
+        Shape("type data.email_id created_at", 92),
+        Shape("type data", 90, header="svix-id"),
+        Shape("type data.to created_at", 80, named=True),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "email_delivered": m.DELIVERED,
+        "email_delivery_delayed": m.DEFERRED,
+        "email_opened": m.OPENED,
+        "email_clicked": m.CLICKED,
+        "email_bounced": m.BOUNCED,
+        "email_complained": m.COMPLAINED,
+        "email_failed": m.SEND_FAILED,
+        "email_suppressed": m.SEND_FAILED,
+        "email_scheduled": m.OTHER,
+        "email_received": m.OTHER,
+        "contact_created": m.OTHER,
+        "contact_updated": m.OTHER,
+        "contact_deleted": m.OTHER,
+    },
+    name="type",
+    email="data.to.0 data.to",
+    time="created_at",
+    campaign="data.broadcast_id",
+    message="data.email_id",
+    bounce="data.bounce.type data.bounce.subType data.bounce.message",
+)

@@ -1,0 +1,37 @@
+"""Salesforge: its webhook calls in our words.
+
+`webhookInfo` names event and time; its `id` is the subscription's. `mailbox` is ours, `contact` the lead.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="salesforge",
+    shapes=(Shape("webhookInfo.type", 95), Shape("webhookInfo.eventTime", 90)),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "link_clicked": m.CLICKED,
+        "email_clicked": m.CLICKED,
+        "email_replied": m.REPLIED,
+        "reply_received": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "contact_unsubscribed": m.UNSUBSCRIBED,
+        "positive_reply": m.status("interested"),
+        "negative_reply": m.status("not_interested"),
+    },
+    name="webhookInfo.type",
+    email="contact.email sequenceEmail.toEmail",
+    time="webhookInfo.eventTime",
+    linkedin="contact.linkedinUrl contact.linkedin contact.linkedInUrl",
+    first_name="contact.firstName",
+    last_name="contact.lastName",
+    full_name="sequenceEmail.toName",
+    campaign="sequence.name sequence.id",
+    message="sequenceEmail.emailId",
+    label="label label.name contact.label",
+    bounce="emailBouncedData.type emailBouncedData.reason",
+)

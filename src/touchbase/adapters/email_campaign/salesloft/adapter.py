@@ -1,0 +1,71 @@
+"""Salesloft: its webhook calls in our words.
+
+The event's name is only in the header `x-salesloft-event`, the body is the resource that changed. Mail
+resources name the person by id; person resources tell which address that is. An updated mail shows all
+that has happened to it so far, so only what has a time of its own, or is final, is read from it.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.proof import hashed_body
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+_RECIPIENT = paths("recipient.id person.id person_id recipient_id")
+
+
+class Salesloft(Table):
+    """Reads Salesloft's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The name in the header."""
+        return text(call.headers.get("x-salesloft-event"))
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the resource: a person, or a mail that has bounced or been sent."""
+        known = plain(name)
+        if known in ("person_created", "person_updated"):
+            return m.SAVED
+        if known == "email_updated":
+            if item.get("bounced") is True or text(item.get("status")) == "bounced":
+                return m.BOUNCED
+            return m.SENT if item.get("sent_at") else m.OTHER
+        return self.names.get(known, m.OTHER)
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One resource; the object is always the person."""
+        event = super().read(item, call)
+        is_person = plain(event.source_event or "").startswith("person_")
+        event.object_id = text(item.get("id")) if is_person else pick(item, _RECIPIENT, text)
+        event.object_type = "person" if event.object_id else None
+        event.message_id = None if is_person else event.message_id
+        return event
+
+
+ADAPTER = Salesloft(
+    tool="salesloft",
+    proofs=(hashed_body("x-salesloft-signature", digest="sha1"),),
+    shapes=(Shape("", 95, header="x-salesloft-event"),),
+    names={
+        "email_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "email_replied": m.REPLIED,
+        "email_bounced": m.BOUNCED,
+        "link_clicked": m.CLICKED,
+        "email_clicked": m.CLICKED,
+    },
+    name="event",
+    email="email_address recipient_email_address recipient.email_address person.email_address",
+    time="updated_at created_at",
+    times={"email_sent": "sent_at updated_at"},
+    linkedin="linkedin_url person.linkedin_url",
+    first_name="first_name person.first_name",
+    last_name="last_name person.last_name",
+    campaign="cadence.name cadence.id",
+    message="id",
+    bounce="error_message",
+)

@@ -1,0 +1,56 @@
+"""SendGrid: its event webhook in our words.
+
+A call is a list of events of many kinds and people. A sender's own arguments stand beside the system's
+keys. `type` tells a bounce from a block; the address is where the mail went, whatever it looks like.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import bounce_kind
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.proof_keys import ecdsa_timed_body
+from touchbase.adapters.kit.table import Item, Shape, Table, plain
+
+
+class SendGrid(Table):
+    """Reads SendGrid's events."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; a bounce is for good unless it says otherwise, a block is not."""
+        if plain(name) == "bounce":
+            kind = bounce_kind(item.get("type"), item.get("status"), item.get("reason"))
+            return m.SOFT_BOUNCED if kind == "soft" else m.HARD_BOUNCED
+        return super().meaning(name, item)
+
+
+ADAPTER = SendGrid(
+    tool="sendgrid",
+    proofs=(ecdsa_timed_body("x-twilio-email-event-webhook-signature", "x-twilio-email-event-webhook-timestamp"),),
+    shapes=(
+        Shape("sg_event_id event", 95),
+        Shape("sg_message_id event", 90),
+        Shape("event email timestamp smtp-id", 85, named=True),
+    ),
+    names={
+        "processed": m.SENT,
+        "delivered": m.DELIVERED,
+        "deferred": m.DEFERRED,
+        "open": m.OPENED,
+        "click": m.CLICKED,
+        "bounce": m.BOUNCED,
+        "blocked": m.SOFT_BOUNCED,
+        "dropped": m.SEND_FAILED,
+        "unsubscribe": m.UNSUBSCRIBED,
+        "group_unsubscribe": m.UNSUBSCRIBED,
+        "group_resubscribe": m.RESUBSCRIBED,
+        "spamreport": m.COMPLAINED,
+        "account_status_change": m.ACCOUNT,
+    },
+    name="event",
+    email="email",
+    time="timestamp",
+    campaign="marketing_campaign_name marketing_campaign_id singlesend_name singlesend_id",
+    message="sg_message_id smtp-id",
+    key="sg_event_id",
+)

@@ -1,0 +1,41 @@
+"""SendPilot: its webhook calls in our words.
+
+Everything happens on LinkedIn, so a message received is a LinkedIn reply. No address: the profile is the
+key to a person. `eventId` is the event's own.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="sendpilot",
+    shapes=(
+        Shape("eventType eventId workspaceId", 92),
+        Shape("eventType data.linkedinUrl", 88),
+        Shape("eventType data.leadId data.senderId", 88),
+    ),
+    names={
+        "message_received": m.LINKEDIN_REPLIED,
+        "reply_received": m.LINKEDIN_REPLIED,
+        "message_sent": m.LINKEDIN_SENT,
+        "connection_sent": m.LINKEDIN_INVITED,
+        "connection_request_sent": m.LINKEDIN_INVITED,
+        "connection_accepted": m.LINKEDIN_ACCEPTED,
+        "lead_status_changed": m.LABELLED,
+        "campaign_completed": m.COMPLETED,
+    },
+    name="eventType",
+    email="data.email data.lead.email",
+    time="timestamp",
+    linkedin="data.linkedinUrl data.lead.linkedinUrl",
+    first_name="data.firstName data.lead.firstName",
+    last_name="data.lastName data.lead.lastName",
+    campaign="data.campaignName data.campaignId",
+    message="data.messageId",
+    key="eventId",
+    label="data.newStatus data.status",
+    object_type="lead",
+    object_id="data.leadId",
+)

@@ -1,0 +1,70 @@
+"""Smartlead: its webhook calls in our words.
+
+Two generations of keys arrive, and an older shape with `event` and a nested `lead`. `from_email` is our
+mailbox and `to_email` the lead's side also on a reply, where a colleague may be the one who answers:
+the contact of the campaign is `sl_lead_email`.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.proof_body import field_of
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="smartlead",
+    proofs=(field_of("secret_key"),),
+    shapes=(
+        Shape("sl_email_lead_map_id", 95),
+        Shape("sl_lead_email", 95),
+        Shape("stats_id event_type", 95),
+        Shape("event_type secret_key metadata.webhook_created_at", 90),
+        Shape("event_type to_email from_email", 80, named=True),
+        Shape("event_type lead_category", 85),
+        Shape("event_type lead_email", 78, named=True, spelt=str.isupper),
+        Shape("event sequence_number lead.email", 80, named=True),
+        Shape("event lead.email campaign_id email_account_id", 80, named=True),
+        Shape("event lead.email campaign_id", 70, named=True, spelt=str.isupper),
+    ),
+    names={
+        "email_sent": m.SENT,
+        "first_email_sent": m.SENT,
+        "email_open": m.OPENED,
+        "email_opened": m.OPENED,
+        "email_link_click": m.CLICKED,
+        "email_link_clicked": m.CLICKED,
+        "email_clicked": m.CLICKED,
+        "link_clicked": m.CLICKED,
+        "email_reply": m.REPLIED,
+        "email_replied": m.REPLIED,
+        "email_bounce": m.BOUNCED,
+        "email_bounced": m.BOUNCED,
+        "lead_unsubscribed": m.UNSUBSCRIBED,
+        "email_unsubscribed": m.UNSUBSCRIBED,
+        "lead_category_updated": m.LABELLED,
+        "campaign_completed": m.COMPLETED,
+        "campaign_status_changed": m.COMPLETED,
+        "campaign_status_change": m.COMPLETED,
+        "untracked_replies": m.OTHER,
+        "manual_step_reached": m.OTHER,
+    },
+    name="event_type event",
+    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email",
+    time="event_timestamp timestamp reply_message.time reply.received_at",
+    times={
+        "email_sent": "event_timestamp time_sent",
+        "email_opened": "event_timestamp time_opened",
+        "email_clicked": "event_timestamp time_clicked",
+        "email_replied": "event_timestamp time_replied",
+        "email_bounced": "event_timestamp time_bounced",
+        "email_unsubscribed": "event_timestamp time_unsubscribed",
+    },
+    linkedin="linkedin_profile lead.linkedin_profile lead_data.linkedin_profile lead_data.linkedin_url",
+    first_name="first_name lead.first_name lead_data.first_name",
+    last_name="last_name lead.last_name lead_data.last_name",
+    full_name="to_name lead_name",
+    campaign="campaign_name campaign_id",
+    message="reply_message.message_id message_id sent_message.message_id email.message_id stats_id",
+    label="lead_category.new_name lead_category.name category.new_name category new_category lead_category",
+    bounce="bounce_type smtp_code bounce_reason metadata.diagnostic_code description",
+)

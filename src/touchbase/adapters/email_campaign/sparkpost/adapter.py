@@ -1,0 +1,73 @@
+"""SparkPost: its event webhooks in our words.
+
+A list of objects, each with one event two levels down, under `msys` and its kind. A bounce's class is a
+number; some classes are no bounces but machines that answer, or people who want off.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table, batch, each, plain, sample
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+_CLASSES = {
+    **dict.fromkeys(("10", "30"), m.HARD_BOUNCED),
+    **dict.fromkeys(("20", "21", "22", "23", "24", "25", "26", "40", "50", "51", "52", "53", "54", "70"), m.SOFT_BOUNCED),
+    **dict.fromkeys(("60", "100"), m.AUTO_REPLIED),
+    "90": m.UNSUBSCRIBED,
+}
+
+
+class SparkPost(Table):
+    """Reads SparkPost's calls."""
+
+    def recognise(self, call: Call) -> int:
+        """By `msys`, which nobody else has."""
+        return 95 if "msys" in sample(call.data) else 0
+
+    def translate(self, call: Call) -> list[Event]:
+        """One event per item; the empty item that tests the address has none."""
+        return each([event for item in batch(call.data) for event in _inside(item)], lambda item: self.read(item, call))
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table, and for bounces by their class."""
+        if plain(name) in ("bounce", "out_of_band"):
+            return _CLASSES.get(text(item.get("bounce_class")) or "", m.BOUNCED)
+        return super().meaning(name, item)
+
+
+def _inside(item: object) -> list[object]:
+    kinds = item.get("msys") if isinstance(item, dict) else item
+    return list(kinds.values()) if isinstance(kinds, dict) else [item]
+
+
+ADAPTER = SparkPost(
+    tool="sparkpost",
+    shapes=(Shape("msys", 95),),
+    names={
+        "injection": m.SENT,
+        "delivery": m.DELIVERED,
+        "delay": m.DEFERRED,
+        "open": m.OPENED,
+        "initial_open": m.OPENED,
+        "amp_open": m.OPENED,
+        "amp_initial_open": m.OPENED,
+        "click": m.CLICKED,
+        "amp_click": m.CLICKED,
+        "list_unsubscribe": m.UNSUBSCRIBED,
+        "link_unsubscribe": m.UNSUBSCRIBED,
+        "spam_complaint": m.COMPLAINED,
+        "policy_rejection": m.SEND_FAILED,
+    },
+    beginnings={"generation_": m.SEND_FAILED},
+    name="type",
+    email="rcpt_to raw_rcpt_to",
+    time="timestamp",
+    campaign="campaign_id",
+    message="message_id transmission_id",
+    key="event_id",
+    bounce="error_code raw_reason reason",
+)

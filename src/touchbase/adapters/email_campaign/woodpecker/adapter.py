@@ -1,0 +1,57 @@
+"""Woodpecker: its webhook calls in our words.
+
+A call is a list of up to a hundred events of one kind. A colleague may be the one who answers
+(`secondary_replied`); the contact is always `prospect`. Outside a campaign ids and names are empty texts.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.table import Shape, Table
+
+ADAPTER = Table(
+    tool="woodpecker",
+    shapes=(
+        Shape("firm_id method", 95),
+        Shape("method prospect.email", 90),
+        Shape("method prospect", 70, named=True),
+    ),
+    names={
+        "campaign_sent": m.SENT,
+        "email_opened": m.OPENED,
+        "link_clicked": m.CLICKED,
+        "prospect_replied": m.REPLIED,
+        "secondary_replied": m.REPLIED,
+        "prospect_autoreplied": m.AUTO_REPLIED,
+        "prospect_bounced": m.BOUNCED,
+        "prospect_invalid": m.HARD_BOUNCED,
+        "prospect_opt_out": m.UNSUBSCRIBED,
+        "prospect_interested": m.status("interested"),
+        "prospect_not_interested": m.status("not_interested"),
+        "prospect_maybe_later": m.status("maybe_later"),
+        "prospect_blacklisted": m.status("do_not_contact"),
+        "prospect_non_responsive": m.status("custom:Non-responsive"),
+        "campaign_completed": m.COMPLETED,
+        "linkedin_automation_connection_request_accepted": m.LINKEDIN_ACCEPTED,
+        "prospect_saved": m.SAVED,
+        "followup_after_autoreply": m.OTHER,
+        "task_created": m.OTHER,
+        "task_done": m.OTHER,
+        "task_ignored": m.OTHER,
+    },
+    beginnings={"task_": m.OTHER},
+    name="method",
+    email="prospect.email",
+    time="timestamp",
+    times={
+        "email_sent": "timestamp email.sent",
+        "email_replied": "timestamp email.date",
+        "email_auto_replied": "timestamp email.date",
+    },
+    linkedin="prospect.linkedin_url",
+    first_name="prospect.first_name",
+    last_name="prospect.last_name",
+    campaign="prospect.campaign_name prospect.campaign_id",
+    message="email.message_id email.id",
+    bounce="email.bounce_type email.message email.reason",
+)

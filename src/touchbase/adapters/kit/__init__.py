@@ -1,0 +1,1 @@
+"""What adapters share: parsing a call, reading times and values, naming what was read."""

@@ -1,0 +1,231 @@
+"""What CRM adapters share: one item of a call, read into an `Item`, becomes our events.
+
+An adapter says where its CRM keeps things (`Shape`) and what an item says (`Item`); which events follow,
+and what goes into them, is decided here for all CRMs alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from touchbase.adapters.kit.crm_values import Record, first_of, host, label, link, mail, plain
+from touchbase.adapters.kit.reading import dig, text
+from touchbase.domain.events import Change, Event
+from touchbase.domain.times import Micros
+
+CONTACT: Final = "contact"
+COMPANY: Final = "company"
+CREATED: Final = "created"
+UPDATED: Final = "updated"
+DELETED: Final = "deleted"
+STATUS_CHANGED: Final = "status_changed"
+
+UNTOLD: Final = object()
+"""Stands for a previous value that the CRM does not tell, as against one that was empty."""
+
+Changes = Mapping[str, tuple[object, object]]
+"""Property -> (value now, value before or UNTOLD)."""
+
+# Not worth a custom field: links to other objects and counters.
+_BOOKKEEPING = ("_id", "_ids", "Id", "Ids", "_ID", "_count", "_by")
+_LONGEST_NAME = 200
+_LONGEST_VALUE = 10_000
+_SCALARS = (str, int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Under which names a CRM keeps what we know of one kind of record; the first that holds a value counts.
+
+    `useful` names the properties of a whole record that become custom fields, None for all of its scalars
+    (where an administrator has picked them by hand). `noise` is never reported as changed.
+    """
+
+    kind: str
+    email: tuple[str, ...] = ()
+    first_name: tuple[str, ...] = ()
+    last_name: tuple[str, ...] = ()
+    full_name: tuple[str, ...] = ()
+    linkedin: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
+    company: tuple[str, ...] = ()
+    """The company's name; for a contact, that of its employer."""
+    useful: tuple[str, ...] | None = ()
+    noise: frozenset[str] = frozenset()
+    own: frozenset[str] = field(init=False, default=frozenset())
+    """Properties that have a place of their own in our records and never become custom fields."""
+
+    def __post_init__(self) -> None:
+        named = (*self.email, *self.first_name, *self.last_name, *self.full_name, *self.linkedin)
+        company = self.company if self.kind == COMPANY else ()
+        domain = self.domain if self.kind == COMPANY else ()
+        object.__setattr__(self, "own", frozenset((*named, *company, *domain)))
+
+
+@dataclass(slots=True)
+class Item:
+    """What one item of a call says about one record of the CRM.
+
+    `record` holds what the body tells of the record now. `changed` is None where the CRM does not say what
+    changed: then the item means "here is the record". `status` names the properties that are the status.
+    With `nulls_clear` a null in `record` means empty, without it only one in `changed` does.
+    """
+
+    shape: Shape
+    what: str
+    object_type: str | None
+    object_id: str | None
+    source_event: str | None = None
+    at: Micros | None = None
+    key: str | None = None
+    record: Record = field(default_factory=dict)
+    changed: Changes | None = None
+    status: tuple[str, ...] = ()
+    merged_into: str | None = None
+    restored: bool = False
+    nulls_clear: bool = False
+
+    def events(self) -> list[Event]:
+        """The item in our words; an item that names no record at all gives `unrecognised`."""
+        head = self._head()
+        known = (head.email or head.linkedin_url) if self.shape.kind == CONTACT else head.domain
+        if self.object_id is None and known is None:
+            return [note("unrecognised", self.source_event, self.object_type)]
+        if self.what == DELETED:
+            return [head]
+        head.may_create = known is not None or self.what == CREATED or self.restored
+        if self.changed is None:
+            return self._whole(head)
+        return self._changes(head, self.changed)
+
+    def merged(self, *losers: str | None) -> list[Event]:
+        """The survivor of a merge, and every record that went into it as deleted and merged into it."""
+        events = self.events()
+        for loser in dict.fromkeys(losers):
+            if loser is not None and self.object_id is not None and loser != self.object_id:
+                gone = replace(self, what=DELETED, object_id=loser, merged_into=self.object_id, record={}, changed=None)
+                events += gone.events()
+        return events
+
+    def _whole(self, head: Event) -> list[Event]:
+        shape = self.shape
+        head.fields = self._fields()
+        names = self.record if shape.useful is None else shape.useful
+        head.custom = self._custom((name, self.record.get(name)) for name in names)
+        for name in self.status:
+            if (status := label(_told(self.record, name))) is not None:
+                return [head, self._status(head, status, [Change(name, status)])]
+        return [head]
+
+    def _changes(self, head: Event, changed: Changes) -> list[Event]:
+        changes = [_change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
+        of_status = [change for change in changes if change.property in self.status]
+        head.changed = [change for change in changes if change.property not in self.status]
+        head.fields = self._fields()
+        head.custom = self._custom((name, value) for name, (value, _) in changed.items())
+        if not of_status:
+            return [head]
+        # A status known by id and by name changes under both; the adapter lists the better one first.
+        values = {name: label(changed[name][0]) for name in self.status if name in changed}
+        event = self._status(head, next(filter(None, values.values()), None), of_status)
+        if head.changed or self.restored or self.what == CREATED:
+            return [head, event]
+        event.fields = head.fields
+        return [event]
+
+    def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
+        return Event(
+            f"{self.shape.kind}.{STATUS_CHANGED}",
+            self.at,
+            head.email,
+            head.linkedin_url,
+            status,
+            object_type=self.object_type,
+            object_id=self.object_id,
+            domain=head.domain,
+            name=head.name,
+            changed=changed,
+            may_create=head.may_create,
+            key=self.key,
+            source_event=self.source_event,
+        )
+
+    def _head(self) -> Event:
+        shape, record = self.shape, self.record
+        is_contact = shape.kind == CONTACT
+        email = first_of(record, shape.email, mail) if is_contact else None
+        linkedin_url = first_of(record, shape.linkedin, link) if is_contact else None
+        domain = first_of(record, shape.domain, host)
+        # The name of a contact's employer helps only beside its domain, which is how we know companies.
+        name = first_of(record, shape.company, text) if domain or not is_contact else None
+        return Event(
+            f"{shape.kind}.{self.what}",
+            self.at,
+            email,
+            linkedin_url,
+            object_type=self.object_type,
+            object_id=self.object_id,
+            domain=domain,
+            name=name,
+            merged_into=self.merged_into,
+            key=self.key,
+            source_event=self.source_event,
+        )
+
+    def _fields(self) -> dict[str, str | None]:
+        shape = self.shape
+        fields: dict[str, str | None] = {}
+        if shape.kind == COMPANY:
+            self._field(fields, "name", shape.company)
+            return fields
+        self._field(fields, "first_name", shape.first_name)
+        self._field(fields, "last_name", shape.last_name)
+        self._field(fields, "linkedin_url", shape.linkedin)
+        if "first_name" not in fields and "last_name" not in fields and (full := first_of(self.record, shape.full_name, text)):
+            first, _, last = full.partition(" ")
+            fields["first_name"] = first
+            if last.strip():
+                fields["last_name"] = last.strip()
+        return fields
+
+    def _field(self, fields: dict[str, str | None], ours: str, names: tuple[str, ...]) -> None:
+        value = first_of(self.record, names, link if ours == "linkedin_url" else text)
+        if value is not None:
+            fields[ours] = value
+        elif any(self._is_cleared(name) for name in names):
+            fields[ours] = None
+
+    def _is_cleared(self, name: str) -> bool:
+        if self.changed is not None and name in self.changed:
+            return plain(self.changed[name][0]) is None
+        return self.nulls_clear and name in self.record and self.record[name] is None
+
+    def _custom(self, pairs: Iterable[tuple[str, object]]) -> dict[str, str | None]:
+        custom: dict[str, str | None] = {}
+        for name, value in pairs:
+            if name in self.shape.own or name in self.shape.noise or name in self.status or name.endswith(_BOOKKEEPING):
+                continue
+            if isinstance(value, _SCALARS) and (told := plain(value)) is not None:
+                if len(told) <= _LONGEST_VALUE and 0 < len(name) <= _LONGEST_NAME:
+                    custom[name] = told
+            elif self._is_cleared(name):
+                custom[name] = None
+        return custom
+
+
+def note(event: str, source_event: str | None = None, object_type: str | None = None, object_id: str | None = None) -> Event:
+    """An event about none of our records: `ignored`, `handshake` or `unrecognised`."""
+    return Event(event, object_type=object_type, object_id=object_id, source_event=source_event)
+
+
+def _told(record: Record, name: str) -> object:
+    """A property of a record; `custom_attributes.plan` is one of the object `custom_attributes`, unless it is a name itself."""
+    if name in record or "." not in name:
+        return record.get(name)
+    return dig(record, *name.split("."))
+
+
+def _change(name: str, value: object, previous: object) -> Change:
+    return Change(name, plain(value), None if previous is UNTOLD else plain(previous) or "")

@@ -1,0 +1,71 @@
+"""The frame of a CRM adapter: which objects of a call are its items, and that one bad item never loses the others."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from touchbase.adapters.kit.crm import note
+from touchbase.adapters.kit.proof import Scheme
+from touchbase.domain.delivery import CRM, ProtocolAnswer
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+Body = dict[str, object]
+StatusNames = Callable[[str, str | None], tuple[str, ...]]
+"""From our kind of a record and the CRM's word for it to the properties that are its status."""
+
+
+class CrmAdapter(ABC):
+    """Reads the calls of one CRM, a body at a time. A list of bodies (some CRMs, most relays) is read one by one."""
+
+    tool: str
+    channel = CRM
+    signs: frozenset[str] = frozenset()
+    status: ClassVar[Mapping[str, tuple[str, ...]] | tuple[str, ...]] = ()
+    """The properties that usually are the status: for every kind of record, or by the CRM's word for it."""
+    proofs: ClassVar[tuple[Scheme, ...]] = ()
+    demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {}
+
+    def recognise(self, call: Call) -> int:
+        """How sure we are that the call is this CRM's, judged by its first object."""
+        data = call.data
+        if isinstance(data, list):
+            data = next((item for item in data if isinstance(item, dict)), None)
+        return self.sure(data, call) if isinstance(data, dict) else 0
+
+    def translate(self, call: Call) -> list[Event]:
+        """The events of all items, in their order; what is no object gives `unrecognised`."""
+        data = call.data
+        if isinstance(data, dict):
+            return self.read(data, call)
+        if not isinstance(data, list):
+            return [note("unrecognised")]
+        events: list[Event] = []
+        for item in data:
+            events += self.read(item, call) if isinstance(item, dict) else [note("unrecognised")]
+        return events
+
+    def statuses(self, call: Call, kind: str, word: str | None) -> tuple[str, ...]:
+        """The properties that are the status of this kind of record: the one that the client has named, else the usual ones."""
+        chosen = call.settings.status_property
+        for name in (word, kind):
+            if name is not None and name in chosen:
+                own = chosen[name]
+                return () if own is None else (own,)
+        usual = self.status
+        return usual if isinstance(usual, tuple) else usual.get(word or kind, usual.get(kind, ()))
+
+    @abstractmethod
+    def sure(self, body: Body, call: Call) -> int:
+        """How sure we are of one body: 0 to 100."""
+
+    @abstractmethod
+    def read(self, body: Body, call: Call) -> list[Event]:
+        """The events of one body; never raises, whatever the body holds."""
+
+
+def kind_chosen(call: Call, external: str | None) -> str | None:
+    """What the client says an object, board or type of object holds: contact, company or ignore; None when it says nothing."""
+    return call.settings.objects.get(external) if external is not None else None

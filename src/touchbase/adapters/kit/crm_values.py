@@ -1,0 +1,112 @@
+"""Reading CRM values: addresses, hosts and texts out of the many forms in which CRMs keep them. Nothing here raises."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from urllib.parse import parse_qs
+
+from touchbase.adapters.kit.reading import address, linkedin, text
+
+Record = Mapping[str, object]
+
+_PRIMARY = ("primary", "is_primary", "isPrimary", "is-primary")
+_MAIL_KEYS = ("email", "value", "address", "primaryEmail", "primary_email", "email_address")
+_LINK_KEYS = ("url", "value", "address", "primaryLinkUrl", "link", "domain")
+_HOST = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*:)?(?://(?:[^/@\s]*@)?)?((?:[\w-]+\.)+[^\W\d_][\w-]*)\.?(?::\d+)?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
+)
+# A company that fills in its page on one of these has not told its domain.
+_NOT_OWN = (".linkedin.com", ".facebook.com", ".twitter.com", ".x.com", ".instagram.com", ".youtube.com", ".xing.com", ".tiktok.com")
+_LONGEST_HOST = 253
+
+
+def as_dict(value: object) -> dict[str, object]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def plain(value: object) -> str | None:
+    """Any value as text: a scalar as it is, an object or list as JSON, nothing for what is empty."""
+    if value is None or value is True or value is False:
+        return None if value is None else str(value).lower()
+    if isinstance(value, dict | list):
+        try:
+            return text(json.dumps(value, ensure_ascii=False)) if value else None
+        except (RecursionError, ValueError):
+            return None
+    return text(value)
+
+
+def label(value: object) -> str | None:
+    """A status as people read it: the text of an option object, several options joined by commas."""
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(label, value))) or None
+    if isinstance(value, dict):
+        return next((found for key in ("label", "text", "name", "title", "value", "id") if (found := label(value.get(key)))), None)
+    return plain(value)
+
+
+def mail(value: object) -> str | None:
+    """The e-mail address in a text, an object or a list of them: the primary one, else the first."""
+    return _found(value, address, _MAIL_KEYS)
+
+
+def link(value: object) -> str | None:
+    """The LinkedIn address in a text, an object or a list of them."""
+    return _found(value, linkedin, _LINK_KEYS)
+
+
+def host(value: object) -> str | None:
+    """The host of a web address, an object or a list of them, in lower case without `www.`; a social network's is none."""
+    return _found(value, _host, _LINK_KEYS)
+
+
+def first_of(record: Record, names: Iterable[str], read: Callable[[object], str | None]) -> str | None:
+    """What `read` makes of the first of these properties that holds anything for it."""
+    for name in names:
+        value = record.get(name)
+        if value is not None and (found := read(value)) is not None:
+            return found
+    return None
+
+
+def differences(now: Record, before: Record, noise: frozenset[str]) -> dict[str, tuple[object, object]]:
+    """Each property that differs between two versions of a record: its value now and before."""
+    names = [*now, *(name for name in before if name not in now)]
+    return {name: (now.get(name), before.get(name)) for name in names if name not in noise and now.get(name) != before.get(name)}
+
+
+def in_query(query: str, name: str) -> str | None:
+    """The value of a query parameter: what the user has written behind the address that they pasted."""
+    if not query:
+        return None
+    try:
+        return text(parse_qs(query).get(name, [""])[0])
+    except ValueError:
+        return None
+
+
+def _found(value: object, read: Callable[[object], str | None], keys: tuple[str, ...]) -> str | None:
+    if isinstance(value, str):
+        return read(value)
+    if isinstance(value, dict):
+        return next((found for key in keys if isinstance(value.get(key), str) and (found := read(value[key]))), None)
+    if isinstance(value, list):
+        preferred = [item for item in value if isinstance(item, dict) and any(item.get(key) in (True, "1", "true") for key in _PRIMARY)]
+        return next((found for item in (*preferred, *value) if not isinstance(item, list) and (found := _found(item, read, keys))), None)
+    return None
+
+
+def _host(value: object) -> str | None:
+    match = _HOST.fullmatch(text(value) or "")
+    if match is None or len(match[1]) > _LONGEST_HOST:
+        return None
+    found = match[1].lower().removeprefix("www.")
+    return None if "." not in found or f".{found}".endswith(_NOT_OWN) else found

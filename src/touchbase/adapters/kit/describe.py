@@ -1,0 +1,30 @@
+"""A translation as plain values, for people and tests to read."""
+
+from __future__ import annotations
+
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.times import to_text
+
+
+def describe(translation: Translation) -> dict[str, object]:
+    """What one call means, ready for JSON: the tool and its events, times as RFC 3339."""
+    return {"tool": translation.tool, "events": [_described(event) for event in translation.events]}
+
+
+def _described(event: Event) -> dict[str, object]:
+    return {
+        "event": event.event,
+        "occurred_at": None if event.occurred_us is None else to_text(event.occurred_us),
+        "email": event.email,
+        "linkedin_url": event.linkedin_url,
+        "status": event.status,
+        "kind": event.kind,
+        "object_type": event.object_type,
+        "object_id": event.object_id,
+        "domain": event.domain,
+        "name": event.name,
+        "campaign": event.campaign,
+        "merged_into": event.merged_into,
+        "may_create": event.may_create,
+        "changed": [{"property": change.property, "value": change.value, "previous": change.previous} for change in event.changed],
+    }

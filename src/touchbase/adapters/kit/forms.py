@@ -1,0 +1,85 @@
+"""Form bodies: urlencoded or multipart fields, with bracketed names made into objects and lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import parse_qsl
+
+_MOST_FIELDS = 20_000
+_DEEPEST = 24
+_BRACKETED = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])+)")
+_INDEX = re.compile(r"\[([^\[\]]*)\]")
+_NAME = re.compile(rb'content-disposition:\s*form-data[^\r\n]*?\bname="([^"\r\n]*)"([^\r\n]*)', re.IGNORECASE)
+_LOOKS_URLENCODED = re.compile(r"[^\s=&<>{}\"]{1,300}=")
+
+
+def urlencoded(text: str) -> list[tuple[str, str]]:
+    """The fields of an urlencoded body, or nothing when it does not look like one."""
+    if not _LOOKS_URLENCODED.match(text):
+        return []
+    try:
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="replace")
+    except ValueError:
+        return []
+
+
+def multipart(body: bytes) -> list[tuple[str, str]]:
+    """The text fields of a multipart/form-data body; files are left out. The first line is the boundary."""
+    boundary = body.partition(b"\n")[0].strip()
+    fields = []
+    for part in body.split(boundary)[1:_MOST_FIELDS]:
+        head, blank, content = part.partition(b"\r\n\r\n")
+        if not blank:
+            head, blank, content = part.partition(b"\n\n")
+        if (name := _NAME.search(head)) and blank and b"filename=" not in name[2].lower():
+            fields.append((name[1].decode("utf-8", "replace"), content.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")))
+    return fields
+
+
+def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """Fields as one object: `leads[status][0][id]=7` is {"leads": {"status": [{"id": "7"}]}}.
+
+    A name that comes twice becomes a list. Where a name is a value and an object in one body, the value
+    stands under "" in the object. Numbered names make a list when one of them is 0 (gaps close up), else
+    they are taken for ids and stay names.
+    """
+    root: dict[str, object] = {}
+    for name, value in fields:
+        match = _BRACKETED.fullmatch(name)
+        path = [match[1], *_INDEX.findall(match[2])] if match else [name]
+        _place(root, path if len(path) <= _DEEPEST else [name], value)
+    return {name: _with_lists(value) for name, value in root.items()}
+
+
+def _place(root: dict[str, object], path: list[str], value: object) -> None:
+    node, key = root, path[0]
+    for deeper in path[1:]:
+        below = node.get(key)
+        if not isinstance(below, dict):
+            below = {} if below is None else {"": below}
+            node[key] = below
+        # `[]` is the next place in a list.
+        node, key = below, deeper or str(len(below))
+    _put(node, key, value)
+
+
+def _put(node: dict[str, object], key: str, value: object) -> None:
+    before = node.get(key)
+    if before is None:
+        node[key] = value
+    elif isinstance(before, dict):
+        _put(before, "", value)
+    elif isinstance(before, list):
+        before.append(value)
+    else:
+        node[key] = [before, value]
+
+
+def _with_lists(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    below = {key: _with_lists(item) for key, item in value.items()}
+    if "0" in below and all(key.isdecimal() and key.isascii() for key in below):
+        return [below[key] for key in sorted(below, key=int)]
+    return below

@@ -1,0 +1,58 @@
+"""Labels that people give leads and reasons that servers give for bounces, in our words."""
+
+from __future__ import annotations
+
+import re
+
+from touchbase.adapters.kit.reading import text
+
+STATUS_WORDS = {
+    "interested": "interested|positive|positive reply|positive response|marked as interested|lead interested",
+    "not_interested": "not interested|notinterested|uninterested|no interest|negative|negative reply|lead not interested",
+    "neutral": "neutral",
+    "maybe_later": "maybe later|later|not now|not right now|interested later|follow up later",
+    "meeting_booked": "meeting booked|meeting scheduled|demo booked|demo scheduled|call booked|booked|meeting set",
+    "meeting_completed": "meeting completed|meeting done|meeting held|demo completed|demo done",
+    "no_show": "no show|noshow|meeting no show",
+    "out_of_office": "out of office|ooo|out of the office|automatic reply|auto reply",
+    "wrong_person": "wrong person|wrong contact|not the right person",
+    "closed": "closed|won|closed won|deal won",
+    "do_not_contact": "do not contact|donotcontact|dnc|blacklisted|blacklist|blocklisted|blocklist|unsubscribed",
+}
+"""Our statuses, and the labels that tools use for them."""
+
+_LONGEST_LABEL = 200
+_BY_LABEL = {label: status for status, labels in STATUS_WORDS.items() for label in labels.split("|")}
+_NO_LETTERS = re.compile(r"[\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_HARD = re.compile(
+    r"\b(hard|permanent|invalid|bad_?mailbox|nonexistent|does ?n[o']t exist|no such user|user unknown|unknown user)", re.IGNORECASE
+)
+_SOFT = re.compile(r"\b(soft(?!ware)|temporar|transient|block|mailbox full|over ?quota|greylist|try again)", re.IGNORECASE)
+_CODE = re.compile(r"(?<![\d.])([45])(?:\d\d\b|\.\d{1,3}\.\d{1,3}\b)")
+
+
+def words(label: str) -> str:
+    """A name in lower-case words: `emailsSent`, `EMAIL-SENT` and `Email sent` all read alike."""
+    return _NO_LETTERS.sub(" ", _CAMEL.sub(" ", label)).strip().lower()
+
+
+def status_of(label: object) -> str | None:
+    """Our word for a label; one that we have no word for stays as it is, behind `custom:`."""
+    found = text(label)
+    if found is None:
+        return None
+    return _BY_LABEL.get(words(found)) or f"custom:{found.removeprefix('custom:')[:_LONGEST_LABEL]}"
+
+
+def bounce_kind(*reasons: object) -> str:
+    """hard, soft or unknown, from the first of these texts that tells; a server's code tells where words do not."""
+    texts = [found for reason in reasons if (found := text(reason))]
+    for found in texts:
+        if _SOFT.search(found):
+            return "soft"
+        if _HARD.search(found):
+            return "hard"
+    codes = [match[1] for found in texts if (match := _CODE.search(found))]
+    return {"5": "hard", "4": "soft"}[codes[0]] if codes else "unknown"

@@ -1,0 +1,137 @@
+"""What an event's name means, where its words are all we have: the first rule that fits decides.
+
+Only the name is read, never the texts of a body: sent mails quote replies, replies quote opt-out lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from touchbase.adapters.kit.labels import words
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One of our events, with what its name alone tells about status or bounce."""
+
+    event: str
+    status: str | None = None
+    kind: str | None = None
+    counts_as_sent: bool = False
+
+
+SENT = Meaning("email_sent")
+DELIVERED = Meaning("email_delivered")
+DELIVERED_AS_SENT = Meaning("email_delivered", counts_as_sent=True)
+"""From a tool that tells of no sent mail: the delivery report stands for it."""
+MANUAL = Meaning("manual_email_sent")
+OPENED = Meaning("email_opened")
+CLICKED = Meaning("email_clicked")
+DEFERRED = Meaning("email_deferred")
+SEND_FAILED = Meaning("email_send_failed")
+REPLIED = Meaning("email_replied")
+AUTO_REPLIED = Meaning("email_auto_replied")
+BOUNCED = Meaning("email_bounced")
+HARD_BOUNCED = Meaning("email_bounced", kind="hard")
+SOFT_BOUNCED = Meaning("email_bounced", kind="soft")
+UNSUBSCRIBED = Meaning("email_unsubscribed")
+COMPLAINED = Meaning("email_spam_complaint")
+RESUBSCRIBED = Meaning("email_resubscribed")
+LABELLED = Meaning("lead_status_changed")
+"""A status change whose status stands elsewhere in the body."""
+LINKEDIN_SENT = Meaning("linkedin_sent")
+LINKEDIN_REPLIED = Meaning("linkedin_replied")
+LINKEDIN_INVITED = Meaning("linkedin_invite_sent")
+LINKEDIN_ACCEPTED = Meaning("linkedin_invite_accepted")
+LINKEDIN_OTHER = Meaning("linkedin_other")
+COMPLETED = Meaning("campaign_completed")
+SAVED = Meaning("contact_saved")
+ACCOUNT = Meaning("account_event")
+OTHER = Meaning("other")
+UNKNOWN = Meaning("unknown")
+
+
+def status(word: str) -> Meaning:
+    """A status change whose name says the status."""
+    return Meaning("lead_status_changed", status=word)
+
+
+def _linkedin(name: str) -> Meaning:
+    if re.search(r"\brepl(y|ied|ies)\b|received", name):
+        return LINKEDIN_REPLIED
+    if "accepted" in name:
+        return LINKEDIN_ACCEPTED
+    if re.search(r"connection request|invit|connect", name):
+        return LINKEDIN_INVITED
+    return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
+
+
+def _bounce(name: str) -> Meaning:
+    return HARD_BOUNCED if re.search(r"hard|permanent|invalid", name) else SOFT_BOUNCED if re.search(r"soft|temporary", name) else BOUNCED
+
+
+def _automatic(name: str) -> Meaning:
+    return status("out_of_office") if re.match(r"(lead|marked)\b", name) else AUTO_REPLIED
+
+
+def _ours(name: str) -> Meaning:
+    return MANUAL if re.search(r"\bsent\b", name) else OTHER
+
+
+def _account(name: str) -> Meaning:
+    return OTHER if re.search(r"\b(task|tag|tags|paused)\b", name) else ACCOUNT
+
+
+def _always(meaning: Meaning) -> Callable[[str], Meaning]:
+    return lambda _: meaning
+
+
+_RULES: list[tuple[str, Callable[[str], Meaning]]] = [
+    (r"linked ?in\b|connection request|\binvit|\binmail\b|message reply|profile (view|visit)", _linkedin),
+    (r"\bre ?subscri", _always(RESUBSCRIBED)),
+    (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
+    (r"\bspam|complain|\babuse", _always(COMPLAINED)),
+    (r"bounce|\binvalid|\bundeliver|failed permanent|permanent fail", _bounce),
+    (r"\bauto ?(reply|replied|replies|response|responded)\b|\bautomatic|\bautomated|out of (the )?office|\booo\b", _automatic),
+    (r"\b(reply|replies|response)\b.*\b(sent|forwarded|drafted)|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
+    (r"\b(no|without|never|not) repl", _always(COMPLETED)),
+    (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
+    (r"\bmeeting\b.*\b(cancel|reschedul)", _always(OTHER)),
+    (r"\bnot interested|\buninterested", _always(status("not_interested"))),
+    (r"\binterested\b|\bpositive\b", _always(status("interested"))),
+    (r"\b(meeting|demo|call) (booked|scheduled)\b", _always(status("meeting_booked"))),
+    (r"\b(meeting|demo) (completed|done|held)\b", _always(status("meeting_completed"))),
+    (r"\bno ?show\b", _always(status("no_show"))),
+    (r"\bwrong (person|contact)\b", _always(status("wrong_person"))),
+    (r"\bmaybe later\b", _always(status("maybe_later"))),
+    (r"\bdo not contact\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
+    (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
+    (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
+    (r"\b(closed|won)\b", _always(status("closed"))),
+    (r"\bclick(ed|s)?\b", _always(CLICKED)),
+    (r"\bopen(ed|s)?\b", _always(OPENED)),
+    (r"\b(deferred|deferral|delayed|delay)\b|\bfail(ed|ure)? temporary|\btemporary fail", _always(DEFERRED)),
+    (r"\bdeliver(ed|y)?\b(?!.*\b(fail|reject|block|drop))", _always(DELIVERED)),
+    (r"\b(failed|failure|dropped|rejected|blocked|suppressed)\b", _always(SEND_FAILED)),
+    (r"\b(accounts?|warmup|warm up|mailbox|limit)\b", _account),
+    (r"\bmanual\b.*\bsent\b", _always(MANUAL)),
+    (r"\b(sent|send|processed)\b|^(email |mail |message )?requests?$|\bfirst contacted\b", _always(SENT)),
+    (r"\b(task|tags?|paused)\b", _always(OTHER)),
+    (r"\b(completed?|finished)\b", _always(COMPLETED)),
+]  # fmt: skip
+_COMPILED = [(re.compile(pattern), meaning) for pattern, meaning in _RULES]
+_LONGEST_NAME = 200
+
+
+def meaning_of(name: str) -> Meaning:
+    """What a name means by its words; `UNKNOWN` when no rule fits."""
+    return _meaning(name[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=2_048)
+def _meaning(name: str) -> Meaning:
+    plain = words(name)
+    return next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)

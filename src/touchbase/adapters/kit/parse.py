@@ -1,0 +1,150 @@
+"""Parsing a call once, by what its body is and not by what its Content-Type says, and taking it out of a relay's wrapping."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from touchbase.adapters.kit import forms
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.ports import Call
+
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
+_WRAPPERS = ("body", "payload", "data")
+_RELAY_KEYS = frozenset(
+    {"headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring"}
+)  # fmt: skip
+_DEEPEST_WRAP = 3
+_LONGEST_NUMBER = 100
+
+
+def parse(request: WebhookRequest) -> Call:
+    """The call with its body as objects and lists, from JSON or from form fields; `data` is None for anything else.
+
+    Never raises. A list of form fields is an object; one field that holds JSON is read as JSON.
+    """
+    body = request.body.strip()
+    if body.startswith(_MARKS):
+        body = _without_mark(body)
+    if body[:3].upper() in (b"%7B", b"%5B"):
+        # A whole JSON body that was posted as if it were a form.
+        body = unquote_to_bytes(body.replace(b"+", b" ")).strip()
+    if body[:1] in (b"{", b"[", b'"'):
+        data = _from_json(body.rstrip(b"="))
+        if isinstance(data, dict) and "form" in request.headers.get("content-type", ""):
+            # Form fields that somebody has written down as JSON, bracketed names and all.
+            data = forms.nested(data.items())
+        return Call(request, request.headers, data)
+    fields = _fields(body)
+    if not fields:
+        return Call(request, request.headers, None)
+    return Call(request, request.headers, forms.nested(fields) | _json_fields(fields), form=True)
+
+
+def unwrap(call: Call) -> Call:
+    """The call that a relay (n8n, Zapier, Make) has wrapped, with the headers it had; the call itself when nobody did."""
+    for _ in range(_DEEPEST_WRAP):
+        inner = _unwrapped(call)
+        if inner is None:
+            break
+        call = inner
+    return call
+
+
+def _unwrapped(call: Call) -> Call | None:
+    data = call.data
+    if isinstance(data, list) and any(_is_envelope(item) for item in data):
+        if len(data) == 1:
+            return _opened(call, data[0])
+        return replace(call, data=[event for item in data for event in _listed(item["body"] if _is_envelope(item) else item)])
+    if not isinstance(data, dict):
+        return None
+    if _is_envelope(data):
+        return _opened(call, data)
+    for key in _WRAPPERS:
+        if isinstance(data.get(key), dict | list) and data.keys() <= _RELAY_KEYS | {key}:
+            return replace(call, data=data[key])
+    return None
+
+
+def _is_envelope(item: object) -> bool:
+    """Whether an object is n8n's: the call's headers, query and body side by side."""
+    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(item.get("body"), dict | list)
+
+
+def _opened(call: Call, envelope: dict[str, object]) -> Call:
+    headers = envelope["headers"]
+    assert isinstance(headers, dict)
+    named = {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
+    return replace(call, data=envelope["body"], headers={**call.headers, **named})
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _fields(body: bytes) -> list[tuple[str, str]]:
+    if body.startswith(b"<"):
+        return []
+    if body.startswith(b"--") and b"form-data" in body:
+        return forms.multipart(body)
+    return forms.urlencoded(body.decode("utf-8", "replace"))
+
+
+def _json_fields(fields: list[tuple[str, str]]) -> dict[str, object]:
+    """Those fields whose text is a JSON object or list, where such is expected."""
+    found: dict[str, object] = {}
+    for name, value in fields:
+        if (name in _HOLDS_JSON or len(fields) == 1) and value.lstrip()[:1] in ("{", "["):
+            read = _from_json(value.encode("utf-8", "replace"))
+            if read is not None:
+                found[name] = read
+    return found
+
+
+def _without_mark(body: bytes) -> bytes:
+    encoding = "utf-8-sig" if body.startswith(_MARKS[0]) else "utf-16"
+    return body.decode(encoding, "replace").strip().encode("utf-8", "replace")
+
+
+def _from_json(body: bytes) -> object:
+    """An object or list; None for other values and for what cannot be read."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = _from_sloppy_json(body)
+    except RecursionError:
+        return None
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return _from_json(value.lstrip().encode("utf-8", "replace"))
+    return value if isinstance(value, dict | list) else None
+
+
+def _from_sloppy_json(body: bytes) -> object:
+    """JSON as relays' hand-written templates make it: raw line breaks, NaN, broken UTF-8, half characters."""
+    try:
+        value = json.loads(
+            body.decode("utf-8", "replace"), strict=False, parse_constant=_nothing, parse_int=_sane_int, parse_float=_sane_float
+        )
+        # Written and read once more, half surrogate pairs are gone.
+        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError, msgspec.DecodeError):
+        return None
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
+def _sane_int(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else None
+
+
+def _sane_float(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None

@@ -1,0 +1,86 @@
+"""Times as tools write them, in microseconds.
+
+A number says by its size what it counts: seconds have nine to eleven digits before the point in this
+century, milliseconds up to fourteen, microseconds more. A text without a zone is taken as UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from touchbase.domain.times import EARLIEST, EPOCH, LATEST, SECOND, Micros
+
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(\d{9,18})(?:[.,](\d+))?", re.ASCII)
+_DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
+
+_LEAST_SECONDS = 10**9
+_LEAST_MILLIS = 10**11
+_LEAST_MICROS = 10**14
+
+
+def when(value: object) -> Micros | None:
+    """The moment that a tool's value names; None when it names none that a calendar holds.
+
+    Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds,
+    milliseconds and microseconds as number or text, and `/Date(ms+zzzz)/`. Small numbers are no times.
+    """
+    if type(value) is str:
+        return _from_text(value)
+    if type(value) is int:
+        return _from_number(value, "")
+    if type(value) is float:
+        whole, _, fraction = repr(value).partition(".")
+        return _from_number(int(whole), fraction) if whole.isdecimal() and fraction.isdecimal() else None
+    return None
+
+
+def _from_text(text: str) -> Micros | None:
+    # The usual text, read at once: `2026-11-20T09:30:00.123Z`. Others go the long way.
+    if len(text) >= 19 and text[4] == "-" and text[10] in "T ":
+        try:
+            return _micros(datetime.fromisoformat(text))
+        except (ValueError, OverflowError):
+            pass
+    text = text.strip()
+    if match := _NUMBER.fullmatch(text):
+        return _from_number(int(match[1]), match[2] or "")
+    if match := _ISO.fullmatch(text):
+        return _from_iso(match)
+    if match := _DOTNET.fullmatch(text):
+        return _in_range(int(match[1]) * 1000)
+    return None
+
+
+def _from_iso(match: re.Match[str]) -> Micros | None:
+    date, minute, second, fraction, _, sign, hours, minutes = match.groups()
+    try:
+        moment = datetime.fromisoformat(f"{date}T{minute or '00:00'}{second or ':00'}")
+    except ValueError:
+        return None
+    offset = (int(hours) * 3600 + int(minutes or 0) * 60) * SECOND if hours else 0
+    at = _micros(moment) or 0
+    return _in_range(at + int(f"{fraction or ''}000000"[:6]) + (offset if sign == "-" else -offset))
+
+
+def _from_number(whole: int, fraction: str) -> Micros | None:
+    if whole < _LEAST_SECONDS:
+        return None
+    if whole < _LEAST_MILLIS:
+        return _in_range(whole * SECOND + int(f"{fraction}000000"[:6]))
+    if whole < _LEAST_MICROS:
+        return _in_range(whole * 1000 + int(f"{fraction}000"[:3]))
+    return _in_range(whole)
+
+
+def _micros(moment: datetime) -> Micros | None:
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH
+    return _in_range((since.days * 86_400 + since.seconds) * SECOND + since.microseconds)
+
+
+def _in_range(at: Micros) -> Micros | None:
+    return at if EARLIEST <= at <= LATEST else None

@@ -1,0 +1,146 @@
+"""The administrator's calls: the inbox and its deliveries, clients and what they have decided."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.api.answers import Answer
+from touchbase.api.core import Call
+from touchbase.api.query import Parameters, cursor_text, record_id
+from touchbase.api.schemas import Time, encode
+from touchbase.domain.delivery import CHANNELS, STATES, Delivery
+from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
+from touchbase.domain.times import to_text
+from touchbase.service.inbox import Sought, get_delivery, list_deliveries, replay_delivery
+
+RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
+
+
+class DeliveryOut(Struct):
+    """One kept webhook call and where it stands."""
+
+    id: int
+    client_id: str
+    channel: str
+    state: Annotated[str, Meta(description="received, applied, ignored, parked, unrecognised or failed")]
+    tool: str | None
+    received_at: Time
+    applied_at: Time | None
+    attempts: int
+    repeats: Annotated[int, Meta(description="How often the same bytes arrived again.")]
+    error: str | None
+    size: int
+    verified: Annotated[
+        bool | None,
+        Meta(description="Whether the call has proved who sends it; false: nobody asked it to; null: kept before that was known."),
+    ]
+
+
+class DeliveryPage(Struct):
+    """A page of deliveries, newest first; `next_cursor` is null on the last one."""
+
+    data: list[DeliveryOut]
+    next_cursor: str | None
+
+
+class DeliveryEvent(Struct):
+    """One event that a delivery caused, and the record it belongs to; neither while nobody knows whose it is."""
+
+    event: str
+    occurred_at: Time
+    campaign: str | None
+    record: str | None
+    record_id: int | None
+
+
+class RawBody(Struct):
+    """A body byte for byte: as text when it is UTF-8, else in base64."""
+
+    encoding: Literal["utf-8", "base64"]
+    content: str
+
+
+class DeliveryDetail(DeliveryOut):
+    """One kept webhook call with everything that came, and the events it caused."""
+
+    headers: dict[str, str]
+    query: str
+    body: RawBody
+    events: list[DeliveryEvent]
+
+
+def _described(delivery: Delivery) -> DeliveryOut:
+    applied = delivery.applied_us
+    return DeliveryOut(
+        delivery.id, delivery.client_id, delivery.channel, delivery.state, delivery.tool, to_text(delivery.received_us),
+        None if applied is None else to_text(applied), delivery.attempts, delivery.repeats, delivery.error, delivery.size,
+        delivery.verified,
+    )  # fmt: skip
+
+
+def _event(event: StoredEvent) -> DeliveryEvent:
+    kind = RECORD_KINDS.get(event.record_kind)
+    return DeliveryEvent(event.event, to_text(event.occurred_us), event.campaign, kind, event.record_id if kind else None)
+
+
+def raw_body(body: bytes) -> RawBody:
+    """A body as JSON can carry it."""
+    try:
+        return RawBody("utf-8", body.decode("utf-8"))
+    except UnicodeDecodeError:
+        return RawBody("base64", b64encode(body).decode("ascii"))
+
+
+async def deliveries(call: Call) -> Answer:
+    """`GET` of a page of the inbox."""
+    limited = await call.administrator()
+    parameters = Parameters(call.query)
+    client_id = parameters.text("client")
+    channel, state = parameters.choice("channel", CHANNELS), parameters.choice("state", STATES)
+    tool, limit = parameters.text("tool"), parameters.limit()
+    before: int | None = parameters.cursor("deliveries", int)
+    parameters.done(strict=True)
+    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
+    page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state), limit, before)
+    more = None if place is None else cursor_text("deliveries", place)
+    return Answer(body=encode(DeliveryPage([_described(each) for each in page], more)))
+
+
+async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:
+    """The number of the client that a filter names; `Forbidden` when this administrator may not ask about it."""
+    found = await call.api.clients.find(client_id)
+    if found is None:
+        raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
+    if limited is not None and limited != found.number:
+        raise Forbidden("this key belongs to another client")
+    return found.number
+
+
+async def delivery(call: Call) -> Answer:
+    """`GET` of one delivery."""
+    limited = await call.administrator()
+    found, events = await get_delivery(call.api.parts.store, _id(call), limited)
+    known = msgspec.structs.asdict(_described(found))
+    shown = [_event(event) for event in events]
+    return Answer(body=encode(DeliveryDetail(**known, headers=found.headers, query=found.query, body=raw_body(found.body), events=shown)))
+
+
+async def replay(call: Call) -> Answer:
+    """`POST` that puts a delivery back to be applied again."""
+    limited = await call.administrator()
+    put_back = await replay_delivery(call.api.parts.store, _id(call), limited)
+    call.api.parts.on_kept(put_back.client)
+    return Answer(202, encode(_described(put_back)))
+
+
+def _id(call: Call) -> int:
+    text = call.path("id")
+    found = record_id(text)
+    if found is None:
+        raise NotFound(f"there is no delivery with id {text[:40]!r}")
+    return found

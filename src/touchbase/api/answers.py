@@ -1,0 +1,58 @@
+"""Answers: sending one over ASGI, and what every answer carries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import count
+from secrets import token_hex
+
+from touchbase.api.asgi import Headers, Scope, Send
+from touchbase.api.errors import PROBLEM_JSON, problem
+from touchbase.api.parts import Metrics
+from touchbase.domain.errors import TouchbaseError
+
+JSON = b"application/json"
+_SANE_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
+_PROCESS = token_hex(8)
+_NUMBERS = count()
+
+
+@dataclass(slots=True)
+class Answer:
+    """A status, a body and headers besides `Content-Type`, `Content-Length` and `X-Request-Id`."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: bytes = JSON
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+
+def request_id_of(headers: Headers) -> bytes:
+    """The caller's `X-Request-Id` if it is a sane one, else one of ours."""
+    given = headers.get(b"x-request-id")
+    if given is not None and _SANE_REQUEST_ID.fullmatch(given):
+        return given
+    return f"{_PROCESS}{next(_NUMBERS):08x}".encode()
+
+
+async def send_answer(scope: Scope, send: Send, answer: Answer, request_id: bytes) -> None:
+    """Send an answer; to HEAD without its body."""
+    content = [] if answer.status == 204 else [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body))]
+    headers = [*content, (b"x-request-id", request_id), *answer.headers]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+
+
+async def send_empty(send: Send, request_id: bytes) -> None:
+    """Send 200 without a body."""
+    headers = [(b"content-length", b"0"), (b"x-request-id", request_id)]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_problem(scope: Scope, send: Send, error: TouchbaseError, request_id: bytes, metrics: Metrics) -> None:
+    """Send a problem body, and count it."""
+    metrics.request_refused(error.code)
+    status, body, headers = problem(error, request_id.decode("ascii"))
+    await send_answer(scope, send, Answer(status, body, PROBLEM_JSON, headers), request_id)

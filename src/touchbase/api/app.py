@@ -1,0 +1,105 @@
+"""The web application, given its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.routing import BaseRoute, Route, Router
+
+from touchbase.api import admin, connections, docs, replays, settings
+from touchbase.api.answers import Answer
+from touchbase.api.asgi import App, Receive, Scope, Send
+from touchbase.api.companies import COMPANIES
+from touchbase.api.contacts import CONTACTS
+from touchbase.api.core import Api, Call, Resource, answered
+from touchbase.api.openapi import description
+from touchbase.api.parts import AuthMode, Limits, Metrics, NoMetrics, Parts
+from touchbase.api.record_calls import Kind, RecordCalls, creating
+from touchbase.api.webhooks import RECEIVERS, Receiver
+from touchbase.domain.delivery import ProtocolAnswer
+from touchbase.domain.errors import NotFound
+
+__all__ = ["AuthMode", "Limits", "Metrics", "NoMetrics", "Parts", "ProtocolAnswer", "build_app"]
+
+_CONNECTIONS = "/admin/v1/clients/{client_id}/connections"
+
+
+def build_app(parts: Parts) -> App:
+    """The ASGI 3 application. It needs no lifespan messages and answers them; it never closes the store.
+
+    For the request log it leaves in the scope: `touchbase.route` (a short name such as `contacts.create`,
+    absent when no path matched), `touchbase.client` (the client_id, to be hashed) and `touchbase.request_id`.
+    """
+    api = Api(parts)
+    # The interface's four POSTs are found by the path alone, before any routing.
+    creates = {CONTACTS.path: creating(api, CONTACTS), COMPANIES.path: creating(api, COMPANIES)}
+    receivers = {name: Receiver(api, channel) for name, channel in RECEIVERS.items()}
+    routed = _router(api)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await routed(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if scope["method"] == "POST" and (create := creates.get(path)) is not None:
+            await create(scope, receive, send)
+            return
+        place = path.split("/", 3)
+        receiver = receivers.get(place[2]) if len(place) > 3 and place[1] == "public" else None
+        await (receiver or routed)(scope, receive, send)
+
+    return app
+
+
+def _router(api: Api) -> Router:
+    routes: list[BaseRoute] = [*_records(api, CONTACTS), *_records(api, COMPANIES), *_admin(api), *_description(api)]
+
+    async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+        await answered(api, scope, receive, send, _nothing_here)
+
+    return Router(routes, redirect_slashes=False, default=nowhere)
+
+
+def _records(api: Api, kind: Kind[Any, Any, Any]) -> list[BaseRoute]:
+    calls, name = RecordCalls(kind), kind.name
+    return [
+        Route(kind.path, Resource(api, name, also=("POST",), GET=calls.list)),
+        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=calls.change)),
+        Route(f"{kind.path}/{{id}}/timeline", Resource(api, f"{name}.timeline", GET=calls.timeline)),
+    ]
+
+
+def _admin(api: Api) -> list[BaseRoute]:
+    return [
+        Route("/admin/v1/deliveries", Resource(api, "deliveries", GET=admin.deliveries)),
+        Route("/admin/v1/deliveries/groups", Resource(api, "deliveries.groups", GET=replays.groups)),
+        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=replays.replay_many)),
+        Route("/admin/v1/deliveries/{id}", Resource(api, "deliveries.one", GET=admin.delivery)),
+        Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=admin.replay)),
+        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients)),
+        Route("/admin/v1/clients/{client_id}", Resource(api, "clients.one", GET=settings.client, PUT=settings.put_client)),
+        Route(_CONNECTIONS, Resource(api, "connections", GET=connections.connections, POST=connections.connect)),
+        Route(
+            f"{_CONNECTIONS}/{{channel}}/{{tool}}",
+            Resource(api, "connections.one", GET=connections.connection, PATCH=connections.change, DELETE=connections.disconnect),
+        ),
+    ]
+
+
+def _description(api: Api) -> list[BaseRoute]:
+    parts = api.parts
+    document = msgspec.json.encode(description(parts.version, keys_needed=parts.auth == "keys"))
+
+    async def openapi(call: Call) -> Answer:
+        return Answer(body=document)
+
+    return [
+        Route("/openapi.json", Resource(api, "openapi", GET=openapi)),
+        Route("/docs", Resource(api, "docs", GET=docs.page)),
+        Route("/docs/{name}", Resource(api, "docs.file", GET=docs.file)),
+    ]
+
+
+async def _nothing_here(call: Call) -> Answer:
+    raise NotFound("there is nothing at this address")

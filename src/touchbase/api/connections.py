@@ -1,0 +1,207 @@
+"""Connections: the tools that a client has connected, as the administrator makes, reads, changes and removes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.api.answers import Answer
+from touchbase.api.core import Call
+from touchbase.api.query import Parameters
+from touchbase.api.reading import read_json, read_struct
+from touchbase.api.schemas import Time, encode
+from touchbase.domain import connection as cn
+from touchbase.domain import text as limits
+from touchbase.domain.client import Client
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import CHANNELS
+from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.times import to_text
+from touchbase.domain.validation import raise_if_any
+from touchbase.service.clients import is_client_id
+from touchbase.service.connections import faults_of, new_secret
+
+Channel = Literal["email_campaign", "crm"]
+Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
+Secrets = Annotated[list[Secret], Meta(max_length=cn.SECRETS, description="Any of them is accepted: two while one replaces the other.")]
+Word = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
+Labels = Annotated[dict[Word, Word | None], Meta(max_length=cn.ENTRIES)]
+Names = Annotated[dict[Word, Word], Meta(max_length=cn.ENTRIES)]
+
+
+class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
+    """What a client has decided about one tool. Whatever is left out has its default: the tool is read as usual."""
+
+    status_property: Annotated[Labels, Meta(description="CRM: kind of record -> the property that is its status; null: none is.")] = {}
+    status_labels: Annotated[Labels, Meta(description="The tool's label, case ignored -> the client's status; null: moves none.")] = {}
+    objects: Annotated[Names, Meta(description="CRM: id of a board, object or webhook -> contact, company, ignore, or an event.")] = {}
+    create_unknown: Annotated[bool | None, Meta(description="Whether unknown people are created; null: the client's setting.")] = None
+    linkedin_reply_counts: Annotated[bool | None, Meta(description="Whether a LinkedIn reply counts; null: the client's setting.")] = None
+    deals_set_status: Annotated[bool, Meta(description="CRM: whether deals set the status of their person and company.")] = False
+    deal_labels: Annotated[Labels, Meta(description="Stage of a deal -> the client's status.")] = {}
+    fields: Annotated[Names, Meta(description="Generic CRM: what we look for -> its path in the body.")] = {}
+
+
+class ConnectionRequest(Struct):
+    """A tool to be connected; at most once for each channel."""
+
+    channel: Channel
+    tool: Word
+    secrets: Secrets = []
+    generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
+    settings: ConnectionSettingsBody = msgspec.field(default_factory=ConnectionSettingsBody)
+
+
+class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
+    """The settings to change: each one named is replaced whole, null puts back its default."""
+
+    status_property: Labels | UnsetType | None = UNSET
+    status_labels: Labels | UnsetType | None = UNSET
+    objects: Names | UnsetType | None = UNSET
+    create_unknown: bool | UnsetType | None = UNSET
+    linkedin_reply_counts: bool | UnsetType | None = UNSET
+    deals_set_status: bool | UnsetType | None = UNSET
+    deal_labels: Labels | UnsetType | None = UNSET
+    fields: Names | UnsetType | None = UNSET
+
+
+class ConnectionChange(Struct):
+    """What to change: a JSON merge patch. `secrets` are replaced whole; null, or an empty list, takes them away."""
+
+    secrets: Secrets | UnsetType | None = UNSET
+    generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
+    settings: ConnectionSettingsChange | UnsetType | None = UNSET
+
+
+class ConnectionOut(Struct):
+    """One connection; its secrets are never answered, but for one just made."""
+
+    channel: str
+    tool: str
+    secret: Annotated[Literal["set", "not set"], Meta(description="Whether calls must prove who sends them.")]
+    secret_count: int
+    created_time: Time
+    updated_time: Time
+    settings: ConnectionSettingsBody
+    generated_secret: str | UnsetType = UNSET
+
+
+class ConnectionPage(Struct):
+    """A client's connections, by channel and tool: always all of them."""
+
+    data: list[ConnectionOut]
+    next_cursor: str | None = None
+
+
+_request = msgspec.json.Decoder(ConnectionRequest)
+_change = msgspec.json.Decoder(ConnectionChange)
+
+
+async def connections(call: Call) -> Answer:
+    """`GET` of a client's connections."""
+    client = await _client(call)
+    Parameters(call.query).done(strict=True)
+    found = await call.api.connections.all(client.number)
+    return Answer(body=encode(ConnectionPage([described(one) for one in found])))
+
+
+async def connect(call: Call) -> Answer:
+    """`POST` of a new connection."""
+    client, api = await _client(call), call.api
+    body = await read_json(call.receive, call.headers, api.parts.limits)
+    asked = read_struct(body, _request, ConnectionRequest, lambda partly: _check(call, partly))
+    _check(call, asked)
+    made = new_secret() if asked.generate_secret else None
+    secrets = [*asked.secrets, made] if made else asked.secrets
+    now = api.parts.clock()
+    kept = await api.connections.connect(
+        Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings))
+    )
+    place = f"/admin/v1/clients/{client.client_id}/connections/{kept.channel}/{kept.tool}"
+    return Answer(201, encode(described(kept, made)), headers=[(b"location", place.encode())])
+
+
+async def connection(call: Call) -> Answer:
+    """`GET` of one connection."""
+    return Answer(body=encode(described(await _connection(call))))
+
+
+async def change(call: Call) -> Answer:
+    """`PATCH` of one connection."""
+    known = await _connection(call)
+    body = await read_json(call.receive, call.headers, call.api.parts.limits)
+    asked = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
+    secrets, settings, made = _changed(call, known, asked)
+    return Answer(body=encode(described(await call.api.connections.change(known, secrets, settings), made)))
+
+
+async def disconnect(call: Call) -> Answer:
+    """`DELETE` of one connection."""
+    client = await _client(call)
+    await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
+    return Answer(204)
+
+
+def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
+    """The settings in our words."""
+    return ConnectionSettings(**msgspec.structs.asdict(body))
+
+
+def described(found: Connection, generated: str | None = None) -> ConnectionOut:
+    """A connection as it may be shown."""
+    settings = msgspec.convert(found.settings, ConnectionSettingsBody, from_attributes=True)
+    times = to_text(found.created_us), to_text(found.updated_us)
+    secret: Literal["set", "not set"] = "set" if found.secrets else "not set"
+    return ConnectionOut(found.channel, found.tool, secret, len(found.secrets), *times, settings, generated or UNSET)
+
+
+def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
+    """The settings with these changes: null puts back a default."""
+    if changes is None:
+        return ConnectionSettings()
+    given = {} if changes is UNSET else msgspec.structs.asdict(changes)
+    usual = msgspec.structs.asdict(ConnectionSettingsBody())
+    now = {name: getattr(known, name) for name in usual}
+    now |= {name: usual[name] if value is None else value for name, value in given.items() if value is not UNSET}
+    return ConnectionSettings(**now)
+
+
+def _changed(call: Call, known: Connection, asked: ConnectionChange) -> tuple[list[str] | None, ConnectionSettings, str | None]:
+    settings = patched(known.settings, asked.settings)
+    secrets = None if asked.secrets is UNSET else asked.secrets or []
+    raise_if_any(faults_of(known.channel, known.tool, secrets or [], settings, call.api.parts.senders.tools(known.channel)))
+    made = new_secret() if asked.generate_secret else None
+    if made is not None:
+        # The new one comes beside the one before, until that is taken away.
+        secrets = [made, *(known.secrets if secrets is None else secrets)][: cn.SECRETS]
+    return secrets, settings, made
+
+
+def _check(call: Call, asked: ConnectionRequest) -> None:
+    tools = call.api.parts.senders.tools(asked.channel)
+    faults = faults_of(asked.channel, asked.tool, asked.secrets, settings_of(asked.settings), tools)
+    if asked.generate_secret and len(asked.secrets) == cn.SECRETS:
+        faults.append(Fault("/generate_secret", "too_long", f"a connection has at most {cn.SECRETS} secrets, and {cn.SECRETS} are given"))
+    raise_if_any(faults)
+
+
+async def _client(call: Call) -> Client:
+    limited, client_id = await call.administrator(), call.path("client_id")
+    found = await call.api.clients.find(client_id) if is_client_id(client_id) else None
+    if found is None or (limited is not None and found.number != limited):
+        raise NotFound(f"there is no client {client_id[:100]!r}")
+    return found
+
+
+async def _connection(call: Call) -> Connection:
+    client = await _client(call)
+    return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
+
+
+def _channel(call: Call) -> str:
+    channel = call.path("channel")
+    if channel not in CHANNELS:
+        raise NotFound(f"there is no channel {channel[:100]!r}; there are {', '.join(CHANNELS)}")
+    return channel

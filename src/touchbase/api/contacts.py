@@ -1,0 +1,41 @@
+"""Contacts: `/public/v2/contacts`, one of them, and its timeline."""
+
+from __future__ import annotations
+
+from touchbase.api.query import Parameters
+from touchbase.api.record_calls import Kind
+from touchbase.api.records import contact_out
+from touchbase.api.schemas import ContactChange, ContactRequest
+from touchbase.domain.contact import Contact
+from touchbase.domain.text import LARGEST_ID
+from touchbase.service.create_contact import contact_command, create_contact
+from touchbase.service.read_records import Wanted, get_contact, list_contacts
+from touchbase.service.update_contact import update_contact, update_contact_command
+
+
+def _wanted(parameters: Parameters) -> Wanted:
+    return Wanted(
+        email=parameters.text("email"),
+        linkedin_url=parameters.text("linkedin_url"),
+        status=parameters.text("contact_status"),
+        company_id=parameters.integer("company_id", 1, LARGEST_ID),
+        updated_since_us=parameters.time("updated_since"),
+    )
+
+
+CONTACTS: Kind[ContactRequest, ContactChange, Contact] = Kind(
+    name="contacts",
+    one="contact",
+    path="/public/v2/contacts",
+    wanted=ContactRequest,
+    change=ContactChange,
+    custom="contact_custom_fields_input",
+    rules=contact_command,
+    create=create_contact,
+    change_rules=update_contact_command,
+    update=update_contact,
+    get=get_contact,
+    find=list_contacts,
+    wanted_by=_wanted,
+    out=contact_out,
+)

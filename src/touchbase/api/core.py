@@ -1,0 +1,131 @@
+"""What every call shares: the parts, who calls, and turning what goes wrong into an answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from touchbase.api.answers import Answer, request_id_of, send_answer, send_problem
+from touchbase.api.asgi import Headers, Receive, Scope, Send
+from touchbase.api.body import CallerLeft
+from touchbase.api.errors import InternalError, MethodNotAllowed
+from touchbase.api.parts import Parts
+from touchbase.domain.client import Client
+from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.times import Micros
+from touchbase.service.authorise import DEFAULT_CLIENT, Doorkeeper
+from touchbase.service.clients import Clients
+from touchbase.service.connections import Connections
+
+log = logging.getLogger("touchbase.api")
+
+
+class Api:
+    """The parts at work: whom they know, and whom they let in."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.clients = Clients(parts.store, parts.clock)
+        self.connections = parts.connections or Connections(parts.store, parts.clock)
+        self.door = Doorkeeper(parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys")
+        self._open = parts.auth == "open"
+
+    async def client(self, headers: Headers, scope: str, now: Micros) -> Client:
+        """The client that a call about records is for; raises what `Doorkeeper.client` does."""
+        named = headers.get(b"x-client-id")
+        if self._open and named is None:
+            known = self.clients.at_hand(DEFAULT_CLIENT, now)
+            if known is not None:
+                return known
+        return await self.door.client(key_in(headers), None if named is None else named.decode("latin-1"), scope)
+
+
+def key_in(headers: Headers) -> str | None:
+    """The key that a call carries, as a bearer token or in `X-Api-Key`."""
+    given = headers.get(b"authorization", b"")
+    scheme, _, token = given.partition(b" ")
+    if scheme.lower() == b"bearer":
+        return token.strip().decode("latin-1")
+    bare = headers.get(b"x-api-key")
+    return None if bare is None else bare.decode("latin-1")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through a handler."""
+
+    api: Api
+    scope: Scope
+    receive: Receive
+    headers: Headers
+
+    @property
+    def query(self) -> bytes:
+        """The query string as it came."""
+        query: bytes = self.scope["query_string"]
+        return query
+
+    def path(self, name: str) -> str:
+        """A parameter of the path."""
+        return str(self.scope["path_params"][name])
+
+    async def client(self, scope: str) -> Client:
+        """The client that this call is for."""
+        client = await self.api.client(self.headers, scope, self.api.parts.clock())
+        self.scope["touchbase.client"] = client.client_id
+        return client
+
+    async def administrator(self) -> int | None:
+        """The client's number that this administrator is limited to; None for all."""
+        return await self.api.door.administrator(key_in(self.headers))
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+class Resource:
+    """One address: a handler for each method, HEAD where there is GET, 405 for the others."""
+
+    def __init__(self, api: Api, name: str, also: tuple[str, ...] = (), **handlers: Handler) -> None:
+        self._api = api
+        self._name = name
+        self._handlers = handlers
+        # `also` names methods that are answered before routing comes here.
+        self._allowed = sorted({*handlers, *also, *(["HEAD"] if "GET" in handlers else [])})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        method = scope["method"]
+        handler = self._handlers.get("GET" if method == "HEAD" else method)
+        scope["touchbase.route"] = f"{self._name}.{method.lower()}" if handler else self._name
+        if handler is None:
+            handler = self._refuse
+        await answered(self._api, scope, receive, send, handler)
+
+    async def _refuse(self, call: Call) -> Answer:
+        raise MethodNotAllowed(call.scope["method"], self._allowed)
+
+
+async def answered(api: Api, scope: Scope, receive: Receive, send: Send, handler: Handler) -> None:
+    """Run a handler and send its answer, or the problem that it raised."""
+    headers: Headers = dict(scope["headers"])
+    request_id = request_id_of(headers)
+    scope["touchbase.request_id"] = request_id.decode("ascii")
+    try:
+        answer = await handler(Call(api, scope, receive, headers))
+    except CallerLeft:
+        return
+    except Exception as error:
+        await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
+        return
+    await send_answer(scope, send, answer, request_id)
+
+
+def explained(error: Exception, scope: Scope) -> TouchbaseError:
+    """The error as one that we can answer; one that nobody foresaw is logged and is our fault."""
+    if isinstance(error, TouchbaseError):
+        return error
+    request_id = scope.get("touchbase.request_id")
+    log.error("request %s failed", request_id, exc_info=error)
+    return InternalError("this is a fault of ours, noted with the request id; the request may be sent again")

@@ -1,0 +1,118 @@
+"""Parts: what the web application is made of; `wiring.py` hands them over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from touchbase.domain.connection import Arrival, Connection
+from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Translation
+from touchbase.domain.ports import Clock, Senders, Store
+from touchbase.domain.times import Micros
+from touchbase.service.connections import Connections
+from touchbase.service.process_inbox import Read
+
+MIB = 1_048_576
+
+AuthMode = Literal["open", "keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a request may cost us. Limits of single fields stand in `domain/text.py`."""
+
+    api_body_bytes: int = MIB
+    """As sent, and again after gzip is undone."""
+    webhook_body_bytes: int = 4 * MIB
+    body_seconds: float = 10.0
+    """From the first byte of the body to its last."""
+    body_idle_seconds: float = 5.0
+    """Between two pieces of the body."""
+    nesting: int = 64
+    drained_bytes: int = 32 * MIB
+    """How much of a body that is too long is still read and thrown away, so that the sender sees the answer."""
+
+
+class Metrics(Protocol):
+    """What the application counts; requests and latencies are counted around it, by `scope["touchbase.route"]`."""
+
+    def delivery_received(self, channel: str, repeated: bool) -> None:
+        """A webhook call is on disk; `repeated` when it is one that we had."""
+        ...
+
+    def delivery_refused(self, channel: str) -> None:
+        """A webhook call did not prove who sends it; nothing of it was kept."""
+        ...
+
+    def request_refused(self, code: str) -> None:
+        """An answer was a problem with this code."""
+        ...
+
+
+class NoMetrics:
+    """Counts nothing."""
+
+    def delivery_received(self, channel: str, repeated: bool) -> None:
+        """Counts nothing."""
+
+    def delivery_refused(self, channel: str) -> None:
+        """Counts nothing."""
+
+    def request_refused(self, code: str) -> None:
+        """Counts nothing."""
+
+
+class NoSenders:
+    """Knows no tool, so that none can be connected and none proves anything."""
+
+    def tools(self, channel: str) -> Sequence[str]:
+        """There are none."""
+        return ()
+
+    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Nothing is proved."""
+        return False
+
+    def surest(self, request: WebhookRequest) -> str | None:
+        """Nobody is recognised."""
+        return None
+
+
+def nobody_reads(request: WebhookRequest) -> Translation:
+    """No tool is known."""
+    raise UnrecognisedPayload("no adapter is here to read it")
+
+
+def no_answer(body: bytes) -> ProtocolAnswer | None:
+    """No tool demands a body."""
+    return None
+
+
+def nobody_listens(client: int) -> None:
+    """No worker needs waking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that the web application needs from outside."""
+
+    store: Store
+    clock: Clock
+    auth: AuthMode = "open"
+    limits: Limits = field(default_factory=Limits)
+    version: str = "0"
+    on_kept: Callable[[int], None] = nobody_listens
+    """Called with the client's number once a new delivery is kept, so that the inbox worker wakes."""
+    read: Read = nobody_reads
+    """The adapters' reading of a call, for rehearsals."""
+    senders: Senders = field(default_factory=NoSenders)
+    connections: Connections | None = None
+    """Those that the inbox worker looks at too, so that a change is seen there at once; None: a set of its own."""
+    public_url: str = ""
+    """The address under which tools reach us, without a slash at its end; empty: what the call's Host header says."""
+    protocol_answer: Callable[[bytes], ProtocolAnswer | None] = no_answer
+    """The adapters' word on the two bodies of CRMs that demand one in return. Must be quick, and must not raise."""
+    metrics: Metrics = field(default_factory=NoMetrics)

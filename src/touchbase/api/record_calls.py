@@ -1,0 +1,179 @@
+"""The calls on one kind of record, contact or company: create, get, list, change, timeline.
+
+Creating is a plain ASGI callable that routing never sees, because it is what Touchbase is asked most;
+the others are handlers of resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from touchbase.api.answers import JSON, Answer, request_id_of, send_problem
+from touchbase.api.asgi import App, Headers, Receive, Scope, Send
+from touchbase.api.body import CallerLeft
+from touchbase.api.core import Api, Call, explained
+from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
+from touchbase.api.reading import read_json, read_struct
+from touchbase.api.records import etag, states_named
+from touchbase.api.schemas import FieldChangeOut, TimelineEvent, TimelinePage, encode, given
+from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.commands import Created
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import NotFound, PreconditionFailed
+from touchbase.domain.ports import Store
+from touchbase.domain.times import Micros, to_text
+from touchbase.service.authorise import READ, WRITE
+from touchbase.service.changes import Change
+from touchbase.service.read_records import Wanted
+from touchbase.service.timeline import Told, timeline
+
+A = TypeVar("A", bound=msgspec.Struct)
+C = TypeVar("C", bound=msgspec.Struct)
+R = TypeVar("R", Contact, Company)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[A, C, R]):
+    """What is different between contacts and companies."""
+
+    name: str
+    one: str
+    path: str
+    wanted: type[A]
+    change: type[C]
+    custom: str
+    """The request's field that holds custom fields."""
+    rules: Callable[[A, Client, Micros], object]
+    create: Callable[[Store, A, Client, Micros, str | None], Awaitable[Created[R]]]
+    change_rules: Callable[[Client, int, Change, Micros], object]
+    update: Callable[[Store, Client, int, Change, Micros], Awaitable[R]]
+    get: Callable[[Store, int, int], Awaitable[R]]
+    find: Callable[[Store, int, Wanted, int, tuple[Micros, int] | None], Awaitable[tuple[list[R], tuple[Micros, int] | None]]]
+    wanted_by: Callable[[Parameters], Wanted]
+    out: Callable[[R, bool, ClientSettings], msgspec.Struct]
+
+
+def creating(api: Api, kind: Kind[A, C, R]) -> App:
+    """`POST` of one record."""
+    decoder = msgspec.json.Decoder(kind.wanted)
+    route, location = f"{kind.name}.create", f"{kind.path}/".encode()
+    store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        headers: Headers = dict(scope["headers"])
+        request_id = request_id_of(headers)
+        scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
+        try:
+            client = await api.client(headers, WRITE, clock())
+            scope["touchbase.client"] = client.client_id
+            options = creating_options(scope["query_string"])
+            body = await read_json(receive, headers, limits)
+            at = clock()
+            asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
+            created = await kind.create(store, asked, client, at, options.on_duplicate)
+            record = created.record
+            payload = encode(kind.out(record, options.flat, client.settings))
+        except CallerLeft:
+            return
+        except Exception as error:
+            await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
+            return
+        answer_headers = [
+            (b"content-type", JSON),
+            (b"content-length", b"%d" % len(payload)),
+            (b"x-request-id", request_id),
+            (b"etag", etag(record.updated_us, options.flat)),
+            (b"location", b"%b%d" % (location, record.id)),
+        ]
+        await send({"type": "http.response.start", "status": 201 if created.is_new else 200, "headers": answer_headers})
+        await send({"type": "http.response.body", "body": payload})
+
+    return endpoint
+
+
+class RecordCalls(Generic[A, C, R]):
+    """The handlers of one kind of record."""
+
+    def __init__(self, kind: Kind[A, C, R]) -> None:
+        self._kind: Kind[A, C, R] = kind
+        self._decoder = msgspec.json.Decoder(kind.change)
+
+    async def get(self, call: Call) -> Answer:
+        """`GET` of one record."""
+        client = await call.client(READ)
+        flat = is_flat(call.query)
+        return self._answer(await self._kind.get(call.api.parts.store, client.number, self._id(call)), flat, client)
+
+    async def list(self, call: Call) -> Answer:
+        """`GET` of a page of records."""
+        client = await call.client(READ)
+        parameters = Parameters(call.query)
+        flat, limit, wanted = parameters.structure(), parameters.limit(), self._kind.wanted_by(parameters)
+        listing = self._kind.name if wanted.updated_since_us is None else f"{self._kind.name} by time"
+        after = parameters.cursor(listing, tuple[int, int])
+        parameters.done(strict=True)
+        page, place = await self._kind.find(call.api.parts.store, client.number, wanted, limit, after)
+        data = [self._kind.out(record, flat, client.settings) for record in page]
+        return Answer(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
+
+    async def change(self, call: Call) -> Answer:
+        """`PATCH` of one record."""
+        client = await call.client(WRITE)
+        kind, parts, record = self._kind, call.api.parts, self._id(call)
+        flat = is_flat(call.query)
+        body = await read_json(call.receive, call.headers, parts.limits)
+        at = parts.clock()
+        asked = read_struct(body, self._decoder, kind.change, lambda partly: kind.change_rules(client, record, self._change(partly), at))
+        change = self._change(asked, await self._state(call, client, record))
+        return self._answer(await kind.update(parts.store, client, record, change, at), flat, client)
+
+    async def timeline(self, call: Call) -> Answer:
+        """`GET` of a page of a record's timeline."""
+        client = await call.client(READ)
+        parameters = Parameters(call.query)
+        listing = f"{self._kind.one} {self._id(call)}"
+        limit, before = parameters.limit(), parameters.cursor(listing, tuple[int, str])
+        parameters.done(strict=True)
+        record = await self._kind.get(call.api.parts.store, client.number, self._id(call))
+        page, place = await timeline(call.api.parts.store, record, limit, before)
+        told = TimelinePage([_told(each) for each in page], cursor_text(listing, place) if place else None)
+        return Answer(body=encode(told))
+
+    def _answer(self, record: R, flat: bool, client: Client) -> Answer:
+        body = encode(self._kind.out(record, flat, client.settings))
+        return Answer(body=body, headers=[(b"etag", etag(record.updated_us, flat))])
+
+    def _id(self, call: Call) -> int:
+        text = call.path("id")
+        found = record_id(text)
+        if found is None:
+            raise NotFound(f"there is no {self._kind.one} with id {text[:40]!r}")
+        return found
+
+    def _change(self, asked: C, if_updated_us: Micros | None = None) -> Change:
+        fields = given(asked)
+        return Change(fields, fields.pop(self._kind.custom, ()), if_updated_us)
+
+    async def _state(self, call: Call, client: Client, record: int) -> Micros | None:
+        """The state in which the record must still be, when the caller insists on one."""
+        if_match = call.headers.get(b"if-match")
+        states = None if if_match is None else states_named(if_match.decode("latin-1"))
+        if states is None:
+            return None
+        present: Micros = (await self._kind.get(call.api.parts.store, client.number, record)).updated_us
+        if present not in states:
+            raise PreconditionFailed("the record has changed since you read it; read it again and repeat the change")
+        return present
+
+
+def _told(told: Told) -> TimelineEvent:
+    event = told.event
+    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in told.changed]
+    return TimelineEvent(
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, changed
+    )  # fmt: skip

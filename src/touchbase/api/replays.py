@@ -1,0 +1,158 @@
+"""The administrator's calls about many deliveries: groups of those that changed nothing, and replays by filter."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.api.admin import client_number
+from touchbase.api.answers import Answer
+from touchbase.api.core import Call
+from touchbase.api.query import Parameters, cursor_text, cursor_value
+from touchbase.api.reading import read_json, read_struct
+from touchbase.api.schemas import Time, encode
+from touchbase.domain import text as limits
+from touchbase.domain.delivery import CHANNELS
+from touchbase.domain.errors import Fault
+from touchbase.domain.ports import Rehearsal
+from touchbase.domain.queries import DeliveryGroup
+from touchbase.domain.shape import parts_of
+from touchbase.domain.times import Micros, from_text, to_text
+from touchbase.domain.validation import raise_if_any
+from touchbase.service import replay as service
+from touchbase.service.inbox import GROUPED, Sought, group_deliveries
+
+MOST_AT_ONCE = 1_000
+PAGE = 250
+Named = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
+
+
+class DeliveryGroupOut(Struct):
+    """Deliveries in one state that look alike; `reason` is that of the newest, `example_id`."""
+
+    client_id: str
+    channel: str
+    tool: str | None
+    state: str
+    event: Annotated[str | None, Meta(description="The event as the tool names it, where that is known.")]
+    keys: Annotated[list[str], Meta(description="The keys at the top of the body, the first twelve.")]
+    count: int
+    first_received_at: Time
+    last_received_at: Time
+    example_id: int
+    reason: str | None
+
+
+class DeliveryGroups(Struct):
+    """Groups of deliveries that changed nothing, largest first."""
+
+    data: list[DeliveryGroupOut]
+
+
+class ReplayRequest(Struct, forbid_unknown_fields=True):
+    """Which deliveries to apply again: at least one filter; all that are given must fit."""
+
+    client: Named | None = None
+    channel: Literal["email_campaign", "crm"] | None = None
+    tool: Named | None = None
+    state: Literal["received", "applied", "ignored", "parked", "unrecognised", "failed"] | None = None
+    received_since: Annotated[str | None, Meta(description="Only those received then or later.")] = None
+    dry_run: Annotated[bool, Meta(description="Only answer what would change; nothing is stored.")] = False
+    cursor: Annotated[str | None, Meta(description="`next_cursor` of the call before.")] = None
+
+
+class RehearsalOut(Struct):
+    """What applying the deliveries again would change. Pieces of a hundred know nothing of each other."""
+
+    outcomes: Annotated[dict[str, int], Meta(description="Deliveries by the state they would end in.")]
+    records_made: int
+    records_changed: int
+    fields: Annotated[dict[str, int], Meta(description="In how many records each value would be another.")]
+
+
+class ReplayOut(Struct):
+    """How many deliveries were put back (or looked at), how many are still to come, and where to go on for those."""
+
+    count: int
+    left: int
+    next_cursor: str | None
+    would: RehearsalOut | None = None
+
+
+_decoder = msgspec.json.Decoder(ReplayRequest)
+
+
+async def groups(call: Call) -> Answer:
+    """`GET` of the deliveries that changed nothing, in groups."""
+    limited = await call.administrator()
+    parameters = Parameters(call.query)
+    client_id = parameters.text("client")
+    state, channel = parameters.choice("state", GROUPED), parameters.choice("channel", CHANNELS)
+    tool, limit = parameters.text("tool"), parameters.limit()
+    parameters.done(strict=True)
+    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
+    found = await group_deliveries(call.api.parts.store, Sought(client, channel, tool, state), limit)
+    return Answer(body=encode(DeliveryGroups([_group(each) for each in found])))
+
+
+def _group(group: DeliveryGroup) -> DeliveryGroupOut:
+    event, keys = parts_of(group.shape)
+    return DeliveryGroupOut(
+        group.client_id, group.channel, group.tool, group.state, event, keys, group.count, to_text(group.first_us),
+        to_text(group.last_us), group.example_id, group.reason,
+    )  # fmt: skip
+
+
+async def replay_many(call: Call) -> Answer:
+    """`POST` that puts the chosen deliveries back to be applied again, up to so many at once, or rehearses that."""
+    limited = await call.administrator()
+    parts = call.api.parts
+    body = await read_json(call.receive, call.headers, parts.limits)
+    asked = read_struct(body, _decoder, ReplayRequest, _checked)
+    since, place = _checked(asked)
+    client = limited if asked.client is None else await client_number(call, asked.client, limited, "/client")
+    sought = Sought(client, asked.channel, asked.tool, asked.state, since)
+    rehearser = service.Rehearser(parts.store, parts.read, parts.clock) if asked.dry_run else None
+    told, count = Rehearsal(), 0
+    async for page in service.pages(parts.store, sought, place, PAGE):
+        if rehearser is not None:
+            service.add(told, await rehearser.rehearse(page.client.number, [each.id for each in page.deliveries]))
+            count += len(page.deliveries)
+        else:
+            count += await service.put_back(parts.store, page)
+            parts.on_kept(page.client.number)
+        place = page.place
+        if place is None or count + PAGE > MOST_AT_ONCE:
+            break
+    else:
+        place = None
+    left = 0 if place is None else await service.count(parts.store, sought, place)
+    made = ReplayOut(count, left, None if place is None else cursor_text("replay", place), _rehearsal(told) if asked.dry_run else None)
+    return Answer(200 if asked.dry_run else 202, encode(made))
+
+
+def _rehearsal(told: Rehearsal) -> RehearsalOut:
+    outcomes: dict[str, int] = {}
+    for one in told.deliveries:
+        outcomes[one.state] = outcomes.get(one.state, 0) + 1
+    return RehearsalOut(outcomes, told.created, told.changed, told.fields)
+
+
+def _checked(asked: ReplayRequest) -> tuple[Micros | None, service.Place | None]:
+    """The moment and the place that a request names; raises `Invalid` with everything that is wrong beyond its types."""
+    faults: list[Fault] = []
+    if not any((asked.client, asked.channel, asked.tool, asked.state, asked.received_since)):
+        faults.append(Fault("", "required", "must have a filter: client, channel, tool, state or received_since"))
+    since: Micros | None = None
+    if asked.received_since is not None:
+        try:
+            since = from_text(asked.received_since.upper())
+        except (ValueError, OverflowError):
+            faults.append(Fault("/received_since", "time", "must be a time such as 2026-11-20T09:30:00Z"))
+    place: service.Place | None = None
+    if asked.cursor is not None and (place := cursor_value(asked.cursor, "replay", tuple[str, int | None])) is None:
+        faults.append(Fault("/cursor", "cursor", "is none of this call's; begin again without it"))
+    raise_if_any(faults)
+    return since, place

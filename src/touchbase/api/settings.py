@@ -1,0 +1,165 @@
+"""Clients and their settings, as the administrator reads and replaces them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.api.answers import Answer
+from touchbase.api.core import Call
+from touchbase.api.query import Parameters, cursor_text
+from touchbase.api.reading import read_json, read_struct
+from touchbase.api.schemas import FieldName, Time, encode
+from touchbase.domain import text as limits
+from touchbase.domain.client import Client, ClientSettings, FieldType, StatusSet
+from touchbase.domain.errors import Fault, Invalid, NotFound
+from touchbase.domain.times import to_text
+from touchbase.service.clients import is_client_id
+
+MOST_STATUSES = 200
+MOST_OPTIONS = 500
+StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
+StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
+
+
+class StatusSetBody(Struct, forbid_unknown_fields=True):
+    """The statuses of one kind of record, in order; `transitions` maps one to those that may follow it."""
+
+    statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
+    transitions: dict[StatusName, StatusNames] = {}
+
+
+class FieldTypeBody(Struct, forbid_unknown_fields=True):
+    """A declared custom field: its type, and the choices of a select."""
+
+    type: Literal["text", "number", "boolean", "date", "select"]
+    options: Annotated[list[Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]], Meta(max_length=MOST_OPTIONS)] = []
+
+
+FieldTypes = Annotated[dict[FieldName, FieldTypeBody], Meta(max_length=limits.CUSTOM_FIELDS)]
+
+
+class SettingsBody(Struct, forbid_unknown_fields=True):
+    """What a client has decided. Whatever is left out has its default: everything is open and welcome."""
+
+    on_duplicate: Literal["error", "return", "update"] = "error"
+    contact_statuses: StatusSetBody | None = None
+    company_statuses: StatusSetBody | None = None
+    contact_fields: FieldTypes = {}
+    company_fields: FieldTypes = {}
+    create_unknown: Annotated[bool, Meta(description="Whether an e-mail event for an unknown person creates the contact.")] = True
+    linkedin_reply_counts: Annotated[bool, Meta(description="Whether a LinkedIn reply moves `last_reply_received`.")] = True
+
+
+class ClientRequest(Struct):
+    """A client's new settings; the fields that only we set are ignored."""
+
+    settings: SettingsBody
+
+
+class ClientOut(Struct):
+    """One client."""
+
+    client_id: str
+    created_time: Time
+    settings: SettingsBody
+
+
+class ClientPage(Struct):
+    """A page of clients by `client_id`; `next_cursor` is null on the last one."""
+
+    data: list[ClientOut]
+    next_cursor: str | None
+
+
+_decoder = msgspec.json.Decoder(ClientRequest)
+
+
+async def clients(call: Call) -> Answer:
+    """`GET` of a page of clients."""
+    limited = await call.administrator()
+    parameters = Parameters(call.query)
+    limit, after = parameters.limit(), parameters.cursor("clients", str)
+    parameters.done(strict=True)
+    known = [client for client in await call.api.clients.all() if limited is None or client.number == limited]
+    left = [client for client in known if after is None or client.client_id > after]
+    more = cursor_text("clients", left[limit - 1].client_id) if len(left) > limit else None
+    return Answer(body=encode(ClientPage([_described(client) for client in left[:limit]], more)))
+
+
+async def client(call: Call) -> Answer:
+    """`GET` of one client."""
+    limited = await call.administrator()
+    found = await call.api.clients.get(_name(call))
+    if limited is not None and found.number != limited:
+        raise NotFound(f"there is no client {found.client_id!r}")
+    return Answer(body=encode(_described(found)))
+
+
+async def put_client(call: Call) -> Answer:
+    """`PUT` of a client's settings; one that is not there comes into being."""
+    limited = await call.administrator()
+    client_id = _name(call)
+    if limited is not None:
+        found = await call.api.clients.find(client_id)
+        if found is None or found.number != limited:
+            raise NotFound(f"there is no client {client_id!r}")
+    body = await read_json(call.receive, call.headers, call.api.parts.limits)
+    asked = read_struct(body, _decoder, ClientRequest, lambda partly: checked(partly.settings))
+    changed, is_new = await call.api.clients.put(client_id, checked(asked.settings))
+    return Answer(201 if is_new else 200, encode(_described(changed)))
+
+
+def checked(body: SettingsBody) -> ClientSettings:
+    """The settings in our words; raises `Invalid` where they contradict themselves."""
+    faults: list[Fault] = []
+    made = ClientSettings(
+        on_duplicate=body.on_duplicate,
+        contact_statuses=_statuses(body.contact_statuses, "/settings/contact_statuses", faults),
+        company_statuses=_statuses(body.company_statuses, "/settings/company_statuses", faults),
+        contact_fields=_fields(body.contact_fields, "/settings/contact_fields", faults),
+        company_fields=_fields(body.company_fields, "/settings/company_fields", faults),
+        create_unknown=body.create_unknown,
+        linkedin_reply_counts=body.linkedin_reply_counts,
+    )
+    if faults:
+        raise Invalid(faults)
+    return made
+
+
+def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> StatusSet | None:
+    if body is None:
+        return None
+    for place, status in enumerate(body.statuses):
+        if status != status.strip() or not status:
+            faults.append(Fault(f"{pointer}/statuses/{place}", "blank", "must not be blank or have white space around it"))
+        elif status in body.statuses[:place]:
+            faults.append(Fault(f"{pointer}/statuses/{place}", "repeated", f"{status!r} is given twice"))
+    for before, after in body.transitions.items():
+        for status in dict.fromkeys((before, *after)):
+            if status not in body.statuses:
+                faults.append(Fault(f"{pointer}/transitions", "status", f"{status!r} is not one of the statuses"))
+    return StatusSet(body.statuses, body.transitions)
+
+
+def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -> dict[str, FieldType]:
+    for name, field in body.items():
+        if name != name.strip() or not name:
+            faults.append(Fault(pointer, "blank", f"the name {name!r} must not be blank or have white space around it"))
+        if (field.type == "select") != bool(field.options):
+            detail = "a select needs its options" if field.type == "select" else "only a select has options"
+            faults.append(Fault(f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}/options", "options", detail))
+    return {name: FieldType(field.type, field.options) for name, field in body.items()}
+
+
+def _name(call: Call) -> str:
+    client_id = call.path("client_id")
+    if not is_client_id(client_id):
+        raise NotFound(f"there is no client {client_id[:100]!r}")
+    return client_id
+
+
+def _described(client: Client) -> ClientOut:
+    return ClientOut(client.client_id, to_text(client.created_us), msgspec.convert(client.settings, SettingsBody, from_attributes=True))

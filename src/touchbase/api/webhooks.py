@@ -1,0 +1,106 @@
+"""The two webhook receivers, addressed by client_id: keep the call, then answer 200.
+
+A sender that gets a 4xx may never try again, so whatever is our own fault is a 503. A call that nobody
+understands is a 200 too: it is kept, and can be replayed. One that fails the secret of its client's
+connection is a 401, and nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchbase.api.answers import Answer, request_id_of, send_answer, send_empty, send_problem
+from touchbase.api.asgi import Headers, Receive, Scope, Send
+from touchbase.api.body import CallerLeft, read_body
+from touchbase.api.core import Api, log
+from touchbase.api.errors import MethodNotAllowed
+from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
+from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
+from touchbase.domain.times import Micros
+from touchbase.service.authorise import NO_SUCH_ADDRESS
+from touchbase.service.clients import is_client_id
+from touchbase.service.prove_sender import prove_sender
+from touchbase.service.receive_webhook import receive_webhook
+
+RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
+"""The second part of a receiver's path, and its channel; the third is the client_id."""
+
+METHODS = ("GET", "HEAD", "POST")
+OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
+
+
+class Receiver:
+    """One receiver, a plain ASGI application."""
+
+    def __init__(self, api: Api, channel: str) -> None:
+        self._api = api
+        self._channel = channel
+        self._route = f"webhook.{channel}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        headers: Headers = dict(scope["headers"])
+        request_id = request_id_of(headers)
+        scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
+        metrics = self._api.parts.metrics
+        try:
+            answer = await self._answer(scope, receive, headers)
+        except CallerLeft:
+            return
+        except TouchbaseError as error:
+            await send_problem(scope, send, error, request_id, metrics)
+        except Exception:
+            log.exception("request %s: a delivery could not be kept", scope["touchbase.request_id"])
+            await send_problem(scope, send, OUR_FAULT, request_id, metrics)
+        else:
+            if answer is None:
+                await send_empty(send, request_id)
+            else:
+                await send_answer(scope, send, Answer(200, answer.body, answer.content_type.encode("latin-1")), request_id)
+
+    async def _answer(self, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
+        method = scope["method"]
+        if method not in METHODS:
+            raise MethodNotAllowed(method, METHODS)
+        client_id = scope["path"].split("/", 3)[3].removesuffix("/")
+        if method == "POST":
+            return await self._keep(client_id, scope, receive, headers)
+        # A tool checking the address. Whether the client exists is not its business.
+        if not is_client_id(client_id):
+            raise NotFound(NO_SUCH_ADDRESS)
+        return None
+
+    async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
+        api, parts, channel = self._api, self._api.parts, self._channel
+        at = parts.clock()
+        client = api.clients.at_hand(client_id, at) or await api.door.receiver(client_id)
+        connections = api.connections.at_hand(client.number, at)
+        if connections is None:
+            connections = await api.connections.of(client.number)
+        scope["touchbase.client"] = client_id
+        body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
+        query = scope["query_string"].decode("latin-1")
+        sender = self._sender(connections, scope, body, at) if connections else UNPROVEN
+        demanded = parts.protocol_answer(body) if channel == CRM else None
+        if demanded is not None and demanded.keep is not None:
+            body = demanded.keep
+        kept = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
+        parts.metrics.delivery_received(channel, kept.is_repeat)
+        if not kept.is_repeat:
+            parts.on_kept(client.number)
+        return demanded
+
+    def _sender(self, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
+        """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and counts it."""
+        parts = self._api.parts
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        query = scope["query_string"].decode("latin-1")
+        base = parts.public_url or f"{scope['scheme']}://{headers.get('host', '')}"
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        url = f"{base}{path}?{query}" if query else f"{base}{path}"
+        try:
+            return prove_sender(parts.senders, connections, Arrival(self._channel, scope["method"], url, headers, query, body), at)
+        except Unauthorized:
+            parts.metrics.delivery_refused(self._channel)
+            raise

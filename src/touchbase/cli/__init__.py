@@ -1,0 +1,76 @@
+"""The command line: one file per command group.
+
+A command's file is imported when that command is used, and what it needs when it runs: `touchbase
+--version` and `touchbase translate` never load the server or a database driver.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+import touchbase
+from touchbase.domain.errors import TouchbaseError
+from touchbase.settings import BadSettings
+
+COMMANDS = {
+    "serve": "Run the HTTP server, with the inbox worker beside it.",
+    "work": "Run the inbox worker alone.",
+    "migrate": "Bring the store's schema up to date.",
+    "inbox": "Look at kept webhook calls, and apply them again.",
+    "verify": "Recompute every derived value from the kept events.",
+    "clients": "List and add clients, change their settings, and connect their tools.",
+    "keys": "Make API keys.",
+    "translate": "Show what a webhook call means, without keeping it.",
+    "tools": "List the tools whose webhook calls are read.",
+    "openapi": "Print the interface's OpenAPI document.",
+    "completion": "Print the completion script of a shell.",
+}
+"""Every command with its short help. Each stands in the file of its name, under that name."""
+
+
+class Commands(click.Group):
+    """The commands, imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, most needed first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"touchbase.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; an error that we can explain is one line, not a traceback."""
+        try:
+            return super().invoke(ctx)
+        except BadSettings as error:
+            raise click.UsageError(str(error)) from error
+        except TouchbaseError as error:
+            raise click.ClickException(error.detail) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(touchbase.__version__, message="touchbase %(version)s")
+def cli() -> None:
+    """Touchbase: contacts, companies and the webhook calls of campaign tools and CRMs, kept right in any order."""
+
+
+def main() -> None:
+    """The `touchbase` command."""
+    try:
+        cli(prog_name="touchbase")
+    except BrokenPipeError:
+        # Whoever read our output has had enough of it (`touchbase inbox list | head`).
+        sys.stderr.close()
+        sys.exit(0)

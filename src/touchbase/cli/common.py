@@ -1,0 +1,117 @@
+"""What commands share: options made from settings, an open store, and output for people or machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from touchbase.settings import Settings, environment_name, without_password
+
+if TYPE_CHECKING:
+    from touchbase.domain.client import Client
+    from touchbase.domain.ports import Store
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def setting_options(*names: str) -> Callable[[F], F]:
+    """An option for each of these settings; one that is not given leaves the word to the environment."""
+
+    def decorate(function: F) -> F:
+        for name in reversed(names):
+            function = _option(name)(function)
+        return function
+
+    return decorate
+
+
+def _option(name: str) -> Callable[[F], F]:
+    setting = next(each for each in fields(Settings) if each.name == name)
+    kind: Any = type(setting.default)
+    default = setting.default if kind is not bool else ("on" if setting.default else "off")
+    about = f"{setting.metadata['about']}  [{environment_name(name)}; default: {default}]"
+    flag = "--" + name.replace("_", "-")
+    if kind is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=about)
+    choices = setting.metadata["choices"]
+    return click.option(flag, name, type=click.Choice(choices) if choices else kind, default=None, help=about)
+
+
+def read_settings(**options: object) -> Settings:
+    """The settings of this call: options, then the environment, then defaults."""
+    return Settings.read(os.environ, **options)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end."""
+    import asyncio
+
+    return asyncio.run(work)
+
+
+@asynccontextmanager
+async def opened(database: str | None) -> AsyncIterator[Store]:
+    """The store that a command works on; it must be there already."""
+    from touchbase.storage import open_store
+
+    url = read_settings(database=database).database
+    must_exist(url)
+    store = await open_store(url)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def must_exist(url: str) -> None:
+    """Fail when a SQLite address names a file that is not there: opening it would make an empty store."""
+    path = url.removeprefix("sqlite:///")
+    if url.startswith("sqlite:///") and path and not path.startswith(":") and not Path(path).exists():
+        raise click.ClickException(f"there is no store at {url}: name it with --database, or make it with `touchbase serve` or `migrate`")
+
+
+def shown(url: str) -> str:
+    """A database address without its password."""
+    return without_password(url)
+
+
+def read_file(file: Path) -> bytes:
+    """The bytes of a file; of standard input for `-`."""
+    if str(file) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror}") from error
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows in columns as wide as they need to be."""
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(len(line[column]) for line in [list(titles), *texts]) for column in range(len(titles))]
+    for line in [[title.upper() for title in titles], *texts]:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+async def find_client(store: Store, client_id: str) -> Client:
+    """The client of this id; fails when there is none."""
+    from touchbase.domain.queries import FindClient
+
+    found = await store.read(FindClient(client_id))
+    if found is None:
+        raise click.ClickException(f"there is no client {client_id!r}: `touchbase clients list` shows those that are there")
+    return found

@@ -1,0 +1,185 @@
+"""`touchbase clients connect`, `connections` and `disconnect`: the tools of a client, their secrets and settings."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import find_client, opened, print_json, print_table, read_file, read_settings, run, setting_options
+from touchbase.domain.delivery import CHANNELS
+
+if TYPE_CHECKING:
+    from touchbase.domain.connection import Connection, ConnectionSettings
+
+_PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
+_channel = click.option("--channel", type=click.Choice(CHANNELS), required=True, help="Which of the two webhook addresses the tool calls.")
+_tool = click.option("--tool", required=True, help="The tool's name, as in docs/connections.md.")
+
+
+@click.command()
+@setting_options("database", "public_url")
+@click.argument("client_id")
+@_channel
+@_tool
+@click.option("--secret", "secrets", multiple=True, help="What calls must prove to know; twice while one replaces the other.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path, allow_dash=True), help="Read the secret from this file (- for standard input)."
+)
+@click.option("--generate-secret", is_flag=True, help="Make a secret and print it; it is shown this once.")
+@click.option("--no-secret", is_flag=True, help="Take the secrets away: calls need no proof.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A setting; NAME.KEY=VALUE for one entry of a table.")
+def connect(
+    database: str | None, public_url: str | None, client_id: str, channel: str, tool: str, secrets: tuple[str, ...],
+    secret_file: Path | None, generate_secret: bool, no_secret: bool, settings: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Connect a tool to a client, or change its connection.
+
+    Secrets that are given replace those there were; settings that are given are set, others stay. An empty
+    VALUE puts a setting back to its default, or takes an entry of a table away; the word null means none.
+    """
+    from touchbase.service.connections import new_secret
+
+    given = [*secrets, *([read_file(secret_file).decode().strip()] if secret_file else [])]
+    made = new_secret() if generate_secret else None
+    if no_secret and (given or made):
+        raise click.UsageError("--no-secret goes with no other secret")
+    chosen = [*given, made] if made else given
+    connected = run(_connect(database, client_id, channel, tool, chosen if chosen or no_secret else None, settings))
+    click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
+    base = read_settings(public_url=public_url).public_url.rstrip("/") or "(the address of your server)"
+    click.echo(f"  address  {base}/public/{_PATHS[channel]}/{client_id}")
+    if made is not None:
+        click.echo(f"  secret   {made}  (it is shown this once)")
+    if connected.secrets:
+        click.echo("  proof    any of:")
+        for way in _ways(channel, tool):
+            click.echo(f"           {way}")
+
+
+@click.command()
+@setting_options("database")
+@click.argument("client_id")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, settings included.")
+def connections(database: str | None, client_id: str, as_json: bool) -> None:
+    """List the tools that a client has connected; secrets are shown as set or not set."""
+    found = [_shown(one) for one in run(_list(database, client_id))]
+    if as_json:
+        print_json(found)
+        return
+    print_table(("channel", "tool", "secret", "changed"), ((o["channel"], o["tool"], o["secret"], o["updated_time"]) for o in found))
+
+
+@click.command()
+@setting_options("database")
+@click.argument("client_id")
+@_channel
+@_tool
+def disconnect(database: str | None, client_id: str, channel: str, tool: str) -> None:
+    """Disconnect a tool: its calls need no proof any more and are read as usual. What it has sent stays."""
+    run(_disconnect(database, client_id, channel, tool))
+    click.echo(f"{tool} is no longer connected on {channel}")
+
+
+async def _connect(
+    database: str | None, client_id: str, channel: str, tool: str, secrets: list[str] | None, settings: tuple[str, ...]
+) -> Connection:
+    from touchbase.adapters import load_adapters
+    from touchbase.domain.commands import AddConnection, ChangeConnection
+    from touchbase.domain.connection import NO_SETTINGS, Connection
+    from touchbase.domain.queries import ListConnections
+    from touchbase.domain.validation import raise_if_any
+    from touchbase.service.connections import faults_of
+
+    async with opened(database) as store:
+        client, now = await find_client(store, client_id), time.time_ns() // 1000
+        connected = await store.read(ListConnections(client.number))
+        known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
+        wanted = _with(known.settings if known else NO_SETTINGS, settings)
+        _check_secrets(secrets or [])
+        raise_if_any(faults_of(channel, tool, secrets or [], wanted, load_adapters().tools(channel)))
+        if known is not None:
+            return await store.write(ChangeConnection(client.number, channel, tool, secrets, wanted, now))
+        return await store.write(AddConnection(Connection(client.number, channel, tool, now, now, secrets or [], wanted)))
+
+
+async def _list(database: str | None, client_id: str) -> list[Connection]:
+    from touchbase.domain.queries import ListConnections
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        return await store.read(ListConnections(client.number))
+
+
+async def _disconnect(database: str | None, client_id: str, channel: str, tool: str) -> None:
+    from touchbase.domain.commands import RemoveConnection
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        await store.write(RemoveConnection(client.number, channel, tool))
+
+
+def _check_secrets(secrets: list[str]) -> None:
+    from touchbase.domain.connection import LONGEST_SECRET, SECRETS, SHORTEST_SECRET
+
+    if len(secrets) > SECRETS:
+        raise click.UsageError(f"a connection has at most {SECRETS} secrets")
+    if any(not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET for secret in secrets):
+        raise click.UsageError(f"a secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters")
+
+
+def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettings:
+    """The settings with those given as NAME=VALUE or NAME.KEY=VALUE."""
+    import msgspec
+
+    from touchbase.api.connections import ConnectionSettingsBody, settings_of
+
+    usual = msgspec.to_builtins(ConnectionSettingsBody())
+    values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
+    for one in given:
+        name, equals, value = one.partition("=")
+        name, dot, key = name.partition(".")
+        if not equals or name not in usual:
+            raise click.UsageError(f"a setting reads NAME=VALUE, NAME one of {', '.join(usual)}; not {one!r}")
+        if not isinstance(usual[name], dict):
+            values[name] = _value(value) if value else usual[name]
+        elif not dot:
+            values[name] = _value(value) if value else {}
+        elif value:
+            values[name][key] = None if value == "null" else value
+        else:
+            values[name].pop(key, None)
+    try:
+        return settings_of(msgspec.convert(values, ConnectionSettingsBody))
+    except msgspec.ValidationError as error:
+        raise click.UsageError(f"these are no settings of a connection: {error}") from error
+
+
+def _value(text: str) -> object:
+    """A value as JSON where it is any: true, null, a whole table; else the text itself."""
+    import msgspec
+
+    try:
+        value: object = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return value
+
+
+def _ways(channel: str, tool: str) -> list[str]:
+    from touchbase.adapters import load_adapters
+    from touchbase.adapters.kit.proof import SHOWN
+
+    return [*(scheme.about for scheme in load_adapters().schemes(channel, tool)), SHOWN]
+
+
+def _shown(found: Connection) -> dict[str, object]:
+    """A connection as plain values, in the words of the admin API."""
+    import msgspec
+
+    from touchbase.api.connections import described
+
+    values: dict[str, object] = msgspec.to_builtins(described(found))
+    return values

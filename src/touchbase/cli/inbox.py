@@ -1,0 +1,189 @@
+"""`touchbase inbox`: kept webhook calls, where each stands, and applying them again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import opened, print_json, print_table, run, setting_options
+from touchbase.cli.inbox_replay import filters, replay, sought_of
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
+from touchbase.domain.shape import parts_of
+from touchbase.domain.times import to_text
+
+if TYPE_CHECKING:
+    from touchbase.domain.ports import Store
+    from touchbase.domain.queries import DeliveryGroup
+    from touchbase.service.inbox import Sought
+
+PAGE = 500
+RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
+
+
+@click.group()
+def inbox() -> None:
+    """Look at kept webhook calls, and apply them again."""
+
+
+inbox.add_command(replay)
+
+
+@inbox.command("list")
+@setting_options("database")
+@filters
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
+@click.option("--before", type=int, help="Only deliveries with an id below this one: the next page.")
+@click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: str | None) -> None:
+    """List deliveries, newest first, or groups of those that changed nothing."""
+    if group:
+        _show_groups(run(_groups(database, sought, limit)), as_json)
+        return
+    found = run(_list(database, sought, limit, before))
+    if as_json:
+        print_json([as_values(delivery) for delivery in found])
+        return
+    titles = ("id", "received", "client", "channel", "tool", "state", "proved", "tries", "repeats", "why")
+    print_table(titles, (_row(delivery) for delivery in found))
+    if len(found) == limit:
+        click.echo(f"There may be more: --before {found[-1].id}", err=True)
+
+
+@inbox.command()
+@setting_options("database")
+@click.argument("delivery_id", type=int)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, the body byte for byte.")
+def show(database: str | None, delivery_id: int, as_json: bool) -> None:
+    """Show one delivery: headers, body, and the events that it caused."""
+    delivery, events = run(_show(database, delivery_id))
+    if as_json:
+        print_json(in_detail(delivery, events))
+        return
+    for name, value in as_values(delivery).items():
+        click.echo(f"{name:<12} {'' if value is None else value}".rstrip())
+    click.echo(f"{'query':<12} {delivery.query}\n\nheaders".replace(" \n", "\n"))
+    for name, value in delivery.headers.items():
+        click.echo(f"  {name}: {value}")
+    click.echo(f"\nbody\n{delivery.body.decode('utf-8', 'replace')}\n\nevents")
+    rows = [(event.event, to_text(event.occurred_us), RECORD_KINDS.get(event.record_kind), event.record_id) for event in events]
+    print_table(("event", "occurred", "record", "id"), rows)
+
+
+def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
+    if as_json:
+        print_json([group_values(each) for each in groups])
+        return
+    titles = ("calls", "client", "channel", "tool", "state", "event", "keys", "first", "last", "example", "why")
+    print_table(titles, (_group_row(each) for each in groups))
+
+
+async def _groups(database: str | None, sought: dict[str, str | None], limit: int) -> list[DeliveryGroup]:
+    from touchbase.service.inbox import GROUPED, group_deliveries
+
+    if sought["state"] not in (None, *GROUPED):
+        raise click.UsageError(f"groups are of deliveries that changed nothing: --state {', '.join(GROUPED)}")
+    async with opened(database) as store:
+        return await group_deliveries(store, await sought_of(store, sought), limit)
+
+
+async def _list(database: str | None, sought: dict[str, str | None], limit: int, before: int | None) -> list[Delivery]:
+    async with opened(database) as store:
+        found: list[Delivery] = []
+        async for delivery in _matching(store, await sought_of(store, sought), before, min(limit, PAGE)):
+            found.append(delivery)
+            if len(found) == limit:
+                break
+        return found
+
+
+async def _matching(store: Store, sought: Sought, before: int | None, page: int) -> AsyncIterator[Delivery]:
+    from touchbase.service.inbox import list_deliveries
+
+    while True:
+        found, before = await list_deliveries(store, sought, page, before)
+        for delivery in found:
+            yield delivery
+        if before is None:
+            return
+
+
+async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[StoredEvent]]:
+    from touchbase.service.inbox import get_delivery
+
+    async with opened(database) as store:
+        return await get_delivery(store, delivery_id, None)
+
+
+def as_values(delivery: Delivery) -> dict[str, object]:
+    """A delivery as plain values, in the words of the admin API."""
+    return {
+        "id": delivery.id,
+        "client_id": delivery.client_id,
+        "channel": delivery.channel,
+        "tool": delivery.tool,
+        "state": delivery.state,
+        "received_at": to_text(delivery.received_us),
+        "applied_at": None if delivery.applied_us is None else to_text(delivery.applied_us),
+        "attempts": delivery.attempts,
+        "repeats": delivery.repeats,
+        "error": delivery.error,
+        "size": delivery.size,
+        "verified": delivery.verified,
+    }
+
+
+def group_values(group: DeliveryGroup) -> dict[str, object]:
+    """A group as plain values, in the words of the admin API."""
+    event, keys = parts_of(group.shape)
+    return {
+        "client_id": group.client_id,
+        "channel": group.channel,
+        "tool": group.tool,
+        "state": group.state,
+        "event": event,
+        "keys": keys,
+        "count": group.count,
+        "first_received_at": to_text(group.first_us),
+        "last_received_at": to_text(group.last_us),
+        "example_id": group.example_id,
+        "reason": group.reason,
+    }
+
+
+def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
+    event, keys = parts_of(group.shape)
+    return (
+        group.count, group.client_id, group.channel, group.tool, group.state, event, " ".join(keys)[:60], to_text(group.first_us)[:19],
+        to_text(group.last_us)[:19], group.example_id, (group.reason or "")[:80],
+    )  # fmt: skip
+
+
+def in_detail(delivery: Delivery, events: list[StoredEvent]) -> dict[str, object]:
+    """A delivery with everything that came and the events it caused, in the words of the admin API."""
+    import msgspec
+
+    from touchbase.api.admin import raw_body
+
+    caused = [
+        {
+            "event": event.event,
+            "occurred_at": to_text(event.occurred_us),
+            "campaign": event.campaign,
+            "record": RECORD_KINDS.get(event.record_kind),
+            "record_id": event.record_id if event.record_kind in RECORD_KINDS else None,
+        }
+        for event in events
+    ]
+    body = msgspec.to_builtins(raw_body(delivery.body))
+    return {**as_values(delivery), "headers": delivery.headers, "query": delivery.query, "body": body, "events": caused}
+
+
+def _row(delivery: Delivery) -> tuple[object, ...]:
+    return (
+        delivery.id, to_text(delivery.received_us)[:19], delivery.client_id, delivery.channel, delivery.tool,
+        delivery.state, "yes" if delivery.verified else "no", delivery.attempts, delivery.repeats, (delivery.error or "")[:80],
+    )  # fmt: skip

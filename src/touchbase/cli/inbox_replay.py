@@ -1,0 +1,175 @@
+"""`touchbase inbox replay`: kept webhook calls applied again, by id or by filter, in pages that can be stopped between."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.domain.delivery import CHANNELS, STATES
+from touchbase.domain.times import Micros, from_text
+
+if TYPE_CHECKING:
+    from touchbase.domain.ports import Rehearsal, Store
+    from touchbase.service.inbox import Sought
+    from touchbase.service.replay import Page, Place
+
+F = TypeVar("F", bound=Callable[..., Any])
+STOPPED = 130
+"""The status of a command that Ctrl+C has ended."""
+
+
+def filters(function: F) -> F:
+    """The options that choose deliveries, the same as the admin API's."""
+    for option in (
+        click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state."),
+        click.option("--tool", help="Only this tool's calls, such as instantly or hubspot."),
+        click.option("--channel", type=click.Choice(CHANNELS), help="Only this channel."),
+        click.option("--client", "client_id", help="Only this client's."),
+    ):
+        function = option(function)
+    return function
+
+
+def moment(context: click.Context, parameter: click.Parameter, text: str | None) -> Micros | None:
+    """A moment given as an option."""
+    if text is None:
+        return None
+    try:
+        return from_text(text.upper())
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(f"{text!r} is no time such as 2026-11-20T09:30:00Z") from error
+
+
+def place_of(context: click.Context, parameter: click.Parameter, text: str | None) -> Place | None:
+    """A place given as CLIENT or CLIENT:ID."""
+    if text is None:
+        return None
+    client_id, _, number = text.partition(":")
+    if number and not number.isdecimal():
+        raise click.BadParameter(f"{text!r} is no place such as acme:1234")
+    return client_id, int(number) if number else None
+
+
+@dataclass(slots=True)
+class Done:
+    """How far a replay has come."""
+
+    total: int = 0
+    seen: int = 0
+    kept: int = 0
+    place: Place | None = None
+    rehearsal: Rehearsal | None = None
+    endings: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def rest(self) -> str:
+        """How to go on."""
+        if self.place is None:
+            return ""
+        client_id, before = self.place
+        return f"; go on with --from {client_id}" + ("" if before is None else f":{before}")
+
+
+@click.command()
+@setting_options("database")
+@click.argument("delivery_ids", type=int, nargs=-1)
+@filters
+@click.option("--received-since", "received_since_us", callback=moment, metavar="TIME", help="Only those received then or later.")
+@click.option("--from", "place", callback=place_of, metavar="PLACE", help="Go on where a replay was stopped, as it said.")
+@click.option("--dry-run", is_flag=True, help="Only say what would change; nothing is stored.")
+def replay(
+    database: str | None,
+    delivery_ids: tuple[int, ...],
+    received_since_us: Micros | None,
+    place: Place | None,
+    dry_run: bool,
+    **sought: str | None,
+) -> None:
+    """Apply deliveries again: those with these ids, or those that the filters choose.
+
+    A replay changes nothing that the delivery has changed already. The server, or `touchbase work`, does
+    the work. Ctrl+C stops after the page at hand and says how to go on.
+    """
+    chosen = any(sought.values()) or received_since_us is not None
+    if bool(delivery_ids) == chosen:
+        raise click.UsageError("give either ids or filters: `inbox replay 17 18`, or `inbox replay --state failed`")
+    done = Done(place=place)
+    try:
+        run(_replay(database, delivery_ids, {**sought, "received_since_us": received_since_us}, dry_run, done))
+    except KeyboardInterrupt:
+        click.echo(f"\nstopped after {done.seen} of {done.total}{done.rest}", err=True)
+        sys.exit(STOPPED)
+    if dry_run:
+        _tell(done)
+    else:
+        click.echo(f"{_many(done.kept)} will be applied again")
+
+
+async def sought_of(store: Store, sought: dict[str, Any]) -> Sought:
+    """The filters of a command in the service's terms."""
+    from touchbase.service.inbox import Sought
+
+    name = sought["client_id"]
+    client = (await find_client(store, name)).number if name is not None else None
+    return Sought(client, sought["channel"], sought["tool"], sought["state"], sought.get("received_since_us"))
+
+
+async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, done: Done) -> None:
+    from touchbase.adapters import load_adapters
+    from touchbase.domain.ports import Rehearsal
+    from touchbase.service import replay as service
+    from touchbase.wiring import clock
+
+    async with opened(database) as store:
+        sought = await sought_of(store, filters)
+        done.total = len(set(ids)) if ids else await service.count(store, sought, done.place)
+        rehearser = service.Rehearser(store, load_adapters().translate, clock) if dry_run else None
+        done.rehearsal = Rehearsal() if dry_run else None
+        async for page in _by_id(store, ids) if ids else service.pages(store, sought, done.place):
+            if rehearser is not None and done.rehearsal is not None:
+                told = await rehearser.rehearse(page.client.number, [each.id for each in page.deliveries])
+                _tell_each(told, done)
+                told.deliveries.clear()
+                service.add(done.rehearsal, told)
+            else:
+                done.kept += await service.put_back(store, page)
+            done.seen += len(page.deliveries)
+            done.place = page.place
+            if sys.stderr.isatty():
+                click.echo(f"\r{done.seen} of {done.total}", err=True, nl=done.seen >= done.total)
+
+
+async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
+    from touchbase.domain.queries import ListClients
+    from touchbase.service.inbox import get_delivery
+    from touchbase.service.replay import Page
+
+    clients = {client.number: client for client in await store.read(ListClients())}
+    for delivery in [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]:
+        yield Page(clients[delivery.client], [delivery], None)
+
+
+def _tell_each(told: Rehearsal, done: Done) -> None:
+    for one in told.deliveries:
+        done.endings[one.was, one.state] += 1
+        why = f": {one.error}" if one.error else ""
+        click.echo(f"{one.id}  {one.was} -> {one.state}, {one.events} events{why}")
+
+
+def _tell(done: Done) -> None:
+    endings = ", ".join(f"{count} {was} -> {state}" for (was, state), count in done.endings.most_common()) or "none"
+    click.echo(f"{_many(done.seen)} would be applied again: {endings}")
+    if done.rehearsal is not None:
+        fields = ", ".join(f"{name} {count}" for name, count in sorted(done.rehearsal.fields.items(), key=lambda one: (-one[1], one[0])))
+        told = f"{done.rehearsal.created} records would be made, {done.rehearsal.changed} would change"
+        click.echo(f"{told}: {fields}" if fields else told)
+
+
+def _many(count: int) -> str:
+    return f"{count} {'delivery' if count == 1 else 'deliveries'}"

@@ -1,0 +1,17 @@
+"""`touchbase openapi`: the interface's OpenAPI document."""
+
+from __future__ import annotations
+
+import click
+
+import touchbase
+from touchbase.cli.common import print_json, read_settings, setting_options
+
+
+@click.command()
+@setting_options("host", "auth")
+def openapi(**options: object) -> None:
+    """Print the interface's OpenAPI document, as a server with these options answers it."""
+    from touchbase.api.openapi import description
+
+    print_json(description(touchbase.__version__, keys_needed=not read_settings(**options).open_mode))

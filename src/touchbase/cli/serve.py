@@ -1,0 +1,106 @@
+"""`touchbase serve`: the HTTP server, with the inbox worker beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import Coroutine
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import touchbase
+from touchbase.cli.common import read_settings, setting_options, shown
+from touchbase.settings import BadSettings, Settings
+
+if TYPE_CHECKING:
+    from touchbase.server.shared import SharedPages
+
+_EXAMPLE = """-H 'Content-Type: application/json' -d '{"email":"contact@example.com"}'"""
+
+
+@click.command()
+@setting_options(*(each.name for each in fields(Settings)))
+def serve(**options: object) -> None:
+    """Run the HTTP server, with the inbox worker beside it.
+
+    Without any option: on this machine only, without keys, on the file touchbase.db in the working
+    directory. Every option can be given as an environment variable instead.
+    """
+    from touchbase.server.logs import set_up_logging
+
+    settings = read_settings(**options)
+    settings.check_serving()
+    set_up_logging(settings.log_level)
+    with _listen(settings) as listener:
+        if settings.workers > 1:
+            sys.exit(_serve_with_several(settings, listener))
+        run_fast(_serve_one(settings, listener))
+
+
+def run_fast(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine on uvloop, or on asyncio's own loop where there is no uvloop."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(work)
+    return uvloop.run(work)
+
+
+async def _serve_one(settings: Settings, listener: socket.socket) -> None:
+    from touchbase import wiring
+
+    await wiring.serve(settings, listener, on_ready=lambda key: click.echo(banner(settings, listener, key)))
+
+
+def _serve_with_several(settings: Settings, listener: socket.socket) -> int:
+    from touchbase import wiring
+    from touchbase.server.processes import Processes
+    from touchbase.server.shared import SharedPages
+
+    key = asyncio.run(wiring.prepare(settings))
+    pages = SharedPages(settings.workers)
+    processes = Processes(settings.workers, lambda process: _serve_as(process, settings, listener, pages))
+    return processes.run(lambda: click.echo(banner(settings, listener, key)))
+
+
+def _serve_as(process: int, settings: Settings, listener: socket.socket, pages: SharedPages) -> int:
+    from touchbase import wiring
+
+    run_fast(wiring.serve(settings, listener, pages=pages, process=process))
+    return 0
+
+
+def _listen(settings: Settings) -> socket.socket:
+    from touchbase.server.run import listen
+
+    try:
+        return listen(settings.host, settings.port)
+    except socket.gaierror as error:
+        raise BadSettings(f"{settings.host!r} is no address of this machine: use --host 127.0.0.1, or 0.0.0.0 for every address") from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise click.ClickException(
+            f"cannot listen on {settings.host} port {settings.port}: {why}; choose another with --port, or let --port 0 find one"
+        ) from error
+
+
+def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
+    """What an operator wants to know once the server listens."""
+    host, port = listener.getsockname()[:2]
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    outside = settings.public_url.rstrip("/") or address
+    mode = "open, no key needed" if settings.open_mode else "keys, every call needs one"
+    headers = "" if settings.open_mode else f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: default" '
+    lines = [
+        f"Touchbase {touchbase.__version__} listens on {address}",
+        f"  store    {shown(settings.database)}",
+        f"  mode     {mode}",
+        f"  webhooks {outside}/public/emailcampaign-webhook/CLIENT and {outside}/public/crm-webhook/CLIENT",
+        f"  try it   curl {address}/public/v2/contacts {headers}{_EXAMPLE}",
+    ]
+    if key is not None:
+        lines.insert(3, f"  key      {key}  (the first one, for administrators; it is shown this once)")
+    return "\n".join(lines)

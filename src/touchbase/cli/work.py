@@ -1,0 +1,47 @@
+"""`touchbase work`: the inbox worker alone, beside servers that do not work themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import click
+
+from touchbase.cli.common import must_exist, print_json, read_settings, run, setting_options, shown
+from touchbase.settings import Settings
+
+
+@click.command()
+@setting_options("database", "log_level")
+@click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
+def work(once: bool, **options: object) -> None:
+    """Run the inbox worker alone: apply kept webhook calls until stopped.
+
+    Servers started with --no-inbox-worker leave this work to it. Several workers may share a PostgreSQL
+    store; each delivery is applied by one of them.
+    """
+    from touchbase.server.logs import set_up_logging
+
+    settings = read_settings(**options)
+    must_exist(settings.database)
+    set_up_logging(settings.log_level)
+    run(_drain(settings) if once else _work(settings))
+
+
+async def _drain(settings: Settings) -> None:
+    from touchbase import wiring
+
+    async with wiring.worker_alone(settings) as worker:
+        report = await worker.drain()
+    print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created})
+
+
+async def _work(settings: Settings) -> None:
+    from touchbase import wiring
+
+    async with wiring.worker_alone(settings) as worker:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, worker.stop)
+        click.echo(f"The inbox worker works on {shown(settings.database)}; stop it with Ctrl+C")
+        await worker.run()

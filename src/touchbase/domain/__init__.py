@@ -1,0 +1,1 @@
+"""Records, rules, events, errors and ports: what Touchbase means, free of web, SQL and clocks."""

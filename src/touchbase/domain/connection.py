@@ -1,0 +1,115 @@
+"""Connections: which tools a client has connected, with what secret, and what the client has decided about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from touchbase.domain.times import Micros
+
+SECRETS = 2
+"""Secrets of one connection that are valid at once: while one replaces the other, either is accepted."""
+SHORTEST_SECRET = 8
+LONGEST_SECRET = 4_000
+"""In characters; a public key in PEM fits."""
+ENTRIES = 500
+"""Entries of one setting that is a table, such as `status_labels`."""
+
+CONTACT = "contact"
+COMPANY = "company"
+IGNORE = "ignore"
+MAPPED = ("event", "object_type", "id", "email", "domain", "status", "occurred_at", "first_name", "last_name", "name", "linkedin_url")
+"""What `fields` may say where to find."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """What a client has decided about one connected tool; without any decision the tool is read as usual."""
+
+    status_property: Mapping[str, str | None] = field(default_factory=dict)
+    """CRM: kind of record (contact, company, or the CRM's own word for it) -> the property that is its status; None: none is."""
+    status_labels: Mapping[str, str | None] = field(default_factory=dict)
+    """The tool's label (case ignored) -> the client's status; None: it moves no status."""
+    objects: Mapping[str, str] = field(default_factory=dict)
+    """CRM: an id of a board, object or hook -> contact, company, ignore, or an event such as `Contact.update`."""
+    create_unknown: bool | None = None
+    """Whether an event about an unknown person or company creates the record; None: as the client's settings say."""
+    linkedin_reply_counts: bool | None = None
+    """Whether a LinkedIn reply moves `last_reply_received`; None: as the client's settings say."""
+    deals_set_status: bool = False
+    """CRM: whether the stage of a deal sets the status of its person and company."""
+    deal_labels: Mapping[str, str | None] = field(default_factory=dict)
+    """Stage of a deal (case ignored) -> the client's status; a stage that is not listed sets none."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Generic CRM: one of `MAPPED` -> its path in the body, such as `data.person.mail`."""
+
+    def has_word_for(self, *told: str | None) -> bool:
+        """Whether `status_labels` lists one of these texts."""
+        return any(text is not None and folded(text) in _folded(self.status_labels) for text in told)
+
+    def word_for(self, *told: str | None) -> str | None:
+        """The client's status for the first of these texts that `status_labels` lists; None when it moves none."""
+        return _listed(self.status_labels, told)
+
+    def deal_word(self, *stages: str | None) -> str | None:
+        """The status that a deal gives its person and company, by the first of these that `deal_labels` lists, if any."""
+        return _listed(self.deal_labels, stages) if self.deals_set_status else None
+
+
+NO_SETTINGS = ConnectionSettings()
+
+
+@dataclass(slots=True)
+class Connection:
+    """One tool that a client has connected on one channel; (client, channel, tool) is unique."""
+
+    client: int
+    channel: str
+    tool: str
+    created_us: Micros
+    updated_us: Micros
+    secrets: list[str] = field(default_factory=list)
+    """What its calls must prove to know; none: they need no proof."""
+    settings: ConnectionSettings = NO_SETTINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A webhook call at the door: all of it that a proof of its sender may need. Header names are lower case."""
+
+    channel: str
+    method: str
+    url: str
+    """The address that the sender called, with its query."""
+    headers: Mapping[str, str]
+    query: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a call, as far as anybody asked: `tool` has proved itself where `verified`.
+
+    `secrets` are those of the channel, none of which must lie in the inbox.
+    """
+
+    tool: str | None = None
+    verified: bool = False
+    secrets: tuple[str, ...] = ()
+
+
+UNPROVEN = Sender()
+
+
+def folded(label: str) -> str:
+    """A label as labels are compared: case and underscores do not count."""
+    return label.casefold().replace("_", " ").strip()
+
+
+def _folded(labels: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {folded(label): status for label, status in labels.items()}
+
+
+def _listed(labels: Mapping[str, str | None], told: Iterable[str | None]) -> str | None:
+    known = _folded(labels)
+    return next((known[folded(text)] for text in told if text is not None and folded(text) in known), None)

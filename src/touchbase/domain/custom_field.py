@@ -1,0 +1,25 @@
+"""Custom fields: a user-defined name and value on a record, with an id and a time of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.domain.times import Micros
+
+
+@dataclass(slots=True)
+class CustomField:
+    """One custom field of one record.
+
+    `value` is None once the field was taken away: the row stays, so that a late, older event cannot
+    bring the value back; such a field is never answered. `priority`, `stamped_us` and `stamp_key` are
+    the field's stamp (`domain/stamps.py`).
+    """
+
+    id: int
+    name: str
+    value: str | None
+    updated_us: Micros
+    priority: int = 1
+    stamped_us: Micros = 0
+    stamp_key: str = ""

@@ -1,0 +1,80 @@
+"""Deliveries: webhook calls kept in the inbox, byte for byte, and where each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.domain.connection import Connection
+from touchbase.domain.times import SECOND, Micros
+
+EMAIL_CAMPAIGN = "email_campaign"
+CRM = "crm"
+CHANNELS = (EMAIL_CAMPAIGN, CRM)
+
+RECEIVED = "received"
+APPLIED = "applied"
+IGNORED = "ignored"
+PARKED = "parked"
+UNRECOGNISED = "unrecognised"
+FAILED = "failed"
+STATES = (RECEIVED, APPLIED, IGNORED, PARKED, UNRECOGNISED, FAILED)
+
+MAX_ATTEMPTS = 10
+REPEAT_WINDOW: Micros = 3600 * SECOND
+"""How long an identical body counts as a repeat of the first.
+
+Later the same bytes may be news: a body without time or id ("category: interested") can come again and
+mean it. A retry that comes later still is recognised by its events, where they have a time or an id.
+"""
+
+
+@dataclass(slots=True)
+class WebhookRequest:
+    """One webhook call as it came in. Header names are lower case; `body` is after content decoding."""
+
+    channel: str
+    headers: Mapping[str, str]
+    query: str
+    body: bytes
+    tool: str | None = None
+    """The tool that has proved to send it, or that somebody says it is of."""
+    connections: Sequence[Connection] = ()
+    """What its client has connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolAnswer:
+    """The body that a tool's protocol demands with the 200.
+
+    `keep` is the call's body as it may be kept, where something in it must not be (a live login); else None.
+    """
+
+    content_type: str
+    body: bytes
+    keep: bytes | None = None
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One kept call. `error` says in one sentence why it is not applied, where there is a reason."""
+
+    client: int
+    client_id: str
+    id: int
+    channel: str
+    state: str
+    received_us: Micros
+    tool: str | None = None
+    attempts: int = 0
+    repeats: int = 0
+    """How often the same bytes arrived again."""
+    error: str | None = None
+    applied_us: Micros | None = None
+    next_attempt_us: Micros = 0
+    size: int = 0
+    verified: bool | None = None
+    """Whether the call has proved who sends it; None for one kept before anybody asked."""
+    headers: dict[str, str] = field(default_factory=dict)
+    query: str = ""
+    body: bytes = b""

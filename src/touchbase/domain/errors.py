@@ -1,0 +1,113 @@
+"""Every error that Touchbase gives on purpose, as one tree.
+
+TouchbaseError
+├── Unreadable            the request cannot be read at all (broken JSON, broken UTF-8)
+├── Invalid               read, but one or more fields are wrong; lists every fault
+├── NotFound              no such record for this client
+├── Conflict              a record with this identity exists already
+├── PreconditionFailed    the record changed since the caller read it
+├── Unauthorized          no key, a wrong key, or a webhook that fails its secret
+├── Forbidden             a true key without the scope that this needs
+├── Overloaded            the queue is full or the store cannot write now; try again
+├── UnusableStore         the store's set-up must be changed before we may use it
+└── UnrecognisedPayload   a webhook body that no adapter understands
+
+`code` is stable and part of the interface; HTTP statuses live in `api/errors.py` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a request.
+
+    `pointer` is an RFC 6901 JSON pointer into the body (`/contact_custom_fields_input/0/field_name`),
+    or the name of a query parameter behind `?` (`?limit`). `detail` says what is wrong and what to do.
+    """
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class TouchbaseError(Exception):
+    """Something went wrong that we can explain."""
+
+    code = "error"
+
+    def __init__(self, detail: str, *, data: dict[str, object] | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.data = data or {}
+
+
+class Unreadable(TouchbaseError):
+    """The request cannot be read at all."""
+
+    code = "unreadable"
+
+
+class Invalid(TouchbaseError):
+    """The request was read, and these of its fields are wrong."""
+
+    code = "invalid"
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in faults))
+        self.faults = tuple(faults)
+
+
+class NotFound(TouchbaseError):
+    """There is no such record for this client."""
+
+    code = "not_found"
+
+
+class Conflict(TouchbaseError):
+    """A record with this identity exists already; `data["existing_id"]` is its id."""
+
+    code = "duplicate"
+
+
+class PreconditionFailed(TouchbaseError):
+    """The record changed since it was read; read it again and repeat the change."""
+
+    code = "precondition_failed"
+
+
+class Unauthorized(TouchbaseError):
+    """The call carries no valid proof of who sends it."""
+
+    code = "unauthorized"
+
+
+class Forbidden(TouchbaseError):
+    """The key is true but lacks the scope that this call needs."""
+
+    code = "forbidden"
+
+
+class Overloaded(TouchbaseError):
+    """We cannot take this now and have kept nothing of it; send it again after `retry_after` seconds."""
+
+    code = "overloaded"
+
+    def __init__(self, detail: str, *, retry_after: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class UnusableStore(TouchbaseError):
+    """The store cannot be used as it is set up; the message says what to change. Given at start only."""
+
+    code = "unusable_store"
+
+
+class UnrecognisedPayload(TouchbaseError):
+    """No adapter understands this webhook body; it is kept and can be replayed."""
+
+    code = "unrecognised"

@@ -1,0 +1,181 @@
+"""Events: what tools tell us, in our words.
+
+The vocabulary is that of the two facts pages (campaign tools and CRMs). An adapter turns one webhook
+call into a list of `Event`s; applying one gives a `StoredEvent` in a record's history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from touchbase.domain import status as st
+from touchbase.domain.times import Micros
+
+EMAIL_EVENTS = frozenset(
+    {
+        "email_sent", "email_delivered", "manual_email_sent", "email_opened", "email_clicked", "email_deferred",
+        "email_send_failed", "email_replied", "email_auto_replied", "email_bounced", "email_unsubscribed",
+        "email_spam_complaint", "email_resubscribed", "lead_status_changed", "linkedin_sent", "linkedin_replied",
+        "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "campaign_completed", "contact_saved",
+        "account_event", "other", "unknown",
+    }
+)  # fmt: skip
+CRM_EVENTS = frozenset(
+    f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted")
+) | {"ignored", "handshake", "unrecognised"}
+
+# Events that say nothing about one person or company: kept and counted, never applied.
+NOT_ABOUT_A_RECORD = frozenset({"account_event", "other", "unknown", "ignored", "handshake", "unrecognised"})
+
+CONTACT = 1
+COMPANY = 2
+EXTERNAL = 3
+"""A tool's object whose identity we do not know yet: its events wait under its link."""
+
+
+@dataclass(slots=True)
+class Change:
+    """One property that a CRM says has changed; `previous` is None where the CRM does not tell."""
+
+    property: str
+    value: str | None
+    previous: str | None = None
+
+
+@dataclass(slots=True)
+class Event:
+    """One fact from one webhook call, before we know which of our records it is about.
+
+    `occurred_us` is None when the tool gives no usable time: then the time of receipt counts.
+    `key` is the tool's own event id; without one a key is derived from the content.
+    """
+
+    event: str
+    occurred_us: Micros | None = None
+    email: str | None = None
+    linkedin_url: str | None = None
+    status: str | None = None
+    """For `lead_status_changed` and `*.status_changed`: the normalised word, `custom:<label>`, or the CRM's text."""
+    kind: str | None = None
+    """For `email_bounced`: hard, soft or unknown."""
+    counts_as_sent: bool = False
+    """A delivery report of a tool that sends no sent event: it stands for the sent mail."""
+    first_name: str | None = None
+    last_name: str | None = None
+    campaign: str | None = None
+    """The campaign's name, else its id, as text."""
+    message_id: str | None = None
+    """The mail this is about, where the tool names it; part of the derived key."""
+    object_type: str | None = None
+    object_id: str | None = None
+    domain: str | None = None
+    name: str | None = None
+    """A company's name."""
+    changed: list[Change] = field(default_factory=list)
+    fields: dict[str, str | None] = field(default_factory=dict)
+    """CRM values for our own fields: first_name, last_name, name, linkedin_url. None clears."""
+    custom: dict[str, str | None] = field(default_factory=dict)
+    """CRM values for custom fields by name. None clears."""
+    merged_into: str | None = None
+    may_create: bool = False
+    key: str | None = None
+    source_event: str | None = None
+    """The tool's own name for it."""
+    told_status: str | None = None
+    """What `status` was before the client's own word took its place."""
+    counts: bool | None = None
+    """For `linkedin_replied`: whether it counts as a reply; None leaves it to the client's settings."""
+
+    @property
+    def about(self) -> int | None:
+        """CONTACT or COMPANY, or None when the event is about no record."""
+        if self.event in NOT_ABOUT_A_RECORD:
+            return None
+        return COMPANY if self.event.startswith("company.") else CONTACT
+
+
+@dataclass(slots=True)
+class Translation:
+    """What one webhook call means: whose it is, and what it says.
+
+    `tool` is None when no adapter knows it. No events at all, or only such as `other`, is a call that
+    is understood and not used.
+    """
+
+    tool: str | None
+    events: list[Event]
+    create_unknown: bool | None = None
+    """Whether it may create records; None leaves it to the client's settings."""
+
+
+Detail = dict[str, Any]
+"""What an event carries besides its columns, only what is there:
+`source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
+`carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding."""
+
+
+@dataclass(slots=True)
+class StoredEvent:
+    """One event in the history of one record; (record_kind, record_id, occurred_us, key) is unique per client."""
+
+    record_kind: int
+    record_id: int
+    occurred_us: Micros
+    key: str
+    event: str
+    effect: str
+    """What folding does with it: one of `domain/status.py`, or "" for nothing but being listed."""
+    status: str | None
+    tool: str
+    channel: str
+    campaign: str | None
+    delivery_id: int | None
+    received_us: Micros
+    via: int
+    """Which identity led to the record: VIA_EMAIL, VIA_LINKEDIN, VIA_LINK, VIA_DOMAIN or VIA_API."""
+    detail: Detail
+
+
+VIA_API = 0
+VIA_EMAIL = 1
+VIA_LINKEDIN = 2
+VIA_LINK = 3
+VIA_DOMAIN = 4
+
+_EFFECTS = {
+    "email_sent": st.SENT,
+    "email_replied": st.REPLY,
+    "linkedin_replied": st.REPLY,
+    "email_unsubscribed": st.UNSUBSCRIBE,
+    "email_spam_complaint": st.COMPLAINT,
+    "email_resubscribed": st.RESUBSCRIBE,
+    "lead_status_changed": st.STATUS,
+    "contact.status_changed": st.STATUS,
+    "company.status_changed": st.STATUS,
+}
+
+
+def effect_of(event: Event) -> str:
+    """What folding does with an event."""
+    if event.event == "email_bounced":
+        return st.BOUNCE if event.kind == "hard" else ""
+    if event.event == "email_delivered":
+        return st.SENT if event.counts_as_sent else ""
+    return _EFFECTS.get(event.event, "")
+
+
+_WORDS = {
+    st.SENT: st.CONTACTED,
+    st.REPLY: st.REPLIED,
+    st.BOUNCE: st.BOUNCED,
+    st.UNSUBSCRIBE: st.DO_NOT_CONTACT,
+    st.COMPLAINT: st.DO_NOT_CONTACT,
+}
+
+
+def status_word(event: Event, effect: str) -> str | None:
+    """The status that an event asks for, in our words; a tool's own label is kept as it is."""
+    if effect == st.STATUS:
+        return (event.status or "").removeprefix("custom:") or None
+    return _WORDS.get(effect)

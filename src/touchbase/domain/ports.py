@@ -1,0 +1,168 @@
+"""Ports: the sockets that edges plug into. `service` knows these and never an engine or a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from touchbase.domain.commands import Command
+from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
+from touchbase.domain.delivery import Delivery, WebhookRequest
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.queries import Query
+from touchbase.domain.times import Micros
+
+T = TypeVar("T")
+
+Clock = Callable[[], Micros]
+"""The present time in microseconds; time enters as a value."""
+
+
+@dataclass(slots=True)
+class WorkReport:
+    """What one turn of the inbox did: deliveries by the state they ended in, and records created."""
+
+    taken: int = 0
+    ended: dict[str, int] = field(default_factory=dict)
+    created: int = 0
+    oldest_us: Micros | None = field(default=None, compare=False)
+    """When the oldest of them was received: how far the inbox is behind."""
+
+
+@dataclass(slots=True)
+class Rehearsed:
+    """What one delivery would come to if it were applied again."""
+
+    id: int
+    was: str
+    """Its state now."""
+    state: str
+    """Its state then."""
+    events: int
+    """Events that would be its own then."""
+    error: str | None
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """What applying deliveries again would change."""
+
+    deliveries: list[Rehearsed] = field(default_factory=list)
+    created: int = 0
+    """Records that would be made."""
+    changed: int = 0
+    """Records that would show other values."""
+    fields: dict[str, int] = field(default_factory=dict)
+    """In how many records each value would be another."""
+
+
+Translate = Callable[[Delivery], Translation]
+"""Reads one kept delivery; raises `UnrecognisedPayload` when nobody understands it."""
+
+
+class Store(Protocol):
+    """Where records are kept. Every engine keeps the same promises; `tests/storage` holds them to it."""
+
+    async def write(self, command: Command[T]) -> T:
+        """Carry out one command, in a transaction shared with its neighbours; returns after the flush.
+
+        Raises the command's own errors, and `Overloaded` when the queue is full or the engine cannot
+        write: then nothing was kept.
+        """
+        ...
+
+    async def read(self, query: Query[T]) -> T:
+        """Answer a query from what is flushed; sees every write that has returned."""
+        ...
+
+    async def work(self, client: int, limit: int, translate: Translate, now_us: Micros) -> WorkReport:
+        """Apply up to `limit` waiting deliveries of one client, oldest first, in one transaction.
+
+        Safe beside other workers: a delivery is applied by one of them. One that fails keeps the reason
+        and is tried again later; it never harms its neighbours.
+        """
+        ...
+
+    async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> Rehearsal:
+        """What applying these deliveries of one client again would change; nothing of it is kept.
+
+        Raises what applying them raises, so whoever asks for several may ask for fewer.
+        """
+        ...
+
+    async def migrate(self) -> list[str]:
+        """Bring the schema up to date; answers the names of the migrations that ran."""
+        ...
+
+    async def check(self) -> None:
+        """Raise `Overloaded` unless the store can write now."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is queued, then let go of the engine."""
+        ...
+
+    @property
+    def queue_depth(self) -> int:
+        """Commands waiting for a transaction."""
+        ...
+
+    @property
+    def commands_taken(self) -> int:
+        """Commands accepted since the store was opened: by its growth the inbox worker knows how busy callers are."""
+        ...
+
+
+class Adapter(Protocol):
+    """Reads one tool's webhook calls. A folder in `adapters/` holds one.
+
+    It may also say how the tool proves who it is (`proofs`) and what body its protocol demands (`demands`);
+    see `adapters/kit/proof.py` and `adapters/__init__.py`.
+    """
+
+    tool: str
+    """The tool's name in our vocabulary, as in `email_campaign/<tool>/`."""
+    channel: str
+    signs: frozenset[str]
+    """Keys of a body's first object, or header names, of which every call of the tool shows one; empty: always ask."""
+
+    def recognise(self, call: Call) -> int:
+        """How sure we are that this call is the tool's: 0 not at all, 100 certain. The surest adapter wins."""
+        ...
+
+    def translate(self, call: Call) -> list[Event]:
+        """The call's events; an item that cannot be read gives an event `unknown`, never an exception."""
+        ...
+
+
+@dataclass(slots=True)
+class Call:
+    """A webhook call with its body parsed once: what adapters look at.
+
+    `data` is the parsed body: a dict, a list, or None when it is neither JSON nor a form; `form` says
+    that it came as form fields. Header names are lower case.
+    """
+
+    request: WebhookRequest
+    headers: Mapping[str, str]
+    data: object
+    form: bool = False
+    settings: ConnectionSettings = NO_SETTINGS
+    """What the client has decided about the tool that reads it."""
+
+
+class Senders(Protocol):
+    """What is known of the tools that send us calls: the adapters, seen from the door."""
+
+    def tools(self, channel: str) -> Sequence[str]:
+        """The names of the channel's tools."""
+        ...
+
+    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Whether a call proves to know one of the connection's secrets, in the way of its tool."""
+        ...
+
+    def surest(self, request: WebhookRequest) -> str | None:
+        """The tool whose call this looks like; None when that is not sure."""
+        ...

@@ -1,0 +1,270 @@
+"""Queries: everything that only reads. `Query[T]` answers a `T`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from touchbase.domain.client import Client
+from touchbase.domain.company import Company
+from touchbase.domain.connection import Connection
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.events import StoredEvent
+from touchbase.domain.times import Micros
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Query(Generic[T_co]):
+    """Something asked that changes nothing."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class GetContact(Query[Contact | None]):
+    """One contact of one client, with its custom fields."""
+
+    client: int
+    id: int
+
+
+@dataclass(slots=True)
+class GetCompany(Query[Company | None]):
+    """One company of one client, with its custom fields."""
+
+    client: int
+    id: int
+
+
+@dataclass(slots=True)
+class ListContacts(Query[list[Contact]]):
+    """Contacts in order of id (newest last), or of (updated_us, id) when `updated_since_us` is given.
+
+    Filters are equal-to and combine with and; `email_key` and `linkedin_key` are normal forms.
+    `after` is the (updated_us, id) of the last contact of the page before; updated_us is 0 without
+    `updated_since_us`.
+    """
+
+    client: int
+    limit: int
+    after: tuple[Micros, int] | None = None
+    email_key: str | None = None
+    linkedin_key: str | None = None
+    status: str | None = None
+    company_id: int | None = None
+    updated_since_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class ListCompanies(Query[list[Company]]):
+    """Companies, as `ListContacts`."""
+
+    client: int
+    limit: int
+    after: tuple[Micros, int] | None = None
+    domain: str | None = None
+    status: str | None = None
+    updated_since_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class GetHistory(Query[list[StoredEvent]]):
+    """All events of one record, oldest first, by (occurred_us, key)."""
+
+    client: int
+    record_kind: int
+    record_id: int
+
+
+@dataclass(slots=True)
+class ListDeliveries(Query[list[Delivery]]):
+    """Deliveries without their bodies, newest first; `before` is the last id of the page before."""
+
+    limit: int
+    client: int | None = None
+    channel: str | None = None
+    tool: str | None = None
+    state: str | None = None
+    before: int | None = None
+    received_since_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class CountDeliveries(Query[int]):
+    """How many deliveries of one client `ListDeliveries` would list."""
+
+    client: int
+    channel: str | None = None
+    tool: str | None = None
+    state: str | None = None
+    before: int | None = None
+    received_since_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class DeliveryGroup:
+    """Deliveries in one state that look alike: how many, since when, and one of them to look at."""
+
+    client_id: str
+    channel: str
+    tool: str | None
+    state: str
+    shape: str | None
+    """`domain/shape.py`."""
+    count: int
+    first_us: Micros
+    last_us: Micros
+    example_id: int
+    """The newest of them."""
+    reason: str | None
+    """Why that one is not applied."""
+
+
+@dataclass(slots=True)
+class GroupDeliveries(Query[list[DeliveryGroup]]):
+    """Groups of deliveries in one of the states that changed nothing, largest first."""
+
+    state: str
+    limit: int
+    client: int | None = None
+    channel: str | None = None
+    tool: str | None = None
+
+
+@dataclass(slots=True)
+class GetDelivery(Query[Delivery | None]):
+    """One delivery with headers and body; of any client when `client` is None."""
+
+    id: int
+    client: int | None = None
+
+
+@dataclass(slots=True)
+class DeliveryEvents(Query[list[StoredEvent]]):
+    """The stored events that one delivery caused."""
+
+    client: int
+    delivery_id: int
+
+
+@dataclass(slots=True)
+class FindClient(Query[Client | None]):
+    """The client of this `client_id`."""
+
+    client_id: str
+
+
+@dataclass(slots=True)
+class ListClients(Query[list[Client]]):
+    """All clients by `client_id`."""
+
+
+@dataclass(slots=True)
+class ListConnections(Query[list[Connection]]):
+    """All connections of one client, by channel and tool."""
+
+    client: int
+
+
+@dataclass(slots=True)
+class BusyClients(Query[list[int]]):
+    """Numbers of the clients that have deliveries due by `now_us`."""
+
+    now_us: Micros
+
+
+@dataclass(slots=True)
+class ApiKey:
+    """A kept API key: never its secret, only the SHA-256 of it."""
+
+    key_id: str
+    digest: bytes
+    scopes: tuple[str, ...]
+    client: int | None
+    name: str
+
+
+@dataclass(slots=True)
+class FindKey(Query[ApiKey | None]):
+    """The kept API key of this id."""
+
+    key_id: str
+
+
+@dataclass(slots=True)
+class InboxCounts:
+    """How many deliveries are in each state, and when the oldest of each was received."""
+
+    by_state: dict[str, int]
+    oldest_us: dict[str, Micros]
+    """Without the states that nothing is in."""
+
+
+@dataclass(slots=True)
+class CountInbox(Query[InboxCounts]):
+    """Counts over all clients; states that end (`applied`, `ignored`) are not counted, there may be millions."""
+
+
+@dataclass(slots=True)
+class AnyKey(Query[bool]):
+    """Whether any API key is kept."""
+
+
+@dataclass(slots=True)
+class RecordPage:
+    """Records with their whole histories, and what is kept about records that are not there."""
+
+    records: list[tuple[Contact | Company, list[StoredEvent]]]
+    strays: list[tuple[str, int]]
+    """`event`, `custom field` or `link`, and the id of the record that it is about."""
+    last: int | None
+    """The last id that was looked at; None when these were all."""
+
+
+@dataclass(slots=True)
+class AuditRecords(Query[RecordPage]):
+    """Records of one kind above the id `after`, in order of id, and all that is kept about ids up to the last of them.
+
+    Everything is of one moment.
+    """
+
+    client: int
+    kind: int
+    after: int
+    limit: int
+
+
+@dataclass(slots=True)
+class WaitingPage:
+    """Places where events wait: how many events, and whether a link leads there that has no record yet."""
+
+    places: list[tuple[int, int, bool]]
+    last: int | None
+
+
+@dataclass(slots=True)
+class AuditWaiting(Query[WaitingPage]):
+    """Places above `after` where events of one client wait."""
+
+    client: int
+    after: int
+    limit: int
+
+
+@dataclass(slots=True)
+class DeliveryPage:
+    """Deliveries by id: state, how many events it has caused, and how many of them wait."""
+
+    deliveries: list[tuple[int, str, int, int]]
+    last: int | None
+
+
+@dataclass(slots=True)
+class AuditDeliveries(Query[DeliveryPage]):
+    """Deliveries of one client above the id `after`, in order of id."""
+
+    client: int
+    after: int
+    limit: int

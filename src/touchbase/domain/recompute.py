@@ -1,0 +1,143 @@
+"""Recomputing: what a record's derived values must be by its kept events, and where the record says otherwise.
+
+A record whose values all follow from its history gives nothing. What no kept event tells (the values of a
+creation through the API, an e-mail address that came with an event) is checked only for what it must not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from touchbase.domain import status as st
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
+from touchbase.domain.fold import Record, field_writes, refold_status
+from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Stamp, beats, stamp_of
+from touchbase.domain.text import CUSTOM_FIELDS
+from touchbase.domain.times import Micros, to_text
+
+STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
+SHOWN = {
+    "status": "{}_status", "status_changed_us": "status_changed_at", "first_sent_us": "first_campaign_email_sent",
+    "last_sent_us": "last_campaign_email_sent", "last_reply_us": "last_reply_received",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that is not what the kept events give."""
+
+    subject: str
+    """Whose value: `contact 12`, `delivery 7`, `link 5`."""
+    field: str
+    found: str
+    wanted: str
+
+    def __str__(self) -> str:
+        """In one line, for people."""
+        return f"{self.subject}: {self.field} is {self.found}, and must be {self.wanted}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A value as the record holds it, and which write it is of."""
+
+    field: str
+    value: str | None
+    stamp: Stamp
+
+
+def differences(record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
+    """Where a record, with its custom fields, differs from what its whole history gives."""
+    kind = "contact" if isinstance(record, Contact) else "company"
+    subject = f"{kind} {record.id}"
+    for name, found, wanted in (*_status(record, history), *_dates(record, history), *_keys(record)):
+        if found != wanted:
+            yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, found), _shown(name, wanted))
+    yield from _repeats(subject, history)
+    writes = [(event, *write) for event in history for write in _writes(record, event)]
+    for event, name, value, stamp in writes:
+        present = getattr(record, name)
+        held = _Held(name, present, stamp_of(record.stamps, name, present, record.created_us))
+        yield from _lost(subject, held, event, value, stamp, history)
+    yield from _custom(subject, record, history)
+
+
+def _status(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:
+    fresh = replace(record)
+    refold_status(fresh, history)
+    for name in STATUS_FIELDS:
+        yield name, getattr(record, name), getattr(fresh, name)
+
+
+def _dates(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:
+    if not isinstance(record, Contact):
+        return
+    sent = [event.occurred_us for event in history if event.effect == st.SENT]
+    replied = [event.occurred_us for event in history if event.effect == st.REPLY]
+    yield "first_sent_us", record.first_sent_us, min(sent, default=None)
+    yield "last_sent_us", record.last_sent_us, max(sent, default=None)
+    yield "last_reply_us", record.last_reply_us, max(replied, default=None)
+
+
+def _keys(record: Record) -> Iterator[tuple[str, object, object]]:
+    if isinstance(record, Company):
+        yield "domain", record.domain, find_company_domain(record.domain)
+        return
+    yield "email_key", record.email_key, find_email_key(record.email) if record.email else None
+    yield "linkedin_key", record.linkedin_key, linkedin_key(record.linkedin_url) if record.linkedin_url else None
+
+
+def _repeats(subject: str, history: Sequence[StoredEvent]) -> Iterator[Difference]:
+    seen: set[tuple[Micros, str]] = set()
+    for event in history:
+        if (event.occurred_us, event.key) in seen:
+            yield Difference(subject, f"event {event.event} of {to_text(event.occurred_us)}", "there twice", "there once")
+        seen.add((event.occurred_us, event.key))
+
+
+def _writes(record: Record, event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
+    yield from field_writes(event)
+    if event.record_kind == CONTACT and not record.from_api and event.via != VIA_API:
+        yield "origin", event.tool, (CARRIED, event.occurred_us, event.key)
+
+
+def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
+    known = {one.name: one for one in record.custom_fields}
+    for event in history:
+        for name, value in event.detail.get("custom", {}).items():
+            one = known.get(name)
+            if one is None and len(known) >= CUSTOM_FIELDS:
+                continue  # a full record takes no new names
+            stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
+            held = _Held(f"custom field {name}", None if one is None else one.value, stamp)
+            yield from _lost(subject, held, event, value, (DELIBERATE, event.occurred_us, event.key), history)
+
+
+def _lost(
+    subject: str, held: _Held, event: StoredEvent, value: str | None, stamp: Stamp, history: Sequence[StoredEvent]
+) -> Iterator[Difference]:
+    """A write that should have won, or that has won and does not show."""
+    if stamp == held.stamp and value != held.value:
+        yield Difference(subject, held.field, _text(held.value), f"{_text(value)}, as {event.event} of {to_text(event.occurred_us)} set it")
+    elif beats(stamp, held.stamp) and not _overruled(event, held.stamp, history):
+        wanted = f"{_text(value)}, as {event.event} of {to_text(event.occurred_us)} came after what set it"
+        yield Difference(subject, held.field, _text(held.value), wanted)
+
+
+def _overruled(event: StoredEvent, stamp: Stamp, history: Sequence[StoredEvent]) -> bool:
+    """Whether a later call of the API took the place of an event whose time runs ahead: what is asked for there is done."""
+    return any(
+        each.via == VIA_API and (each.occurred_us, each.key) == stamp[1:] and each.received_us >= event.received_us for each in history
+    )
+
+
+def _shown(name: str, value: object) -> str:
+    return to_text(value) if isinstance(value, int) and name.endswith("_us") else _text(value)
+
+
+def _text(value: object) -> str:
+    return "unset" if value is None else repr(value)

@@ -1,0 +1,282 @@
+"""Resolving: which of our records an event is about, whatever order the events arrived in.
+
+A record has one *primary* key (a contact's e-mail, a company's domain); a contact may have a LinkedIn
+key; and any number of links lead to it: a tool's object ids, and former primary keys. The primary key
+decides; the others are remembered, and whatever is seen together belongs to one record, as do two objects
+that their CRM has merged. Two records that turn out to be one are united, unless both were made through
+the API: those stay as they are.
+
+A `Resolver` works on maps that the store filled for one batch and keeps them true as it goes; it does
+no I/O, and afterwards the store writes what it says has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import COMPANY, CONTACT, Event
+from touchbase.domain.fold import Record
+from touchbase.domain.links import Link, Links, Ref
+from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.domain.times import Micros
+
+
+@dataclass(slots=True)
+class Sighting:
+    """The identities that one event names, in normal form, and when."""
+
+    event: Event
+    tool: str
+    primary: str | None
+    linkedin: str | None
+    ref: Ref | None
+    at: Micros
+    key: str
+    received_us: Micros
+    may_create: bool
+    merged: Ref | None = None
+    """The object that `ref` was merged into: both are one from then on, and were so all along."""
+
+    @property
+    def stamp(self) -> Stamp:
+        """How strongly the event's own values are meant: a CRM's deliberately, a campaign tool's in passing."""
+        return (DELIBERATE if "." in self.event.event else CARRIED, self.at, self.key)
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Resolves the events about one kind of record (CONTACT or COMPANY) of one client."""
+
+    client: int
+    kind: int
+    new_id: Callable[[], int]
+    links: Links
+    by_primary: dict[str, Record] = field(default_factory=dict)
+    by_linkedin: dict[str, Record] = field(default_factory=dict)
+    by_id: dict[int, Record] = field(default_factory=dict)
+    created: dict[int, Record] = field(default_factory=dict)
+    rekeyed: dict[int, Record] = field(default_factory=dict)
+    """Records whose primary or LinkedIn key changed."""
+    statuses: dict[int, str | None] = field(default_factory=dict)
+    """The status of each record as it was loaded."""
+    touched: set[int] = field(default_factory=set)
+    """Records of which something besides their own row changed."""
+    united: list[tuple[Record, Record]] = field(default_factory=list)
+    """(gone, kept): the history and links of the first belong to the second now."""
+
+    def resolve(self, seen: Sighting) -> Record | Link | None:
+        """The record that the event is about, the link it has to wait under, or None for nobody we know."""
+        if seen.ref is not None and seen.merged is not None:
+            self._merge(seen.ref, seen.merged)
+        record = self._known(seen)
+        if record is None:
+            if not seen.may_create or (seen.primary is None and (seen.linkedin is None or self.kind == COMPANY)):
+                return None if seen.ref is None else self.links.park(seen.ref)
+            record = self._create(seen)
+        elif seen.primary is not None and seen.primary == _primary(record):
+            self._restamp_primary(record, seen)
+        elif seen.primary is not None:
+            self._set_primary(record, seen)
+        if seen.linkedin is not None and self.kind == CONTACT:
+            record = self._claim_linkedin(record, seen)
+        if seen.ref is not None:
+            self.links.lead(seen.ref, record.id)
+        return record
+
+    def _known(self, seen: Sighting) -> Record | None:
+        owner = self._owner(seen.primary) if seen.primary is not None else None
+        linked = self._linked(seen.ref) if seen.ref is not None else None
+        if owner is None and linked is None:
+            found = self._linkedin_owner(seen.linkedin) if seen.linkedin is not None else None
+            # Another address on the same profile is another person until something says otherwise.
+            if found is not None and (seen.primary is None or _primary(found) is None):
+                if seen.primary is not None:
+                    self._set_primary(found, seen)
+                return found
+            return None
+        if owner is None:
+            assert linked is not None
+            if seen.primary is not None:
+                self._set_primary(linked, seen)
+            return linked
+        if linked is None or linked is owner:
+            return owner
+        if owner.from_api and linked.from_api:
+            return owner
+        return self._unite(owner, linked)
+
+    def _owner(self, primary: str) -> Record | None:
+        found = self.by_primary.get(primary)
+        return found if found is not None else self._linked(_former(self.kind, primary))
+
+    def _linked(self, ref: Ref) -> Record | None:
+        number = self.links.record_id(ref)
+        return None if number is None else self.by_id.get(number)
+
+    def _merge(self, ref: Ref, other: Ref) -> None:
+        """What two merged objects stand for is one record, or one place to wait in."""
+        mine, theirs = self._linked(ref), self._linked(other)
+        if mine is None and theirs is None:
+            self.links.wait_together(ref, other)
+        elif mine is None or theirs is None:
+            known = mine or theirs
+            assert known is not None
+            self.links.lead(other if theirs is None else ref, known.id)
+        elif mine is not theirs and not (mine.from_api and theirs.from_api):
+            self._unite(mine, theirs)
+
+    def _create(self, seen: Sighting) -> Record:
+        made: Record
+        if self.kind == COMPANY:
+            assert seen.primary is not None
+            made = Company(self.client, self.new_id(), seen.received_us, seen.received_us, seen.primary, from_api=False)
+            made.stamps["domain"] = seen.stamp
+        else:
+            made = Contact(self.client, self.new_id(), seen.received_us, seen.received_us, origin=seen.tool, from_api=False)
+            made.stamps["origin"] = (CARRIED, seen.at, seen.key)
+            if seen.primary is not None:
+                made.email, made.email_key = seen.event.email, seen.primary
+                made.stamps["email"] = seen.stamp
+        self.by_id[made.id] = self.created[made.id] = made
+        if seen.primary is not None:
+            self.by_primary[seen.primary] = made
+        return made
+
+    def _set_primary(self, record: Record, seen: Sighting) -> None:
+        """Give a record a primary key that nobody has; the one that loses stays as a former key."""
+        assert seen.primary is not None
+        field_name = "domain" if self.kind == COMPANY else "email"
+        old = _primary(record)
+        if old is not None and not beats(seen.stamp, stamp_of(record.stamps, field_name, old, record.created_us)):
+            self.links.lead(_former(self.kind, seen.primary), record.id)
+            return
+        if old is not None:
+            self.by_primary.pop(old, None)
+            self.links.lead(_former(self.kind, old), record.id)
+        record.stamps[field_name] = seen.stamp
+        if isinstance(record, Contact):
+            record.email, record.email_key = seen.event.email, seen.primary
+        else:
+            record.domain = seen.primary
+        self.by_primary[seen.primary] = self.rekeyed[record.id] = record
+
+    def _restamp_primary(self, record: Record, seen: Sighting) -> None:
+        """The same key again counts as a write of it: a change older than this sighting must not win later."""
+        field_name = "domain" if self.kind == COMPANY else "email"
+        if beats(seen.stamp, _primary_stamp(record, field_name)):
+            record.stamps[field_name] = seen.stamp
+            if isinstance(record, Contact):
+                record.email = seen.event.email
+            self.rekeyed[record.id] = record
+
+    def _claim_linkedin(self, record: Record, seen: Sighting) -> Record:
+        """The record with this LinkedIn address too, united with whoever had it if that can be the same person."""
+        assert isinstance(record, Contact)
+        assert seen.linkedin is not None
+        owner = self._linkedin_owner(seen.linkedin)
+        if isinstance(owner, Contact) and owner is not record:
+            if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
+                return record
+            united = self._unite(record, owner)
+            assert isinstance(united, Contact)
+            record = united
+        self._set_linkedin(record, seen)
+        return record
+
+    def _linkedin_owner(self, linkedin: str) -> Record | None:
+        found = self.by_linkedin.get(linkedin)
+        return found if found is not None else self._linked(("", "linkedin", linkedin))
+
+    def _set_linkedin(self, record: Contact, seen: Sighting) -> None:
+        assert seen.linkedin is not None
+        old = record.linkedin_key
+        if not beats(seen.stamp, _linkedin_stamp(record)):
+            if old != seen.linkedin:
+                self.links.lead(("", "linkedin", seen.linkedin), record.id)
+            return
+        if old is not None and old != seen.linkedin:
+            self.by_linkedin.pop(old, None)
+            self.links.lead(("", "linkedin", old), record.id)
+        record.linkedin_url, record.linkedin_key = seen.event.linkedin_url, seen.linkedin
+        record.stamps["linkedin_url"] = seen.stamp
+        self.by_linkedin[seen.linkedin] = self.rekeyed[record.id] = record
+
+    def _unite(self, one: Record, other: Record) -> Record:
+        kept, gone = (one, other) if _keeps(one, other) else (other, one)
+        self._join_keys(kept, gone)
+        _join_fields(kept, gone)
+        self.by_id.pop(gone.id, None)
+        self.rekeyed.pop(gone.id, None)
+        self.rekeyed[kept.id] = kept
+        self.links.move(gone.id, kept.id)
+        # The record's old id still tells where it went.
+        self.links.lead(("", "company" if self.kind == COMPANY else "contact", str(gone.id)), kept.id)
+        self.united.append((gone, kept))
+        return kept
+
+    def _join_keys(self, kept: Record, gone: Record) -> None:
+        field_name = "domain" if self.kind == COMPANY else "email"
+        mine, theirs = _primary(kept), _primary(gone)
+        if theirs is not None:
+            self.by_primary[theirs] = kept
+            if mine is None or beats(_primary_stamp(gone, field_name), _primary_stamp(kept, field_name)):
+                _take_primary(kept, gone)
+                kept.stamps[field_name] = _primary_stamp(gone, field_name)
+                theirs, mine = mine, theirs
+            if theirs is not None:
+                self.by_primary.pop(theirs, None)
+                self.links.lead(_former(self.kind, theirs), kept.id)
+        if isinstance(kept, Contact) and isinstance(gone, Contact) and gone.linkedin_key is not None:
+            self._join_linkedin(kept, gone)
+
+    def _join_linkedin(self, kept: Contact, gone: Contact) -> None:
+        if beats(_linkedin_stamp(gone), _linkedin_stamp(kept)):
+            stamp = _linkedin_stamp(gone)
+            kept.linkedin_url, gone.linkedin_url = gone.linkedin_url, kept.linkedin_url
+            kept.linkedin_key, gone.linkedin_key = gone.linkedin_key, kept.linkedin_key
+            kept.stamps["linkedin_url"] = stamp
+        if gone.linkedin_key is not None and gone.linkedin_key != kept.linkedin_key:
+            self.by_linkedin.pop(gone.linkedin_key, None)
+            self.links.lead(("", "linkedin", gone.linkedin_key), kept.id)
+        if kept.linkedin_key is not None:
+            self.by_linkedin[kept.linkedin_key] = kept
+
+
+def _former(kind: int, primary: str) -> Ref:
+    return ("", "domain" if kind == COMPANY else "email", primary)
+
+
+def _primary(record: Record) -> str | None:
+    return record.email_key if isinstance(record, Contact) else record.domain
+
+
+def _primary_stamp(record: Record, field_name: str) -> Stamp:
+    return stamp_of(record.stamps, field_name, _primary(record), record.created_us)
+
+
+def _linkedin_stamp(contact: Contact) -> Stamp:
+    return stamp_of(contact.stamps, "linkedin_url", contact.linkedin_url, contact.created_us)
+
+
+def _take_primary(kept: Record, gone: Record) -> None:
+    if isinstance(kept, Contact) and isinstance(gone, Contact):
+        kept.email, kept.email_key, gone.email, gone.email_key = gone.email, gone.email_key, kept.email, kept.email_key
+    elif isinstance(kept, Company) and isinstance(gone, Company):
+        kept.domain, gone.domain = gone.domain, kept.domain
+
+
+def _keeps(one: Record, other: Record) -> bool:
+    if one.from_api != other.from_api:
+        return one.from_api
+    return one.id < other.id
+
+
+def _join_fields(kept: Record, gone: Record) -> None:
+    for name in ("first_name", "last_name") if isinstance(kept, Contact) else ("name",):
+        theirs = stamp_of(gone.stamps, name, getattr(gone, name), gone.created_us)
+        if beats(theirs, stamp_of(kept.stamps, name, getattr(kept, name), kept.created_us)):
+            setattr(kept, name, getattr(gone, name))
+            kept.stamps[name] = theirs

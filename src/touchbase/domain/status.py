@@ -1,0 +1,112 @@
+"""Statuses: how a record's history gives its status, whatever order the history arrived in.
+
+Every cause of a status is an *entry* with a time and a stable key. The status is what is left after
+walking the entries in (time, key) order with `advance`. Three kinds of entry:
+
+- explicit ones (an API write, a CRM status, a lead label in the campaign tool) always set their status;
+- campaign facts climb a short ladder: a sent mail makes "contacted" of a person not contacted yet, a
+  reply makes "replied" unless the person already stands further along, a hard bounce makes "bounced";
+- an unsubscribe or a complaint makes "do_not_contact"; a re-subscription lifts that only when an
+  unsubscribe had set it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from touchbase.domain.times import Micros
+
+CONTACTED = "contacted"
+REPLIED = "replied"
+BOUNCED = "bounced"
+DO_NOT_CONTACT = "do_not_contact"
+
+NOT_CONTACTED_YET = frozenset(
+    {"new", "not contacted", "not_contacted", "not contacted yet", "not_contacted_yet", "uncontacted", "to contact"}
+)
+"""Statuses (case ignored) that a first sent mail turns into "contacted"."""
+
+FURTHER_ALONG = frozenset(
+    {
+        "interested", "not_interested", "not interested", "neutral", "maybe_later", "meeting_booked", "meeting booked",
+        "meeting_completed", "no_show", "wrong_person", "closed", "do_not_contact", "customer", "client", "won", "closed won",
+        "lost", "closed lost", "opportunity", "qualified",
+    }
+)  # fmt: skip
+"""Statuses given at creation (case ignored) that tell more than "replied" and are kept when a reply comes."""
+
+# What an entry does. They are stored with the event, so their spelling is for ever.
+INITIAL = "initial"
+STATUS = "status"
+SENT = "sent"
+REPLY = "reply"
+BOUNCE = "bounce"
+UNSUBSCRIBE = "unsubscribe"
+COMPLAINT = "complaint"
+RESUBSCRIBE = "resubscribe"
+
+STATUS_EFFECTS = frozenset({STATUS, SENT, REPLY, BOUNCE, UNSUBSCRIBE, COMPLAINT, RESUBSCRIBE})
+
+
+class HasStatus(Protocol):
+    """A record whose status is folded: contact or company."""
+
+    created_us: Micros
+    initial_status: str | None
+    status: str | None
+    previous_status: str | None
+    status_changed_us: Micros | None
+    status_entry_us: Micros | None
+    status_entry_key: str | None
+    status_cause: str | None
+
+
+def is_newest(record: HasStatus, at: Micros, key: str) -> bool:
+    """Whether an entry comes after everything folded so far, so that `advance` may simply add it."""
+    if record.status_entry_us is None:
+        return True
+    return (at, key) > (record.status_entry_us, record.status_entry_key or "")
+
+
+def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key: str) -> None:
+    """Fold one entry, newer than all before it. Equal neighbours collapse into the first of them."""
+    record.status_entry_us, record.status_entry_key = at, key
+    if effect == RESUBSCRIBE:
+        if record.status_cause == UNSUBSCRIBE:
+            _set(record, record.previous_status, effect, at)
+        return
+    if not _may_replace(record, effect):
+        return
+    if status == record.status:
+        # A complaint after an unsubscribe is final; an unsubscribe after anything firmer is not the cause.
+        if effect != UNSUBSCRIBE:
+            record.status_cause = effect
+        return
+    if effect == INITIAL and record.status is None:
+        record.status, record.status_cause = status, effect
+        return
+    _set(record, status, effect, at)
+
+
+def restart(record: HasStatus) -> None:
+    """Forget the folded status, to walk the whole history again."""
+    record.status = record.previous_status = record.status_cause = record.status_entry_key = None
+    record.status_changed_us = record.status_entry_us = None
+
+
+def _set(record: HasStatus, status: str | None, effect: str, at: Micros) -> None:
+    record.previous_status, record.status = record.status, status
+    record.status_changed_us, record.status_cause = at, effect
+
+
+def _may_replace(record: HasStatus, effect: str) -> bool:
+    cause, word = record.status_cause, (record.status or "").casefold()
+    if effect == SENT:
+        return record.status is None or word in NOT_CONTACTED_YET
+    if effect == REPLY:
+        if cause in (INITIAL, STATUS):
+            return word in NOT_CONTACTED_YET or word == "out_of_office" or (cause == INITIAL and word not in FURTHER_ALONG)
+        return cause not in (UNSUBSCRIBE, COMPLAINT)
+    if effect == BOUNCE:
+        return cause not in (UNSUBSCRIBE, COMPLAINT) and word != DO_NOT_CONTACT
+    return True

@@ -1,0 +1,36 @@
+"""Times: UTC microseconds since 1970 inside, RFC 3339 with `Z` outside.
+
+An `int` of microseconds compares, sorts and binds to both engines without loss, which is why records
+and events carry it instead of `datetime`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+Micros = int
+SECOND: Micros = 1_000_000
+DAY: Micros = 86_400 * SECOND
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# RFC 3339 years are four digits; a time outside cannot be written and is no event time.
+EARLIEST: Micros = -62_135_596_800 * SECOND
+LATEST: Micros = 253_402_300_799 * SECOND
+
+
+def to_text(at: Micros) -> str:
+    """RFC 3339 in UTC with `Z`; microseconds only when there are any: `2026-11-20T09:30:00Z`."""
+    seconds, micros = divmod(at, SECOND)
+    text = (EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
+    return f"{text}.{micros:06d}Z" if micros else f"{text}Z"
+
+
+def from_datetime(moment: datetime) -> Micros:
+    """Microseconds of an aware moment; a naive one is taken as UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def from_text(text: str) -> Micros:
+    """Microseconds of an ISO 8601 text; raises `ValueError` when it is none."""
+    return from_datetime(datetime.fromisoformat(text))

@@ -1,0 +1,29 @@
+"""What one connection may take, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from touchbase.server.cycle import Cycle
+
+NEVER = float("inf")
+LINGER = 2.0
+"""Seconds that a refused caller gets to read the refusal before the connection is torn down."""
+
+
+@dataclass(slots=True)
+class Bounds:
+    """The bounds of every connection of a server; times in seconds. The settings say what each means."""
+
+    header_timeout: float
+    keep_alive: float
+    send_timeout: float
+    max_headers: int
+    max_header_bytes: int
+    max_requests: int
+    max_connections: int
+    observe: Callable[[Cycle], None]
+    """Called once for every request that ends."""
+    defaults: bytes = b""
+    """Header lines of every answer; the server renews them, for they hold the date."""

@@ -1,0 +1,129 @@
+"""What operators and their machines ask of the server: metrics and health, beside the application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from touchbase.domain.delivery import RECEIVED
+from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.ports import Clock, Store
+from touchbase.domain.queries import CountInbox
+from touchbase.domain.times import SECOND
+from touchbase.server.cycle import send_refusal
+from touchbase.server.logs import LineWriter
+from touchbase.server.metrics import Metrics, exposition
+from touchbase.server.refusals import Refusal
+from touchbase.server.shared import Page, SharedPages, add_up
+
+READY_SECONDS = 3.0
+"""How long the store may take to show that it can write."""
+
+Answer = tuple[str, bytes] | Refusal
+Load = Callable[[], tuple[int, int]]
+"""Open connections, and requests in progress."""
+
+WRONG_METHOD = Refusal(405, "method_not_allowed", "Ask with GET.", (("allow", "GET, HEAD"),))
+
+
+class Operations:
+    """Answers `/metrics`, `/health/live` and `/health/ready`; everything else is the application's."""
+
+    def __init__(self, app: Any, store: Store, clock: Clock, metrics: Metrics) -> None:
+        self.app = app
+        self.store = store
+        self.clock = clock
+        self.metrics = metrics
+        self.writer: LineWriter | None = None
+        self.load: Load = lambda: (0, 0)
+        self.stopping: Callable[[], bool] = lambda: False
+        self._pages: SharedPages | None = None
+        self._process = 0
+        self._before = Page({}, {})
+        self._own = {
+            "/metrics": self._route("metrics", self._metrics),
+            "/health/live": self._route("health.live", self._live),
+            "/health/ready": self._route("health.ready", self._ready),
+        }
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        """The ASGI application. Not a coroutine itself, so that passing a request on costs one dictionary access."""
+        return (self._own.get(scope.get("path")) or self.app)(scope, receive, send)
+
+    def share(self, pages: SharedPages, process: int) -> None:
+        """Add up metrics with other processes, going on from what this one's predecessor had counted."""
+        self._pages, self._process = pages, process
+        found = pages.read(process)
+        counted = {series: value for series, value in found.values.items() if "_total" in series}
+        self._before = Page(counted, found.latencies)
+
+    def publish(self) -> None:
+        """Show this process's counters to the others."""
+        if self._pages is not None:
+            self._pages.write(self._process, self._page())
+
+    def _page(self) -> Page:
+        connections, requests = self.load()
+        values = self.metrics.counts | {
+            "touchbase_connections": connections,
+            "touchbase_requests_in_progress": requests,
+            "touchbase_queue_depth": self.store.queue_depth,
+            "touchbase_log_lines_dropped_total": self.writer.dropped if self.writer else 0,
+        }
+        return add_up([self._before, Page(values, self.metrics.latencies)])
+
+    async def _metrics(self) -> Answer:
+        pages = [self._page()]
+        if self._pages is not None:
+            pages += [self._pages.read(process) for process in range(self._pages.processes) if process != self._process]
+        total = add_up(pages)
+        try:
+            inbox = await self.store.read(CountInbox())
+        except TouchbaseError:
+            # The counters still tell a story when the store cannot be read; its gauges are then missing.
+            return "text/plain; version=0.0.4; charset=utf-8", exposition(total.values, total.latencies).encode()
+        for state, count in inbox.by_state.items():
+            total.values[f'touchbase_inbox_deliveries{{state="{state}"}}'] = count
+        now = self.clock()
+        for state in inbox.by_state:
+            age = max(0, now - inbox.oldest_us.get(state, now)) / SECOND
+            total.values[f'touchbase_inbox_oldest_seconds{{state="{state}"}}'] = age
+            if state == RECEIVED:
+                total.values["touchbase_inbox_oldest_waiting_seconds"] = age
+        return "text/plain; version=0.0.4; charset=utf-8", exposition(total.values, total.latencies).encode()
+
+    async def _live(self) -> Answer:
+        return "application/json", b'{"status":"live"}'
+
+    async def _ready(self) -> Answer:
+        if self.stopping():
+            return Refusal(503, "shutting_down", "The server is being stopped.")
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self.store.check()
+        except TouchbaseError as error:
+            return Refusal(503, error.code, error.detail)
+        except TimeoutError:
+            return Refusal(503, "overloaded", f"The store did not show within {READY_SECONDS:g} seconds that it can write.")
+        return "application/json", msgspec.json.encode({"status": "ready"})
+
+    def _route(self, name: str, answer: Callable[[], Awaitable[Answer]]) -> Callable[[Any, Any, Any], Awaitable[None]]:
+        async def handle(scope: Any, receive: Any, send: Any) -> None:
+            scope["touchbase.route"] = name
+            found = await answer() if scope["method"] in ("GET", "HEAD") else WRONG_METHOD
+            if isinstance(found, Refusal):
+                await send_refusal(send, found)
+                return
+            content_type, body = found
+            headers = [
+                (b"content-type", content_type.encode()),
+                (b"content-length", b"%d" % len(body)),
+                (b"cache-control", b"no-store"),
+            ]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+
+        return handle

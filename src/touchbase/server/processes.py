@@ -1,0 +1,89 @@
+"""Several server processes on one listening socket: started together, replaced when one dies, stopped together."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+
+LOG = logging.getLogger("touchbase.server")
+
+STOPS = (signal.SIGTERM, signal.SIGINT)
+TOO_SOON = 5.0
+"""A process that ends within so many seconds of its start has a fault that another start will not mend."""
+SOON_ENDS = 3
+
+
+class Processes:
+    """Runs `work(number)` in processes of its own until told to stop."""
+
+    def __init__(self, count: int, work: Callable[[int], int]) -> None:
+        self.work = work
+        self.count = count
+        self._running: dict[int, tuple[int, float]] = {}
+        self._stopping = False
+        self._soon_ends = 0
+        self._worst = 0
+
+    def run(self, on_started: Callable[[], None]) -> int:
+        """Start all and wait for the end of the last; answers the exit status."""
+        for number in STOPS:
+            signal.signal(number, self._stop)
+        for process in range(self.count):
+            self._start(process)
+        on_started()
+        while self._running:
+            self._ended(*os.wait())
+        return self._worst
+
+    def _start(self, process: int) -> None:
+        parent = os.getpid()
+        # A stop that comes now waits until the new process is known here, and has its own way of stopping there.
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+        pid = os.fork()
+        if pid:
+            self._running[pid] = (process, time.monotonic())
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+            if self._stopping:
+                os.kill(pid, signal.SIGTERM)
+            return
+        # Ctrl+C reaches the whole group of the terminal; this process is to be told once, by its parent.
+        os.setpgid(0, 0)
+        for number in STOPS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        status = 1
+        try:
+            status = self.work(process) if os.getppid() == parent else 0
+        except Exception:
+            LOG.exception("a server process failed")
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+        for pid in self._running:
+            os.kill(pid, signal.SIGTERM)
+
+    def _ended(self, pid: int, raw_status: int) -> None:
+        if pid not in self._running:
+            return
+        process, started = self._running.pop(pid)
+        status = os.waitstatus_to_exitcode(raw_status)
+        if self._stopping:
+            # One that was still starting dies of the signal, and has answered nobody.
+            self._worst = self._worst or int(status not in (0, -signal.SIGTERM))
+            return
+        LOG.error("server process %d ended with status %d", pid, status)
+        self._soon_ends = self._soon_ends + 1 if time.monotonic() - started < TOO_SOON else 0
+        if self._soon_ends >= SOON_ENDS:
+            self._worst = 1
+            self._stop(signal.SIGTERM, None)
+            return
+        self._start(process)

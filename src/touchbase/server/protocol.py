@@ -1,0 +1,271 @@
+"""One HTTP connection: uvicorn's httptools protocol, with deadlines and bounds.
+
+Every connection carries the moment by which it must have moved on (`deadline`); the server looks at all
+of them a few times a second (`sweep`), which is cheaper than a timer for every request. The deadlines
+and sizes of bodies are the application's (`api/body.py`): only it knows what a body is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.parse
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from touchbase.server import refusals
+from touchbase.server.bounds import LINGER, NEVER, Bounds
+from touchbase.server.cycle import Cycle, too_many_requests
+from touchbase.server.refusals import Refusal, Refused
+
+SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect"))
+"""Headers that say where a request ends or how to answer it."""
+
+
+class Connection(HttpToolsProtocol):
+    """Parses requests, starts the application for each, and lets go of callers that stall."""
+
+    def __init__(self, bounds: Bounds, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.bounds = bounds
+        self.deadline = NEVER
+        self.refused = False
+        self.lingering = False
+        self.said_all = False
+        self.in_headers = False
+        self.chunk_bytes = 0
+        self.header_bytes = 0
+        self.lengths = 0
+        self.hosts = 0
+        self.url = b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, unless there are too many."""
+        super().connection_made(transport)
+        self.deadline = self.loop.time() + self.bounds.header_timeout
+        if len(self.connections) > self.bounds.max_connections:
+            self.refuse(refusals.TOO_MANY_CONNECTIONS)
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser; what it cannot read is refused."""
+        if self.refused:
+            return
+        self.chunk_bytes = len(data)
+        if self.in_headers:
+            self.header_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # No other protocol is spoken here: the request is answered as HTTP and the connection ends.
+            self.cycle.keep_alive = False
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            self.refuse(cause.refusal if isinstance(cause, Refused) else self._what_is_wrong(str(error)))
+        else:
+            if self.in_headers and self.header_bytes > self.bounds.max_header_bytes:
+                self.refuse(refusals.HEADERS_TOO_LARGE)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
+        self.refused = self.said_all = True
+        return self.busy and not self.cycle.more_body
+
+    def _what_is_wrong(self, says: str) -> Refusal:
+        """The parser refuses a second length by itself, and only its text tells that apart from other nonsense."""
+        second_length = self.in_headers and self.lengths and ("Content-Length" in says or "Transfer-Encoding" in says)
+        return refusals.TWO_LENGTHS if second_length else refusals.MALFORMED
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self.url, self.headers, self.expect_100_continue = b"", [], False
+        self.in_headers, self.header_bytes, self.lengths, self.hosts = True, 0, 0, 0
+        self.deadline = self.loop.time() + self.bounds.header_timeout
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header field; those after a chunked body are dropped."""
+        if not self.in_headers:
+            return
+        name = name.lower()
+        self.headers.append((name, value))
+        if name in SPECIAL:
+            self._note(name, value)
+
+    def _note(self, name: bytes, value: bytes) -> None:
+        if name == b"host":
+            self.hosts += 1
+        elif name == b"expect":
+            self.expect_100_continue = value.lower() == b"100-continue"
+        else:
+            self.lengths += 1
+            if self.lengths > 1:
+                raise Refused(refusals.TWO_LENGTHS)
+            if not (value.isdigit() if name == b"content-length" else value.lower() == b"chunked"):
+                raise Refused(refusals.MALFORMED)
+
+    def on_headers_complete(self) -> None:
+        """Start the application on this request, or queue it behind the one before."""
+        version = self.parser.get_http_version()
+        self._check_headers(version)
+        self.scope = self._make_scope(version)  # type: ignore[assignment]
+        self.in_headers, self.deadline = False, NEVER
+        before = self.cycle
+        self.cycle = cycle = Cycle(
+            self.bounds.defaults,
+            self.bounds.observe,
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+            linger=self.linger,
+        )
+        app: Any = self.app if len(self.tasks) < self.bounds.max_requests else too_many_requests
+        if before is None or before.response_complete:
+            self._start_asgi_task(cycle, app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, app))
+
+    def _check_headers(self, version: str) -> None:
+        if len(self.headers) > self.bounds.max_headers:
+            raise Refused(refusals.TOO_MANY_HEADERS)
+        if self.hosts != 1 and (self.hosts or version == "1.1"):
+            raise Refused(refusals.NO_HOST)
+        most = self.bounds.max_header_bytes
+        # Counting costs, and is idle when all that has come in is less than what is allowed.
+        if self.header_bytes + self.chunk_bytes > most:
+            size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+            if size > most:
+                raise Refused(refusals.HEADERS_TOO_LARGE)
+
+    def _make_scope(self, version: str) -> dict[str, object]:
+        raw_path, query = self._split_url()
+        path = raw_path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": self.parser.get_method().decode("ascii"),
+            "root_path": "",
+            "path": urllib.parse.unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "headers": self.headers,
+            "state": {},
+        }
+
+    def _split_url(self) -> tuple[bytes, bytes]:
+        if self.url[:1] == b"/" and b"#" not in self.url:
+            path, _, query = self.url.partition(b"?")
+            return path, query
+        parsed = httptools.parse_url(self.url)
+        if parsed.path is None:
+            raise Refused(refusals.MALFORMED)
+        return parsed.path, parsed.query or b""
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body; what is sent after the answer is thrown away."""
+        cycle = self.cycle
+        if cycle.response_complete:
+            return
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """The end of a request."""
+        cycle = self.cycle
+        cycle.more_body = False
+        if cycle.response_complete:
+            self.deadline = self.loop.time() + self.bounds.keep_alive
+        else:
+            cycle.message_event.set()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next pipelined request, or wait for one."""
+        self.server_state.total_requests += 1
+        now = self.loop.time()
+        if self.lingering:
+            return
+        if self.transport.is_closing():
+            self.deadline = now + self.bounds.send_timeout
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+        elif self.said_all:
+            self.transport.close()
+        elif self.refused:
+            self.linger()
+        elif self.in_headers:
+            self.deadline = now + self.bounds.header_timeout
+        else:
+            # A caller who was answered before the end of its body may finish it, but not take all day.
+            self.deadline = now + (LINGER if self.cycle.more_body else self.bounds.keep_alive)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of this connection is in progress."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def pause_writing(self) -> None:
+        """The caller does not take our answer fast enough."""
+        self.flow.pause_writing()
+        self.deadline = self.loop.time() + self.bounds.send_timeout
+
+    def resume_writing(self) -> None:
+        """The caller takes our answer again."""
+        self.flow.resume_writing()
+        self.deadline = NEVER if self.busy else self.loop.time() + self.bounds.keep_alive
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer with `refusal` where the caller can tell what it answers, and end the connection."""
+        self.refused = True
+        if self.busy and not (self.cycle.more_body and not self.pipeline and not self.cycle.response_started):
+            # An earlier answer is still to come: the caller would take this one for it.
+            self.deadline = NEVER
+            return
+        if self.busy:
+            # The body of this very request is broken: the application sees its caller gone.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.write(refusal.message(self.bounds.defaults))
+        self.linger()
+
+    def linger(self) -> None:
+        """Say no more, but read on for a moment.
+
+        Closing with bytes unread would reset the connection and take the answer with it.
+        """
+        self.refused = self.lingering = True
+        self.deadline = self.loop.time() + LINGER
+        self.flow.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
+    def sweep(self, now: float) -> None:
+        """Let go of a caller whose deadline has passed."""
+        if now < self.deadline:
+            return
+        if self.transport.is_closing() or self.lingering or self.flow.write_paused:
+            self.transport.abort()
+        elif self.in_headers and not self.busy:
+            self.refuse(refusals.SLOW_HEADERS)
+        elif self.busy:
+            self.deadline = NEVER
+        else:
+            self.deadline = now + LINGER
+            self.transport.close()

@@ -1,0 +1,78 @@
+"""Answers that the server gives itself, before or instead of the application.
+
+The same problem bodies as the application's (RFC 9457); the application is not asked because the request
+cannot be read, or because asking costs what we do not have just now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from secrets import token_hex
+
+import msgspec
+
+RETRY_AFTER = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not passed on: the status, a stable code, and what the caller can do."""
+
+    status: int
+    code: str
+    detail: str
+    more_headers: tuple[tuple[str, str], ...] = ()
+
+    def headers(self, length: int, request_id: str) -> list[tuple[bytes, bytes]]:
+        """The answer's own headers."""
+        headers = [
+            (b"content-type", b"application/problem+json"),
+            (b"content-length", b"%d" % length),
+            (b"x-request-id", request_id.encode()),
+            *((name.encode(), value.encode()) for name, value in self.more_headers),
+        ]
+        if self.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            headers.append((b"retry-after", b"%d" % RETRY_AFTER))
+        return headers
+
+    def body(self, request_id: str) -> bytes:
+        """The problem body."""
+        title = HTTPStatus(self.status).phrase
+        problem = {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail, "code": self.code}
+        return msgspec.json.encode({**problem, "request_id": request_id})
+
+    def message(self, defaults: bytes) -> bytes:
+        """A whole HTTP/1.1 answer that ends the connection; `defaults` are the header lines of every answer."""
+        request_id = new_request_id()
+        body = self.body(request_id)
+        lines = b"".join(b"%b: %b\r\n" % header for header in self.headers(len(body), request_id))
+        line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
+        return b"%b%b%bconnection: close\r\n\r\n%b" % (line, defaults, lines, body)
+
+
+class Refused(Exception):
+    """Raised inside the parser's callbacks: this request is answered with `refusal`."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.detail)
+        self.refusal = refusal
+
+
+def new_request_id() -> str:
+    """An id for an answer whose request never reached the application."""
+    return token_hex(16)
+
+
+MALFORMED = Refusal(400, "malformed_request", "This is not a valid HTTP/1.1 request.")
+TWO_LENGTHS = Refusal(
+    400, "ambiguous_length", "Send either Content-Length or Transfer-Encoding, once; with both, where a body ends is a matter of opinion."
+)
+NO_HOST = Refusal(400, "malformed_request", "An HTTP/1.1 request names its host in exactly one Host header.")
+SLOW_HEADERS = Refusal(408, "headers_too_slow", "The request's headers did not arrive in time; send them at once.")
+TOO_MANY_HEADERS = Refusal(431, "too_many_headers", "The request has more header fields than we read; send fewer.")
+HEADERS_TOO_LARGE = Refusal(431, "headers_too_large", "The request's line and headers are longer than we read; send less.")
+TOO_MANY_REQUESTS = Refusal(503, "overloaded", "Too many requests are in progress; nothing of this one was kept. Send it again shortly.")
+TOO_MANY_CONNECTIONS = Refusal(503, "overloaded", "Too many connections are open; close idle ones and connect again in a second.")
+SHUTTING_DOWN = Refusal(503, "shutting_down", "The server is being stopped and did not finish this request. Send it again in a second.")
+BROKEN = Refusal(500, "internal_error", "This is a fault of ours, noted with the request id. The request may be sent again.")

@@ -1,0 +1,176 @@
+"""Running the server: one process, from its listening socket to its graceful end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from touchbase.server.bounds import Bounds
+from touchbase.server.protocol import Connection
+
+SECURITY_HEADERS = (
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+)
+"""On every answer. A content security policy belongs to pages, and comes with them."""
+
+BACKLOG = 2048
+TICKS_A_SECOND = 10
+# Collections of the oldest generation took 30 ms and were the slowest requests: with these thresholds and
+# everything frozen that exists after start-up, they come once in a hundred million allocations.
+GC_THRESHOLDS = (50_000, 20, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Something to be done every so many tenths of a second."""
+
+    every: int
+    do: Callable[[], None]
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server with our ticks, sweeps and signals."""
+
+    def __init__(self, config: uvicorn.Config, bounds: Bounds, shutdown_timeout: float, ticks: Sequence[Tick] = ()) -> None:
+        super().__init__(config)
+        self.bounds = bounds
+        self.shutdown_timeout = shutdown_timeout
+        self.on_started: Callable[[], None] = lambda: None
+        """Called once calls are taken and signals are heard."""
+        self._told_to_stop = asyncio.Event()
+        shortest = min(bounds.header_timeout, bounds.keep_alive, bounds.send_timeout)
+        self.ticks = (*ticks, Tick(1 if shortest < 1 else TICKS_A_SECOND // 2, self.sweep))
+
+    def sweep(self) -> None:
+        """Let go of every caller whose deadline has passed."""
+        now = asyncio.get_running_loop().time()
+        for connection in list(self.server_state.connections):
+            connection.sweep(now)  # type: ignore[union-attr]
+
+    def load(self) -> tuple[int, int]:
+        """Open connections, and requests in progress."""
+        return len(self.server_state.connections), len(self.server_state.tasks)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second: whether to stop."""
+        stop = await super().on_tick(counter)
+        if counter % TICKS_A_SECOND == 0:
+            self.bounds.defaults = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
+        for tick in self.ticks:
+            if counter % tick.every == 0:
+                tick.do()
+        return stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take calls."""
+        await super().startup(sockets)
+        self.on_started()
+
+    async def main_loop(self) -> None:
+        """Tick ten times a second until told to stop."""
+        counter = 0
+        while not await self.on_tick(counter):
+            counter += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1 / TICKS_A_SECOND):
+                    await self._told_to_stop.wait()
+
+    def stop(self) -> None:
+        """Take no more requests, finish those in progress, and return from `serve`."""
+        self.should_exit = True
+        self._told_to_stop.set()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop on a signal; a second Ctrl+C does not wait for requests in progress."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.stop()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, let requests in progress finish, then cut what is left."""
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        loop, tasks = asyncio.get_running_loop(), self.server_state.tasks
+        until = loop.time() + self.shutdown_timeout
+        while (tasks or self.server_state.connections) and loop.time() < until and not self.force_exit:
+            await asyncio.sleep(1 / 50)
+            self.sweep()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=1)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGTERM and SIGINT; a graceful end is a success, so the signal is not raised again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+
+def make_server(app: Any, bounds: Bounds, *, shutdown_timeout: float, ticks: Sequence[Tick] = ()) -> Server:
+    """A server for this ASGI application."""
+    config = uvicorn.Config(
+        app,
+        http=partial(Connection, bounds),  # type: ignore[arg-type]
+        ws="none",
+        loop="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        headers=list(SECURITY_HEADERS),
+        backlog=BACKLOG,
+    )
+    return Server(config, bounds, shutdown_timeout, ticks)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to this address; `OSError` says why not."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # Bound and not listening is "in use" only to those who also try to listen.
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+def calm_the_collector() -> None:
+    """Take everything that exists now out of garbage collection, and collect rarely from now on."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)

@@ -1,0 +1,139 @@
+"""Connections: connecting a client's tools, and having them at hand when a call arrives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from secrets import token_urlsafe
+
+from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
+from touchbase.domain.connection import COMPANY, CONTACT, IGNORE, MAPPED, Connection, ConnectionSettings
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN
+from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.ports import Clock, Store
+from touchbase.domain.queries import ListConnections
+from touchbase.domain.times import SECOND, Micros
+
+FRESH: Micros = SECOND
+"""How long another process's change of a connection may stay unseen here."""
+
+MOST_REMEMBERED = 10_000
+_EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
+_ONLY_CRM = ("status_property", "objects", "deals_set_status", "deal_labels", "fields")
+_IDENTITIES = frozenset({"id", "email", "domain", "linkedin_url"})
+
+
+def new_secret() -> str:
+    """A random secret, fit for an address and a header."""
+    return token_urlsafe(32)
+
+
+class Connections:
+    """The connections of one store's clients, each client's remembered for `FRESH`; a change made through here is seen at once."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[int, tuple[list[Connection], Micros]] = {}
+
+    def at_hand(self, client: int, now: Micros) -> list[Connection] | None:
+        """The client's connections if they are remembered and fresh."""
+        known = self._known.get(client)
+        return known[0] if known is not None and now - known[1] < FRESH else None
+
+    async def of(self, client: int) -> list[Connection]:
+        """The client's connections, by channel and tool."""
+        now = self._clock()
+        found = self.at_hand(client, now)
+        if found is None:
+            found = await self.all(client)
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            self._known[client] = (found, now)
+        return found
+
+    async def all(self, client: int) -> list[Connection]:
+        """The client's connections as they are in the store, by channel and tool."""
+        return await self._store.read(ListConnections(client))
+
+    async def get(self, client: int, channel: str, tool: str) -> Connection:
+        """One connection, as it is in the store; raises `NotFound`."""
+        for one in await self.all(client):
+            if (one.channel, one.tool) == (channel, tool):
+                return one
+        raise NotFound(f"no tool {tool[:100]!r} is connected on the channel {channel[:100]!r}")
+
+    async def connect(self, connection: Connection) -> Connection:
+        """Connect a tool; raises `Conflict` when it is connected on that channel already."""
+        made = await self._store.write(AddConnection(connection))
+        self._known.pop(connection.client, None)
+        return made
+
+    async def change(self, known: Connection, secrets: list[str] | None, settings: ConnectionSettings) -> Connection:
+        """Replace a connection's settings, and its secrets unless they are None; raises `NotFound`."""
+        command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock())
+        changed = await self._store.write(command)
+        self._known.pop(known.client, None)
+        return changed
+
+    async def disconnect(self, client: int, channel: str, tool: str) -> None:
+        """Disconnect a tool; raises `NotFound`. What it has sent stays."""
+        await self._store.write(RemoveConnection(client, channel, tool))
+        self._known.pop(client, None)
+
+
+def faults_of(channel: str, tool: str, secrets: Sequence[str], settings: ConnectionSettings, tools: Sequence[str]) -> list[Fault]:
+    """Everything that is wrong with a connection beyond the types of its parts."""
+    faults: list[Fault] = []
+    if tool not in tools:
+        faults.append(Fault("/tool", "tool", f"no {channel} tool is called {tool[:100]!r}; there are {', '.join(tools)}"))
+    for place, secret in enumerate(secrets):
+        if secret != secret.strip() or secret in secrets[:place]:
+            faults.append(Fault(f"/secrets/{place}", "secret", "must be given once, without white space around it"))
+    _check_channel(channel, tool, settings, faults)
+    _check_words(settings.status_labels, "status_labels", faults)
+    _check_words(settings.deal_labels, "deal_labels", faults)
+    _check_objects(settings.objects, faults)
+    _check_fields(settings.fields, faults)
+    if settings.deals_set_status and not settings.deal_labels:
+        faults.append(Fault("/settings/deal_labels", "required", "deals set a status only by a table: say which status each stage gives"))
+    return faults
+
+
+def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults: list[Fault]) -> None:
+    given = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
+    if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
+        given.append("linkedin_reply_counts")
+    faults += [Fault(f"/settings/{name}", "channel", f"is no setting of the channel {channel}") for name in given]
+    if channel == CRM and tool != "generic" and settings.fields:
+        faults.append(Fault("/settings/fields", "tool", f"is for the tool 'generic'; {tool} is read by what it sends"))
+
+
+def _check_words(labels: Mapping[str, str | None], name: str, faults: list[Fault]) -> None:
+    for label, status in labels.items():
+        if not label.strip() or (status is not None and (not status.strip() or status != status.strip())):
+            faults.append(
+                Fault(_entry(name, label), "blank", "neither the label nor its status may be blank or have white space around it")
+            )
+
+
+def _check_objects(objects: Mapping[str, str], faults: list[Fault]) -> None:
+    for number, found in objects.items():
+        if found not in (CONTACT, COMPANY, IGNORE) and _EVENT.fullmatch(found) is None:
+            detail = f"{found!r} is none of {CONTACT}, {COMPANY}, {IGNORE}, nor an event such as Contact.update"
+            faults.append(Fault(_entry("objects", number), "choice", detail))
+
+
+def _check_fields(fields: Mapping[str, str], faults: list[Fault]) -> None:
+    for name, path in fields.items():
+        if name not in MAPPED:
+            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(MAPPED)}"))
+        elif any(not part.strip() for part in path.split(".")):
+            faults.append(Fault(_entry("fields", name), "path", "must be keys joined by dots, such as data.person.mail"))
+    if fields and not _IDENTITIES & fields.keys():
+        faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
+
+
+def _entry(setting: str, name: str) -> str:
+    """The pointer to one entry of a setting that is a table."""
+    return f"/settings/{setting}/{name.replace('~', '~0').replace('/', '~1')}"

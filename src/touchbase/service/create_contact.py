@@ -1,0 +1,112 @@
+"""Creating a contact: the rules that a request must meet, and the command that stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from touchbase.domain import identity, validation
+from touchbase.domain.client import Client
+from touchbase.domain.commands import CreateContact, Created, UpdateContact
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import Fault
+from touchbase.domain.ports import Store
+from touchbase.domain.times import Micros
+from touchbase.domain.validation import NamedValue
+from touchbase.service.merge import create_or_merge
+from touchbase.service.write_key import new_write_key
+
+CUSTOM = "/contact_custom_fields_input"
+MERGED = ("email", "email_key", "linkedin_url", "linkedin_key", "first_name", "last_name", "company_id", "origin", "status")
+
+
+class NewContact(Protocol):
+    """A contact as asked for: the fields of the interface's section 2.1, unset where blank."""
+
+    @property
+    def email(self) -> str | None:
+        """E-mail address."""
+        ...
+
+    @property
+    def linkedin_url(self) -> str | None:
+        """Any text; LinkedIn addresses are matched in their normal form."""
+        ...
+
+    @property
+    def first_name(self) -> str:
+        """First name."""
+        ...
+
+    @property
+    def last_name(self) -> str:
+        """Last name."""
+        ...
+
+    @property
+    def company_id(self) -> int | None:
+        """A company of the same client."""
+        ...
+
+    @property
+    def contact_custom_fields_input(self) -> Sequence[NamedValue]:
+        """Custom fields, each name once."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Where the contact came from."""
+        ...
+
+    @property
+    def contact_status(self) -> str:
+        """Status, from the client's set where there is one."""
+        ...
+
+
+def contact_command(asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> CreateContact:
+    """The command that stores this contact at this time; raises `Invalid` with every rule that it breaks."""
+    faults: list[Fault] = []
+    settings = client.settings
+    email = asked.email.strip() or None if asked.email else None
+    linkedin = asked.linkedin_url.strip() or None if asked.linkedin_url else None
+    custom: list[tuple[str, str]] = []
+    if asked.contact_custom_fields_input:
+        custom = validation.custom_fields(asked.contact_custom_fields_input, settings.contact_fields, CUSTOM, faults)
+    contact = Contact(
+        client=client.number,
+        id=0,
+        created_us=at,
+        updated_us=at,
+        email=email,
+        email_key=validation.email(email, "/email", faults),
+        linkedin_url=linkedin,
+        linkedin_key=identity.linkedin_key(linkedin) if linkedin else None,
+        first_name=asked.first_name.strip() or None,
+        last_name=asked.last_name.strip() or None,
+        company_id=asked.company_id,
+        origin=asked.origin.strip() or None,
+        status=validation.status(asked.contact_status.strip() or None, settings.contact_statuses, "/contact_status", faults),
+    )
+    validation.raise_if_any(faults)
+    return CreateContact(contact, custom, on_duplicate or settings.on_duplicate)
+
+
+async def create_contact(store: Store, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Contact]:
+    """Store a contact; without `on_duplicate` the client's setting decides about one that exists.
+
+    Raises `Invalid`, and `Conflict` with the existing contact's id.
+    """
+    command = contact_command(asked, client, at, on_duplicate)
+    if command.on_duplicate != "update":
+        return await store.write(command)
+    return await create_or_merge(store, command, lambda existing: _merging(command, existing, client))
+
+
+def _merging(command: CreateContact, existing: int, client: Client) -> UpdateContact:
+    """The update that gives an existing contact what was asked for; what was left out stays."""
+    new, statuses = command.contact, client.settings.contact_statuses
+    columns = {name: getattr(new, name) for name in MERGED if getattr(new, name) is not None}
+    custom: dict[str, str | None] = dict(command.custom)
+    transitions = statuses.transitions if statuses else None
+    return UpdateContact(client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions)

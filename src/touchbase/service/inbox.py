@@ -1,0 +1,64 @@
+"""The inbox: kept webhook calls, where each stands, and putting one back to be applied again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.domain.commands import ReplayDeliveries
+from touchbase.domain.delivery import FAILED, IGNORED, PARKED, UNRECOGNISED, Delivery
+from touchbase.domain.errors import NotFound
+from touchbase.domain.events import StoredEvent
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
+from touchbase.domain.times import Micros
+
+GROUPED = (UNRECOGNISED, PARKED, FAILED, IGNORED)
+"""States of deliveries that changed nothing, which are shown in groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which deliveries are looked for; None means any."""
+
+    client: int | None = None
+    channel: str | None = None
+    tool: str | None = None
+    state: str | None = None
+    received_since_us: Micros | None = None
+
+
+async def list_deliveries(store: Store, sought: Sought, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
+    """A page of deliveries, newest first, and where the next, older one begins."""
+    wanted = (sought.client, sought.channel, sought.tool, sought.state, before, sought.received_since_us)
+    found = await store.read(ListDeliveries(limit + 1, *wanted))
+    page = found[:limit]
+    return page, page[-1].id if len(found) > limit else None
+
+
+async def group_deliveries(store: Store, sought: Sought, limit: int) -> list[DeliveryGroup]:
+    """Deliveries that changed nothing and look alike, as groups, largest first; of one state, or of all that are `GROUPED`."""
+    states = GROUPED if sought.state is None else (sought.state,)
+    groups: list[DeliveryGroup] = []
+    for state in states:
+        groups += await store.read(GroupDeliveries(state, limit, sought.client, sought.channel, sought.tool))
+    return sorted(groups, key=lambda group: (-group.count, -group.example_id))[:limit]
+
+
+async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tuple[Delivery, list[StoredEvent]]:
+    """One delivery with its body, and the events that it caused; `NotFound` also when it is another client's."""
+    delivery = await _get(store, delivery_id, client)
+    return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id))
+
+
+async def replay_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
+    """Put a delivery back to `received`; applying it again changes nothing that it has changed already."""
+    delivery = await _get(store, delivery_id, client)
+    await store.write(ReplayDeliveries(delivery.client, [delivery_id]))
+    return await _get(store, delivery_id, client)
+
+
+async def _get(store: Store, delivery_id: int, client: int | None) -> Delivery:
+    found = await store.read(GetDelivery(delivery_id, client))
+    if found is None:
+        raise NotFound(f"there is no delivery with id {delivery_id}")
+    return found

@@ -1,0 +1,87 @@
+"""Receiving a webhook call: keep it byte for byte, so that the sender gets its answer at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from urllib.parse import unquote_plus
+
+from touchbase.domain.client import Client
+from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept
+from touchbase.domain.connection import UNPROVEN, Sender
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store
+from touchbase.domain.times import Micros
+
+# Proofs of who calls, which must not lie in the inbox, and what belongs to the connection only.
+NOT_KEPT = frozenset(
+    {
+        b"authorization", b"proxy-authorization", b"cookie", b"x-api-key",
+        b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
+    }
+)  # fmt: skip
+# Headers that say which event an otherwise equal body is about, or that it is another one.
+EVENT_ENDINGS = (b"-event", b"-topic", b"idempotency-key")
+
+
+def kept_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str]:
+    """The headers that are kept, names in lower case, and those among them that name the event, as one text."""
+    kept: dict[str, str] = {}
+    naming: list[str] = []
+    for raw, value in headers:
+        name = raw.lower()
+        if name in NOT_KEPT or name.startswith(b"accept"):
+            continue
+        text, content = name.decode("latin-1"), value.decode("latin-1")
+        kept[text] = f"{kept[text]}, {content}" if text in kept else content
+        if name.endswith(EVENT_ENDINGS):
+            naming.append(f"{text}: {content}")
+    return kept, "\n".join(sorted(naming))
+
+
+def without_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
+    """The call without the secrets that it showed: no such header, no such parameter, stars in the body."""
+    clean = {name: value for name, value in headers.items() if not any(secret in value for secret in secrets)}
+    pieces = [piece for piece in query.split("&") if unquote_plus(piece.partition("=")[2]) not in secrets]
+    for shown in (secret.encode() for secret in secrets):
+        if shown in body:
+            body = re.sub(rb'(?<=[="])' + re.escape(shown) + rb'(?=["&]|\s*\Z)', b"*" * len(shown), body)
+    return clean, "&".join(pieces), body
+
+
+async def receive_webhook(
+    store: Store, client: Client, channel: str, headers: Iterable[tuple[bytes, bytes]], *, query: str, body: bytes, at: Micros,
+    sender: Sender = UNPROVEN,
+) -> Kept:  # fmt: skip
+    """Keep one call; returns once it is on disk, and says whether it repeats one that we had.
+
+    The body is kept as it arrived, `Content-Encoding` not undone; only a secret in it is struck out. Raises
+    `Overloaded`: then nothing was kept.
+    """
+    kept, naming = kept_headers(headers)
+    if sender.secrets:
+        kept, query, body = without_secrets(sender.secrets, kept, query, body)
+    command = KeepDelivery(
+        client=client.number,
+        channel=channel,
+        key=body_key(channel, query, naming, body),
+        headers=json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(),
+        query=query,
+        body=body,
+        received_us=at,
+        tool=sender.tool,
+        verified=sender.verified,
+    )
+    found = await store.write(command)
+    # The same bytes after every retry must have ended are news, under a key of their own.
+    while found.keep_as is not None:
+        found = await store.write(replace(command, key=found.keep_as))
+    if found.is_repeat:
+        # A count is no reason to ask the sender for a call that we have.
+        with suppress(Overloaded):
+            await store.write(CountRepeat(client.number, found.id))
+    return found

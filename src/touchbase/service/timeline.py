@@ -1,0 +1,36 @@
+"""The timeline of a record: every event in its history, newest first, and what each of them changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
+from touchbase.domain.fold import FieldChange, explain
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetHistory
+from touchbase.domain.times import Micros
+
+Place = tuple[Micros, str]
+"""Where a page ends: time and key of its last event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One event and what it changed in the order of time."""
+
+    event: StoredEvent
+    changed: list[FieldChange]
+
+
+async def timeline(store: Store, record: Contact | Company, limit: int, before: Place | None) -> tuple[list[Told], Place | None]:
+    """A page of a record's timeline, and where the next, older one begins."""
+    kind = CONTACT if isinstance(record, Contact) else COMPANY
+    history = await store.read(GetHistory(record.client, kind, record.id))
+    told = [Told(event, changed) for event, changed in explain(record, history)]
+    if before is not None:
+        told = [each for each in told if (each.event.occurred_us, each.event.key) < before]
+    page = told[:limit]
+    more = len(told) > limit
+    return page, (page[-1].event.occurred_us, page[-1].event.key) if more else None

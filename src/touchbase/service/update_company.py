@@ -1,0 +1,43 @@
+"""Changing a company: which columns a change of the interface's fields sets."""
+
+from __future__ import annotations
+
+from touchbase.domain import validation
+from touchbase.domain.client import Client
+from touchbase.domain.commands import UpdateCompany
+from touchbase.domain.company import Company
+from touchbase.domain.errors import Fault
+from touchbase.domain.ports import Store
+from touchbase.domain.times import Micros
+from touchbase.service.changes import Change, custom_changes, text_or_none
+from touchbase.service.create_company import CUSTOM
+from touchbase.service.write_key import new_write_key
+
+
+def update_company_command(client: Client, company_id: int, change: Change, at: Micros) -> UpdateCompany:
+    """The command for a change of the named fields; raises `Invalid` with every rule that it breaks.
+
+    A company cannot lose its domain.
+    """
+    faults: list[Fault] = []
+    asked = change.fields
+    settings = client.settings
+    columns: dict[str, str | int | None] = {}
+    if "domain" in asked:
+        columns["domain"] = validation.domain(text_or_none(asked["domain"]) or "", "/domain", faults)
+    if "name" in asked:
+        columns["name"] = text_or_none(asked["name"])
+    if "company_status" in asked:
+        status = text_or_none(asked["company_status"])
+        columns["status"] = validation.status(status, settings.company_statuses, "/company_status", faults)
+    fields = custom_changes(change.custom, settings.company_fields, CUSTOM, faults)
+    validation.raise_if_any(faults)
+    return UpdateCompany(
+        client.number, company_id, columns, fields.values, at, new_write_key(), fields.clear, change.if_updated_us,
+        settings.company_statuses.transitions if settings.company_statuses else None,
+    )  # fmt: skip
+
+
+async def update_company(store: Store, client: Client, company_id: int, change: Change, at: Micros) -> Company:
+    """Change a company and answer it. Raises `Invalid`, `NotFound`, `Conflict` and `PreconditionFailed`."""
+    return await store.write(update_company_command(client, company_id, change, at))

@@ -1,0 +1,122 @@
+"""Verifying: every derived value recomputed from the kept events, page by page, and each difference told.
+
+Reads only, beside a running server: a page is of one moment, and what differs there is read once more before
+it is told. Memory holds one page, however many records there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+
+from touchbase.domain.delivery import APPLIED, PARKED
+from touchbase.domain.events import COMPANY, CONTACT
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import AuditDeliveries, AuditRecords, AuditWaiting, DeliveryPage, RecordPage, WaitingPage
+from touchbase.domain.recompute import Difference, differences
+
+PAGE = 200
+KINDS = {CONTACT: "contact", COMPANY: "company"}
+
+
+@dataclass(slots=True)
+class Verified:
+    """How much was looked at so far."""
+
+    contacts: int = 0
+    companies: int = 0
+    events: int = 0
+    deliveries: int = 0
+    differences: int = 0
+
+
+async def verify(
+    store: Store, client: int, so_far: Verified, on_page: Callable[[], None] = lambda: None, page: int = PAGE
+) -> AsyncIterator[Difference]:
+    """Every difference between what is kept of one client and what its events give; counts what it looks at."""
+    for kind in KINDS:
+        after: int | None = 0
+        while after is not None:
+            records = await store.read(AuditRecords(client, kind, after, page))
+            _count(so_far, kind, records)
+            for difference in [each async for each in _of_records(store, client, kind, records)]:
+                so_far.differences += 1
+                yield difference
+            after = records.last
+            on_page()
+    for look in (_waiting, _deliveries):
+        async for difference in look(store, client, so_far, page):
+            so_far.differences += 1
+            yield difference
+        on_page()
+
+
+def _count(so_far: Verified, kind: int, page: RecordPage) -> None:
+    so_far.events += sum(len(history) for _, history in page.records)
+    if kind == CONTACT:
+        so_far.contacts += len(page.records)
+    else:
+        so_far.companies += len(page.records)
+
+
+async def _of_records(store: Store, client: int, kind: int, page: RecordPage) -> AsyncIterator[Difference]:
+    doubtful = {record.id for record, history in page.records if any(differences(record, history))}
+    doubtful |= {number for _, number in page.strays}
+    for number in sorted(doubtful):
+        again = await store.read(AuditRecords(client, kind, number - 1, 1))
+        for difference in _told(kind, again, number):
+            yield difference
+
+
+def _told(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:
+    for record, history in page.records:
+        if record.id == number:
+            yield from differences(record, history)
+    for what, stray in page.strays:
+        if stray == number:
+            yield Difference(f"{KINDS[kind]} {number}", what, "there", "gone, as there is no such record")
+
+
+async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
+    after: int | None = 0
+    while after is not None:
+        found = await store.read(AuditWaiting(client, after, page))
+        so_far.events += sum(count for _, count, _ in found.places)
+        for place, _, led_to in found.places:
+            if not led_to:
+                again = await store.read(AuditWaiting(client, place - 1, 1))
+                for difference in _forgotten(again, place):
+                    yield difference
+        after = found.last
+
+
+def _forgotten(page: WaitingPage, place: int) -> Iterator[Difference]:
+    for at, count, led_to in page.places:
+        if at == place and not led_to:
+            yield Difference(f"link {place}", "waiting events", str(count), "0, as no link without a record leads there")
+
+
+async def _deliveries(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
+    after: int | None = 0
+    while after is not None:
+        found = await store.read(AuditDeliveries(client, after, page))
+        so_far.deliveries += len(found.deliveries)
+        for number in [each[0] for each in found.deliveries if _untrue(*each[1:])]:
+            for difference in _ended_otherwise(await store.read(AuditDeliveries(client, number - 1, 1)), number):
+                yield difference
+        after = found.last
+
+
+def _ended_otherwise(page: DeliveryPage, number: int) -> Iterator[Difference]:
+    for delivery, state, events, waiting in page.deliveries:
+        if delivery == number and (wanted := _untrue(state, events, waiting)):
+            yield Difference(f"delivery {number}", "state", repr(state), wanted)
+
+
+def _untrue(state: str, events: int, waiting: int) -> str | None:
+    """What is wrong with a state, as far as a delivery's events tell."""
+    if state == APPLIED and not events:
+        return "another, as no event is of it"
+    if state == PARKED and not waiting:
+        return "another, as no event of it waits"
+    return None

@@ -1,0 +1,171 @@
+"""Every setting, read once into one frozen dataclass.
+
+A setting is a field here and a line in `docs/settings.md`. Its environment name is `TOUCHBASE_` and the
+field's name in capitals; a secret one may come from a file instead, named by the same with `_FILE`. A
+command-line option beats the environment, and that beats the default.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+PREFIX = "TOUCHBASE_"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+TRUE = ("1", "true", "yes", "on")
+FALSE = ("0", "false", "no", "off")
+
+
+class BadSettings(Exception):
+    """A setting has a value that cannot be used; the text says which and what to do."""
+
+
+def _setting(default: object, about: str, *, choices: tuple[str, ...] = (), secret: bool = False, least: float = 0) -> Any:
+    return field(default=default, metadata={"about": about, "choices": choices, "secret": secret, "least": least})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the operator has decided; without any decision a first run works on this machine only."""
+
+    database: str = _setting("sqlite:///touchbase.db", "Where records are kept: sqlite:///FILE or postgresql://...", secret=True)
+    host: str = _setting("127.0.0.1", "Address to listen on.")
+    port: int = _setting(8000, "Port to listen on; 0 picks a free one.")
+    workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
+    auth: str = _setting(
+        "auto",
+        "open: no keys. keys: every call needs one. auto: open on a loopback address, keys on any other.",
+        choices=("auto", "open", "keys"),
+    )
+    public_url: str = _setting("", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says.")
+    allow_open: bool = _setting(False, "Allow open mode on an address that other machines can reach.")
+    inbox_worker: bool = _setting(True, "Apply deliveries in the server's own process; off when `touchbase work` runs elsewhere.")
+    log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
+    access_log: bool = _setting(True, "Write one line for every request.")
+    header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
+    body_timeout: float = _setting(10.0, "Seconds from the end of a request's headers to the end of its body.", least=0.05)
+    body_idle_timeout: float = _setting(5.0, "Seconds without a byte of a body that is still expected.", least=0.05)
+    keep_alive: float = _setting(75.0, "Seconds that a connection may stay open with nothing to do.", least=0.05)
+    send_timeout: float = _setting(30.0, "Seconds that a caller may take to make room for more of an answer.", least=0.05)
+    shutdown_timeout: float = _setting(8.0, "Seconds that requests in progress get to finish when the server is stopped.", least=0)
+    max_headers: int = _setting(100, "Most header fields in a request.", least=1)
+    max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
+    max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
+    max_connections: int = _setting(4096, "Most open connections of one process; more are answered 503 and closed.", least=1)
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
+        """The settings from command-line options (None: not given), the environment and the defaults."""
+        given = {name: value for name, value in options.items() if value is not None}
+        for each in fields(cls):
+            text = None if each.name in given else _from_environment(each, environ)
+            if text is not None:
+                given[each.name] = _parsed(each, text)
+        settings = cls(**given)  # type: ignore[arg-type]
+        for each in fields(cls):
+            _check(each, getattr(settings, each.name))
+        return settings
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the address that we listen on."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def open_mode(self) -> bool:
+        """Whether calls need no key."""
+        return self.auth == "open" or (self.auth == "auto" and self.is_loopback)
+
+    @property
+    def on_sqlite(self) -> bool:
+        """Whether records are kept in one SQLite file, which one process serves."""
+        return self.database.startswith("sqlite")
+
+    def check_serving(self) -> None:
+        """Raise `BadSettings` for combinations that must not be served."""
+        if self.open_mode and not self.is_loopback and not self.allow_open:
+            raise BadSettings(
+                f"open mode needs no key, and {self.host} can be reached from other machines: use --auth keys, "
+                "or add --allow-open if something in front of Touchbase checks who calls"
+            )
+        if self.workers > 1 and self.on_sqlite:
+            raise BadSettings(f"SQLite is served by one process: use --workers 1, or a postgresql:// database for {self.workers}")
+
+
+def environment_name(setting: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + setting.upper()
+
+
+def without_password(url: str) -> str:
+    """A database URL as it may be shown."""
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:
+        return "(not a URL)"
+    if password is None:
+        return urlunsplit(parts._replace(query="")) if parts.netloc else url.partition("?")[0]
+    user = parts.username or ""
+    place = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{user}:***@{place}", query=""))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
+    except ValueError:
+        return False
+
+
+def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | None:
+    name = environment_name(each.name)
+    path = environ.get(f"{name}_FILE") if each.metadata["secret"] else None
+    if not path:
+        return environ.get(name) or None
+    if environ.get(name):
+        raise BadSettings(f"both {name} and {name}_FILE are set: keep one of them")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{name}_FILE names a file that cannot be read: {error}") from None
+
+
+def _parsed(each: Field[Any], text: str) -> object:
+    kind: Any = type(each.default)
+    try:
+        if kind is bool:
+            return _flag(text)
+        return text if kind is str else kind(text)
+    except ValueError:
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        raise BadSettings(f"{environment_name(each.name)} must be {wanted}, not {text!r}") from None
+
+
+def _flag(text: str) -> bool:
+    word = text.strip().casefold()
+    if word not in TRUE + FALSE:
+        raise ValueError(text)
+    return word in TRUE
+
+
+def _check(each: Field[Any], value: Any) -> None:
+    choices, least = each.metadata["choices"], each.metadata["least"]
+    if choices and value not in choices:
+        raise BadSettings(f"{environment_name(each.name)} must be one of {', '.join(choices)}, not {value!r}")
+    if isinstance(value, (int, float)) and not value >= least:
+        raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
+    if each.name == "public_url" and value and not _is_address(value):
+        raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
+    if each.name == "port" and value > 65_535:
+        raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")

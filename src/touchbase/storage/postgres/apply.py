@@ -1,0 +1,81 @@
+"""One turn of the inbox on PostgreSQL: claim, translate and apply in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import Rehearsal, Translate, WorkReport
+from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, roll_back, run, write
+from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.sql.handlers import apply_batch, apply_needs, claim, note_failure
+from touchbase.storage.sql.rehearse import compared, load_deliveries, look, rehearse
+from touchbase.storage.sql.turn import Claimed, Turn, merged, reason, translated
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Applies deliveries of one client on one connection."""
+
+    connection: Connection
+    ids: SharedIds
+    client: int
+    now_us: int
+
+    async def work(self, limit: int, translate: Translate) -> WorkReport:
+        """One turn; the claimed deliveries stay locked until its end, so other workers pass them by."""
+        turn = Turn([], [])
+        try:
+            await self.connection.execute("BEGIN")
+            deliveries = await run(self.connection, claim(self.client, limit, self.now_us))
+            turn = await asyncio.to_thread(translated, deliveries, translate)
+            report = await self._apply(turn.claimed) if turn.claimed else WorkReport()
+            await self.connection.execute("COMMIT")
+        except BaseException as error:
+            await roll_back(self.connection)
+            if is_not_now(error) or is_try_again(error) or not (isinstance(error, Exception) and turn.claimed):
+                raise
+            report = await self._one_by_one(turn.claimed)
+        for delivery, why in turn.broken:
+            report = merged(report, await self._fail(delivery, why))
+        return report
+
+    async def rehearse(self, ids: Sequence[int], translate: Translate) -> Rehearsal:
+        """What applying these again would change, tried and taken back."""
+        deliveries = await run(self.connection, load_deliveries(self.client, ids))
+        turn = await asyncio.to_thread(translated, deliveries, translate)
+        try:
+            await self.connection.execute("BEGIN")
+            rehearsing = await run(self.connection, rehearse(self.client, turn, self.now_us))
+        finally:
+            await roll_back(self.connection)
+        return compared(turn, rehearsing, await run(self.connection, look(self.client, rehearsing.after)))
+
+    async def _apply(self, claimed: Claimed) -> WorkReport:
+        ids = await self.ids.cut(apply_needs(claimed))
+        return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us))
+
+    async def _one_by_one(self, claimed: Claimed) -> WorkReport:
+        report = WorkReport()
+        for delivery, translation in claimed:
+            report = merged(report, await self._alone([(delivery, translation)]))
+        return report
+
+    async def _alone(self, claimed: Claimed) -> WorkReport:
+        async def attempt() -> WorkReport:
+            ids = await self.ids.cut(apply_needs(claimed))
+            return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us))
+
+        try:
+            return await again(attempt)
+        except Overloaded:
+            raise
+        except Exception as error:
+            return await self._fail(claimed[0][0], reason(error))
+
+    async def _fail(self, delivery: Delivery, why: str) -> WorkReport:
+        await write(self.connection, note_failure(self.client, delivery, why, self.now_us))
+        return WorkReport(taken=1)

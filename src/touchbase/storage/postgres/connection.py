@@ -1,0 +1,199 @@
+"""Connections to PostgreSQL: what we ask of the server, how a plan runs, and errors in our words."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import asyncpg
+
+from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres, run_columns
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+
+OLDEST = 140_000
+STATEMENT_SECONDS = 30
+CONNECT_SECONDS = 5
+SETTINGS = {"application_name": "touchbase", "statement_timeout": f"{STATEMENT_SECONDS}s"}
+
+UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""Errors of the connection: the server is away, or went away (asyncpg may call that an internal error of its own)."""
+TRY_AGAIN = frozenset({"40001", "40P01"})
+"""Two transactions met: the server gave up one of them, which is run again whole."""
+_NOT_NOW = ("08", "53", "57", "58", "25006", "55P03")
+"""SQLSTATE prefixes that say nothing about a command: connection, resources, operator, system, read-only, locks."""
+_WHAT_TO_DO = {
+    "53100": "its disk is full; make room, writing goes on by itself",
+    "53300": "it has no connection left; raise its max_connections or lower what else uses it",
+    "25006": "it is read-only; point the address at the primary",
+    "57014": f"a statement took more than {STATEMENT_SECONDS} seconds",
+}
+
+
+async def connect(url: str) -> Connection:
+    """One connection, named in the server's list, whose statements cannot hang for ever."""
+    return await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
+
+
+class Line:
+    """One connection for one user at a time, made anew when it was lost."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: Connection | None = None
+
+    async def connection(self) -> Connection:
+        """The connection as it is, or a new one."""
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await connect(self._url)
+        return self._connection
+
+    async def close(self) -> None:
+        """Let go of the connection, also of one that does not answer."""
+        if self._connection is None or self._connection.is_closed():
+            return
+        try:
+            await self._connection.close(timeout=CONNECT_SECONDS)
+        except (asyncpg.PostgresError, *UNUSABLE):
+            self._connection.terminate()
+
+
+async def refuse_unsafe(connection: Connection) -> None:
+    """Refuse a server that is too old, or that acknowledges what is not on disk."""
+    # Read with current_setting(…, true): engines that speak PostgreSQL's protocol may lack a setting.
+    version, fsync, commit = await connection.fetchrow(  # type: ignore[misc]
+        "SELECT current_setting('server_version_num')::int, current_setting('fsync', true), current_setting('synchronous_commit', true)"
+    )
+    refuse(version, fsync, commit)
+
+
+def refuse(version: int, fsync: str | None, synchronous_commit: str | None) -> None:
+    """Refuse these settings of a server when what it acknowledges could be lost."""
+    if version < OLDEST:
+        raise UnusableStore(f"PostgreSQL {version // 10_000} is too old; touchbase needs version 14 or later")
+    if fsync == "off":
+        raise UnusableStore("this PostgreSQL runs with fsync=off and can lose everything; set fsync = on in postgresql.conf and reload it")
+    if synchronous_commit == "off":
+        raise UnusableStore(
+            "this PostgreSQL runs with synchronous_commit=off and loses what it has acknowledged; set synchronous_commit = on "
+            "(postgresql.conf, or ALTER ROLE … SET synchronous_commit = on) and reload it"
+        )
+
+
+def is_not_now(error: BaseException) -> bool:
+    """Whether the engine cannot do it now, whoever asks."""
+    if isinstance(error, asyncpg.PostgresError):
+        return (error.sqlstate or "").startswith(_NOT_NOW)
+    return isinstance(error, UNUSABLE)
+
+
+def is_try_again(error: BaseException) -> bool:
+    """Whether the whole transaction is to be run again."""
+    return isinstance(error, Retry) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in TRY_AGAIN)
+
+
+def _is_constraint(error: BaseException) -> bool:
+    """A key was taken, or a record went, between our look and our write: at the second look the plan sees it."""
+    return isinstance(error, asyncpg.IntegrityConstraintViolationError)
+
+
+def overloaded(error: BaseException) -> Overloaded:
+    """The error for callers whose command could not be written now."""
+    state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
+    advice = _WHAT_TO_DO.get(state) or str(error) or type(error).__name__
+    return Overloaded(f"cannot use PostgreSQL now: {advice}", retry_after=5)
+
+
+_text = cache(for_postgres)
+
+
+@cache
+def _numbered(sql: str) -> str:
+    first, *rest = sql.split("?")
+    return first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
+
+
+async def run(connection: Connection, plan: Plan[T]) -> T:
+    """Run a plan to its end, inside whatever transaction is open, and answer what it returns."""
+    try:
+        wanted = next(plan)
+        while True:
+            wanted = plan.send(await _rows(connection, wanted))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+async def _rows(connection: Connection, wanted: Step | Ask) -> list[Row]:
+    if isinstance(wanted, Ask):
+        return [*map(tuple, await connection.fetch(_numbered(wanted.sql), *wanted.params))]
+    if not (wanted.rows or wanted.more):
+        return []
+    columns: list[Any] = run_columns(wanted)
+    return [*map(tuple, await connection.fetch(_text(wanted.op), *columns))]
+
+
+TRIES = 6
+FIRST_PAUSE = 0.005
+
+
+async def again(attempt: Callable[[], Awaitable[T]]) -> T:
+    """What `attempt` answers, repeated while it meets other transactions; `Overloaded` when the engine is not able."""
+    for count in range(1, TRIES + 1):
+        try:
+            return await attempt()
+        except Exception as error:
+            if is_not_now(error):
+                raise overloaded(error) from error
+            if not (is_try_again(error) or (count == 1 and _is_constraint(error))):
+                raise
+            if count < TRIES:
+                # Those who met come back at different times, so that they do not meet again.
+                await asyncio.sleep(FIRST_PAUSE * 2**count * random.random())  # noqa: S311
+    raise Overloaded("others keep writing the same records; send this again in a moment")
+
+
+async def write(connection: Connection, plan: Plan[T]) -> T:
+    """Run a plan in a transaction of its own; it is on disk when this returns, or nothing of it is."""
+    try:
+        await connection.execute("BEGIN")
+        result = await run(connection, plan)
+        await connection.execute("COMMIT")
+    except BaseException:
+        await roll_back(connection)
+        raise
+    return result
+
+
+async def roll_back(connection: Connection) -> None:
+    """Leave the transaction; a connection that cannot is given up."""
+    try:
+        await connection.execute("ROLLBACK")
+    except (asyncpg.PostgresError, *UNUSABLE):
+        connection.terminate()
+
+
+async def read(connection: Connection, plan: Plan[T]) -> T:
+    """Run a plan that only reads, all its steps on one state of the store."""
+    try:
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return await run(connection, plan)
+    finally:
+        await roll_back(connection)
+
+
+async def open_pool(url: str, size: int) -> Pool:
+    """Connections for reads and turns of the inbox; lost ones are replaced."""
+    return await asyncpg.create_pool(url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, reset=_as_left)
+
+
+async def _as_left(connection: Connection) -> None:
+    """Nothing to reset between users, as none of ours changes its session: that saves a round trip for each read."""

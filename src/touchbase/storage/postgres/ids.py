@@ -1,0 +1,37 @@
+"""Ids for several groups in flight: each group gets its own piece of the process's blocks before it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from touchbase.storage.postgres.connection import Line, run
+from touchbase.storage.sql.group import reserve
+from touchbase.storage.sql.ids import Ids
+
+
+class SharedIds:
+    """The blocks of this process. What a group was given and did not take is given up, never given again.
+
+    Blocks are reserved on a connection of their own, because a roll-back of the group that wants them
+    must not give the ids out again.
+    """
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._left = Ids()
+        self._reserving = asyncio.Lock()
+
+    async def cut(self, needs: Mapping[str, int]) -> Ids:
+        """A piece with as many ids as needed of each name."""
+        if self._left.missing(needs):
+            async with self._reserving:
+                while short := self._left.missing(needs):  # again, as another group may cut while we wait
+                    for name, count in short.items():
+                        self._left.fill(name, await run(await self._line.connection(), reserve(name, count)), count)
+                return self._left.cut(needs)
+        return self._left.cut(needs)
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._line.close()

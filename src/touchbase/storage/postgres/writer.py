@@ -1,0 +1,97 @@
+"""Writing groups: commands that arrive while every lane flushes share the next transaction.
+
+A lane is a task with a connection of its own. Several lanes flush at the same time, which PostgreSQL
+turns into one flush of its log. A group holds commands of one type, because then it is one statement.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+
+from touchbase.domain.commands import Command
+from touchbase.domain.errors import Overloaded
+from touchbase.storage.postgres.connection import Line, again, run, write
+from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.sql.group import Commands, Handlers, Waiter, plan_of, refusal, settle, take
+
+
+class Writer:
+    """The queue, and the lanes that empty it."""
+
+    def __init__(self, url: str, handlers: Handlers, ids: SharedIds, *, lanes: int, queue_limit: int) -> None:
+        self._handlers = handlers
+        self._ids = ids
+        self._limit = queue_limit
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[type, deque[tuple[Command[Any], Waiter]]] = {}
+        self._asleep: list[asyncio.Future[None]] = []
+        self._closing = False
+        self.depth = 0
+        self.taken = 0
+        self._tasks = [asyncio.create_task(self._live(Line(url)), name="touchbase-writer") for _ in range(lanes)]
+
+    def submit(self, command: Command[Any]) -> Waiter:
+        """Queue a command for the next group; `Overloaded` at once when the queue is full."""
+        if self.depth >= self._limit or self._closing:
+            raise refusal(self._closing)
+        waiter: Waiter = self._loop.create_future()
+        queue = self._waiting.get(type(command))
+        if queue is None:
+            queue = self._waiting[type(command)] = deque()
+        queue.append((command, waiter))
+        self.depth += 1
+        self.taken += 1
+        if self._asleep:
+            self._wake()
+        return waiter
+
+    async def close(self) -> None:
+        """Finish what waits and let go of the connections."""
+        self._closing = True
+        while self._asleep:
+            self._wake()
+        await asyncio.gather(*self._tasks)
+
+    def _wake(self) -> None:
+        self._asleep.pop().set_result(None)
+
+    async def _live(self, line: Line) -> None:
+        while True:
+            while self._waiting:
+                group = self._next()
+                commands = [command for command, _ in group]
+                settle([waiter for _, waiter in group], await self._outcomes(line, commands))
+            if self._closing:
+                return await line.close()
+            bell: asyncio.Future[None] = self._loop.create_future()
+            self._asleep.append(bell)
+            await bell
+
+    def _next(self) -> list[tuple[Command[Any], Waiter]]:
+        kind = next(iter(self._waiting))
+        queue = self._waiting.pop(kind)
+        group = take(queue)
+        if queue:
+            self._waiting[kind] = queue  # behind the other types
+        self.depth -= len(group)
+        return group
+
+    async def _outcomes(self, line: Line, commands: Commands) -> list[object]:
+        """One result or exception for each; an unforeseen failure is halved until it is alone with its cause."""
+        try:
+            return await again(lambda: self._attempt(line, commands))
+        except Overloaded as error:
+            return [Overloaded(error.detail, retry_after=error.retry_after) for _ in commands]
+        except Exception as error:
+            if len(commands) == 1:
+                return [error]
+            half = len(commands) // 2
+            return await self._outcomes(line, commands[:half]) + await self._outcomes(line, commands[half:])
+
+    async def _attempt(self, line: Line, commands: Commands) -> list[object]:
+        handler = self._handlers[type(commands[0])]
+        connection, ids = await line.connection(), await self._ids.cut(handler.needs(commands))
+        # The first statement of a solo plan is a transaction by itself.
+        return await (run if handler.solo else write)(connection, plan_of(commands, self._handlers, ids))

@@ -1,0 +1,255 @@
+"""Applying a batch: translated deliveries of one client -> changed records, in one transaction.
+
+Find the records that the batch names, resolve who each event is about, insert the events, fold those
+that are new into their records, write the records that changed, and mark the deliveries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from touchbase.domain import delivery as dl
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, VIA_API, StoredEvent
+from touchbase.domain.fold import Folded, Record, fold_event, refold_status, write_field
+from touchbase.domain.links import Link, Links
+from touchbase.domain.ports import WorkReport
+from touchbase.domain.resolve import Resolver, Sighting
+from touchbase.domain.stamps import CARRIED
+from touchbase.domain.times import Micros
+from touchbase.storage.sql import apply_custom
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_batch import Batch, EventKey, Target
+from touchbase.storage.sql.apply_save import save_records, unite_records
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.lookup import fill_resolvers
+from touchbase.storage.sql.op import Plan, Row, Step
+from touchbase.storage.sql.rows import client_of, event_of, event_row
+from touchbase.storage.sql.shapes import outcome_shape
+from touchbase.storage.sql.sightings import Claimed, Outcome, sight, stored
+
+
+def apply_needs(claimed: Claimed) -> Mapping[str, int]:
+    """The ids that applying these may take: at most a record for each event, and links for all that it names or unites."""
+    events = [event for _, t in claimed if not isinstance(t, Exception) for event in t.events]
+    count = len(events)
+    links = sum(8 if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
+    return {"contact": count, "company": count, "link": links, "custom_field": sum(len(event.custom) for event in events) + 500}
+
+
+def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros) -> Plan[WorkReport]:
+    """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time."""
+    settings = client_of((yield Step(sql.CLIENT_BY_NUMBER, [(client,)]))[0]).settings
+    outcomes = sight(claimed, settings)
+    sightings = [seen for outcome in outcomes for seen in outcome.sightings]
+    batch = Batch(client, now_us, settings, _resolvers(client, ids))
+    if sightings:
+        yield from fill_resolvers(client, batch.resolvers, sightings)
+        _resolve_all(batch, outcomes)
+        yield from unite_records(batch)
+        yield from _move_waiting(batch)
+        new = yield from _insert_events(batch)
+        yield from _fold(batch, new)
+        yield from apply_custom.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
+        yield from save_records(batch)
+        if batch.unparked:
+            yield Step(sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
+    oldest = min((delivery.received_us for delivery, _ in claimed), default=None)
+    report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
+    yield from _mark(batch, outcomes, report)
+    return report
+
+
+def _resolvers(client: int, ids: Ids) -> dict[int, Resolver]:
+    def link_id() -> int:
+        return ids.take("link")
+
+    return {
+        CONTACT: Resolver(client, CONTACT, lambda: ids.take("contact"), Links(CONTACT, link_id)),
+        COMPANY: Resolver(client, COMPANY, lambda: ids.take("company"), Links(COMPANY, link_id)),
+    }
+
+
+def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
+    for outcome in outcomes:
+        for seen in outcome.sightings:
+            kind = seen.event.about or CONTACT
+            found = batch.resolvers[kind].resolve(seen)
+            if found is None:
+                outcome.unknown += 1
+                continue
+            target = _home(found) if isinstance(found, Link) else (kind, found.id)
+            _await(batch, target, outcome, seen)
+    _follow_unions(batch)
+
+
+def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> None:
+    event = stored(seen, outcome.delivery, *target, batch.settings)
+    batch.pending.setdefault(target, []).append(event)
+    if target[0] == EXTERNAL:
+        outcome.parked += 1
+    batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
+
+
+def _follow_unions(batch: Batch) -> None:
+    """Events resolved to a record that was united later in the batch belong to the one kept."""
+    for kind, resolver in batch.resolvers.items():
+        for gone, kept in resolver.united:
+            for event in batch.pending.pop((kind, gone.id), []):
+                _retarget(batch, event, (kind, kept.id))
+        for place, link in resolver.links.left.items():
+            target = _home(link)
+            for event in batch.pending.pop((EXTERNAL, place), []):
+                if target[0] != EXTERNAL:
+                    for outcome in batch.causes.get((EXTERNAL, place, event.occurred_us, event.key), []):
+                        outcome.parked -= 1
+                _retarget(batch, event, target)
+
+
+def _home(link: Link) -> Target:
+    """The record that a link leads to, or the place where events about it wait."""
+    if link.place is not None:
+        return (EXTERNAL, link.place)
+    assert link.record_kind is not None
+    assert link.record_id is not None
+    return (link.record_kind, link.record_id)
+
+
+def _retarget(batch: Batch, event: StoredEvent, target: Target) -> None:
+    causes = batch.causes.pop((event.record_kind, event.record_id, event.occurred_us, event.key), [])
+    event.record_kind, event.record_id = target
+    batch.pending.setdefault(target, []).append(event)
+    batch.causes.setdefault((*target, event.occurred_us, event.key), []).extend(causes)
+
+
+def _move_waiting(batch: Batch) -> Plan[None]:
+    """The events of a place that was left join the history of the record that is known now, or wait in another place."""
+    targets = {place: _home(link) for one in batch.resolvers.values() for place, link in one.links.left.items()}
+    if not targets:
+        return
+    rows = yield Step(sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in targets])
+    yield Step(sql.DELETE_EVENTS_OF, [(batch.client, EXTERNAL, place) for place in targets])
+    for row in rows:
+        event = event_of(row)
+        event.record_kind, event.record_id = targets[event.record_id]
+        if event.delivery_id is not None and event.record_kind != EXTERNAL:
+            batch.unparked.add(event.delivery_id)
+        batch.moved.append(event)
+
+
+def _insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
+    """Insert all events; answers those that their record did not have yet."""
+    wanted: dict[EventKey, StoredEvent] = {}
+    rows: list[Row] = []
+    # What moves comes first: the call that told it first stays its cause.
+    for event in [*batch.moved, *(event for events in batch.pending.values() for event in events)]:
+        event.record_id = batch.final(event.record_kind, event.record_id)
+        key = (event.record_kind, event.record_id, event.occurred_us, event.key)
+        if key not in wanted:
+            wanted[key] = event
+            rows.append(event_row(batch.client, event))
+    inserted = yield Step(sql.INSERT_EVENT, rows)
+    new = set(inserted)
+    told_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
+    waiting: list[tuple[EventKey, Outcome]] = []
+    for key, outcomes in batch.causes.items():
+        for position, outcome in enumerate(outcomes):
+            is_first = key in told_now and position == 0
+            if key[0] != EXTERNAL:
+                _count(outcome, applied=is_first)
+            elif not is_first:
+                waiting.append((key, outcome))
+    if waiting:
+        yield from _recognise_waiting(batch, waiting)
+    return [event for key, event in wanted.items() if key in new and key[0] != EXTERNAL]
+
+
+def _recognise_waiting(batch: Batch, told: list[tuple[EventKey, Outcome]]) -> Plan[None]:
+    """A fact that waits already is a repeat, unless it is this very delivery's, replayed."""
+    places = sorted({key[1] for key, _ in told})
+    rows = yield Step(sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in places])
+    owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
+    for key, outcome in told:
+        if owners.get(key) != outcome.delivery.id:
+            outcome.parked -= 1
+            outcome.repeated += 1
+
+
+def _count(outcome: Outcome, *, applied: bool) -> None:
+    if applied:
+        outcome.applied += 1
+    else:
+        outcome.repeated += 1
+
+
+def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
+    for event in new:
+        record = batch.resolvers[event.record_kind].by_id[event.record_id]
+        folded = batch.folded.get((event.record_kind, event.record_id))
+        if folded is None:
+            folded = batch.folded[event.record_kind, event.record_id] = Folded()
+        fold_event(record, event, folded)
+        if not record.from_api and event.record_kind == CONTACT and event.via != VIA_API:
+            folded.changed |= write_field(record, "origin", event.tool, (CARRIED, event.occurred_us, event.key))
+    late = [target for target, folded in batch.folded.items() if folded.late]
+    if late:
+        yield from _refold(batch, late)
+
+
+def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
+    rows = yield Step(sql.EVENTS_OF, [(batch.client, *target) for target in late])
+    histories: dict[Target, list[StoredEvent]] = {target: [] for target in late}
+    for row in rows:
+        histories[row[1], row[2]].append(event_of(row))
+    for target, history in histories.items():
+        record: Record = batch.resolvers[target[0]].by_id[target[1]]
+        before = _standing(record)
+        refold_status(record, history)
+        batch.folded[target].changed |= before != _standing(record)
+
+
+def _standing(record: Record) -> tuple[object, ...]:
+    """Everything that folding a status sets."""
+    entry = (record.status_entry_us, record.status_entry_key, record.status_cause)
+    return (record.status, record.previous_status, record.status_changed_us, *entry)
+
+
+def _mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None]:
+    again = [(batch.client, outcome.delivery.id) for outcome in outcomes if outcome.repeated and not outcome.applied]
+    had = {row[0] for row in (yield Step(sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
+    rows: dict[int, Row] = {}
+    for outcome in outcomes:
+        delivery = outcome.delivery
+        if delivery.id in had:
+            # A replay: what it had caused is there, and stays its own.
+            outcome.applied, outcome.repeated = outcome.repeated, 0
+        state, error = _ending(outcome)
+        done = batch.now_us if state in (dl.APPLIED, dl.IGNORED) else None
+        shape = None if state == dl.APPLIED else outcome_shape(outcome)
+        rows[delivery.id] = (batch.client, delivery.id, state, outcome.tool, delivery.attempts + 1, error, done, 0, shape)
+    if rows:
+        marked = yield Step(sql.MARK_DELIVERY, list(rows.values()))
+        report.taken = len(marked)
+        report.ended = dict(Counter(rows[row[0]][2] for row in marked))
+
+
+def _ending(outcome: Outcome) -> tuple[str, str | None]:
+    if outcome.error is not None:
+        known = isinstance(outcome.error, UnrecognisedPayload)
+        return (dl.UNRECOGNISED if known else dl.FAILED), outcome.error.detail
+    if outcome.parked:
+        return dl.PARKED, "waits until a call names the e-mail address or domain of this object"
+    if outcome.applied:
+        return dl.APPLIED, None
+    if outcome.nameless and not outcome.repeated:
+        return dl.UNRECOGNISED, "the call names no person or company that we could find"
+    return dl.IGNORED, _why_ignored(outcome)
+
+
+def _why_ignored(outcome: Outcome) -> str:
+    if outcome.repeated:
+        return "everything in it was known already"
+    if outcome.unknown:
+        return "about somebody unknown, and this client's settings create nobody"
+    return f"understood, but not used: {outcome.other or 'no event in it'}"

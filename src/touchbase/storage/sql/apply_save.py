@@ -1,0 +1,114 @@
+"""Writing what a batch changed: new records, folded ones, united ones and links."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.custom_field import CustomField
+from touchbase.domain.events import COMPANY, CONTACT
+from touchbase.domain.fold import Record
+from touchbase.domain.resolve import Resolver
+from touchbase.domain.stamps import NEVER, beats
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step
+from touchbase.storage.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.storage.sql.rows import company_row, contact_row, custom_field_of, custom_field_row, event_of
+
+_FOLD = itemgetter(*(position for position, column in enumerate(CONTACT_COLUMNS) if column in sql.FOLD_COLUMNS))
+_FOLD_STATUS = itemgetter(*(position for position, column in enumerate(CONTACT_COLUMNS) if column in sql.FOLD_STATUS_COLUMNS))
+
+
+def save_records(batch: Batch) -> Plan[None]:
+    """Insert the records that the batch made and write those that it changed."""
+    for kind, resolver in batch.resolvers.items():
+        changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
+        changed |= set(resolver.rekeyed) | resolver.touched
+        old = [resolver.by_id[number] for number in sorted(changed - set(resolver.created)) if number in resolver.by_id]
+        for record in old:
+            record.updated_us = max(batch.now_us, record.updated_us + 1)
+        new = [record for number, record in resolver.created.items() if number in resolver.by_id]
+        if kind == CONTACT:
+            yield from _save_contacts(resolver, old, new)
+        else:
+            yield from _save_companies(old, new)
+        if resolver.links.changed:
+            rows = [(batch.client, *link.ref, link.id, link.record_kind, link.record_id) for link in resolver.links.changed.values()]
+            yield Step(sql.SAVE_LINK, rows)
+
+
+def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
+    whole: list[Row] = []
+    folded: list[Row] = []
+    moved: list[Row] = []
+    for record in old:
+        assert isinstance(record, Contact)
+        row = contact_row(record)
+        if record.id in resolver.rekeyed:
+            whole.append(row)
+        elif record.status == resolver.statuses[record.id]:
+            folded.append(_FOLD(row))
+        else:
+            moved.append(_FOLD_STATUS(row))
+    for op, rows in ((sql.UPDATE_CONTACT, whole), (sql.FOLD_CONTACT, folded), (sql.FOLD_CONTACT_STATUS, moved)):
+        if rows:
+            yield Step(op, rows)
+    yield from _insert(sql.INSERT_CONTACT, [contact_row(record) for record in new if isinstance(record, Contact)])
+
+
+def _save_companies(old: list[Record], new: list[Record]) -> Plan[None]:
+    if old:
+        yield Step(sql.UPDATE_COMPANY, [company_row(record) for record in old if isinstance(record, Company)])
+    yield from _insert(sql.INSERT_COMPANY, [company_row(record) for record in new if isinstance(record, Company)])
+
+
+def _insert(op: Op, rows: list[Row]) -> Plan[None]:
+    if not rows:
+        return
+    made = yield Step(op, rows)
+    if len(made) != len(rows):
+        raise Retry("another process made one of these records at the same moment")
+
+
+def unite_records(batch: Batch) -> Plan[None]:
+    """Carry the history, custom fields and links of united records over, and take the emptied ones away."""
+    for kind, resolver in batch.resolvers.items():
+        for gone, kept in resolver.united:
+            yield from _unite(batch, kind, gone, kept)
+
+
+def _unite(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
+    resolver = batch.resolvers[kind]
+    if gone.id in resolver.created:
+        return
+    one = (batch.client, kind, gone.id)
+    rows = yield Step(sql.EVENTS_OF, [one])
+    yield Step(sql.DELETE_EVENTS_OF, [one])
+    for row in rows:
+        event = event_of(row)
+        event.record_id = kept.id
+        batch.moved.append(event)
+    yield from _unite_custom_fields(batch.client, kind, gone, kept)
+    yield Step(sql.MOVE_LINKS, [(*one, kept.id)])
+    if kind == COMPANY:
+        yield Step(sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone.id, kept.id)])
+        yield Step(sql.DELETE_COMPANY, [(batch.client, gone.id)])
+    else:
+        yield Step(sql.DELETE_CONTACT, [(batch.client, gone.id)])
+
+
+def _unite_custom_fields(client: int, kind: int, gone: Record, kept: Record) -> Plan[None]:
+    rows = yield Step(sql.CUSTOM_FIELDS_OF, [(client, kind, gone.id), (client, kind, kept.id)])
+    best: dict[str, tuple[int, CustomField]] = {}
+    for row in sorted(rows, key=lambda row: row[2] != kept.id):
+        one = custom_field_of(row)
+        stamp = (one.priority, one.stamped_us, one.stamp_key)
+        held = best.get(one.name)
+        if held is None or beats(stamp, (held[1].priority, held[1].stamped_us, held[1].stamp_key) if held else NEVER):
+            best[one.name] = (row[2], one)
+    moved = [one for owner, one in best.values() if owner == gone.id]
+    yield Step(sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, gone.id)])
+    if moved:
+        yield Step(sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, kept.id, one) for one in moved])

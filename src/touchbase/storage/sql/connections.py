@@ -1,0 +1,70 @@
+"""Connections: rarely written, so one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
+from touchbase.domain.errors import Conflict, NotFound, TouchbaseError
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.rows import CONNECTION, connection_of, connection_row, names, secrets_text, settings_text
+
+_KEY = CONNECTION[:3]
+_SAME = "t.client = p.client AND t.channel = p.channel AND t.tool = p.tool"
+_CHANGE = (*_KEY, ("updated_us", "bigint"), ("secrets", "text"), ("settings", "text"))
+INSERT_CONNECTION = Op(
+    "insert_connection",
+    CONNECTION,
+    body=f"INSERT INTO connection ({names(CONNECTION)}) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING RETURNING client",
+)
+UPDATE_CONNECTION = Op(
+    "update_connection",
+    _CHANGE,
+    body="UPDATE connection AS t SET updated_us = p.updated_us, secrets = COALESCE(p.secrets, t.secrets), settings = p.settings "
+    f"FROM p WHERE {_SAME} RETURNING {names(CONNECTION, 't.')}",
+    sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6 "
+    f"WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING {names(CONNECTION)}",
+)
+DELETE_CONNECTION = Op(
+    "delete_connection",
+    _KEY,
+    body=f"DELETE FROM connection t USING p WHERE {_SAME} RETURNING t.client",
+    sqlite="DELETE FROM connection WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING client",
+)
+
+
+def add_connections(commands: Sequence[AddConnection], ids: Ids) -> Plan[list[object]]:
+    """Keep connections; of two for one tool the first stays."""
+    answers: list[object] = []
+    for command in commands:
+        made = command.connection
+        rows = yield Step(INSERT_CONNECTION, [connection_row(made)])
+        answers.append(
+            made if rows else Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
+        )
+    return answers
+
+
+def change_connections(commands: Sequence[ChangeConnection], ids: Ids) -> Plan[list[object]]:
+    """Replace what connections hold, in order: the last of two for one tool stays."""
+    answers: list[object] = []
+    for command in commands:
+        secrets = None if command.secrets is None else secrets_text(command.secrets)
+        row = (command.client, command.channel, command.tool, command.at, secrets, settings_text(command.settings))
+        rows = yield Step(UPDATE_CONNECTION, [row])
+        answers.append(connection_of(rows[0]) if rows else _missing(command))
+    return answers
+
+
+def remove_connections(commands: Sequence[RemoveConnection], ids: Ids) -> Plan[list[object]]:
+    """Forget connections."""
+    answers: list[object] = []
+    for command in commands:
+        rows = yield Step(DELETE_CONNECTION, [(command.client, command.channel, command.tool)])
+        answers.append(None if rows else _missing(command))
+    return answers
+
+
+def _missing(command: ChangeConnection | RemoveConnection) -> TouchbaseError:
+    return NotFound(f"no tool {command.tool[:100]!r} is connected on the channel {command.channel[:100]!r}")

@@ -1,0 +1,90 @@
+"""The inbox: keeping deliveries, claiming those that wait, and noting how they ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries
+from touchbase.domain.delivery import FAILED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery
+from touchbase.domain.keys import later_key
+from touchbase.domain.times import SECOND, Micros
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Plan, Row, Step
+from touchbase.storage.sql.rows import delivery_of
+from touchbase.storage.sql.shapes import delivery_shape
+
+LONGEST_WAIT: Micros = 3600 * SECOND
+
+
+def keep_needs(commands: Sequence[KeepDelivery]) -> Mapping[str, int]:
+    """The ids that these commands may take."""
+    return {"delivery": len(commands)}
+
+
+def keep_deliveries(commands: Sequence[KeepDelivery], ids: Ids) -> Plan[list[object]]:
+    """Keep each call, or find the delivery that it repeats."""
+    numbers = [ids.take("delivery") for _ in commands]
+    made = yield Step(
+        sql.KEEP_DELIVERY,
+        [_delivery_row(command, number) for command, number in zip(commands, numbers, strict=True)],
+        [(c.client, number, c.query, c.headers, c.body) for c, number in zip(commands, numbers, strict=True)],
+    )
+    if len(made) == len(commands):
+        return [Kept(number, False) for number in numbers]
+    new = {row[0] for row in made}
+    repeats = [command for command, number in zip(commands, numbers, strict=True) if number not in new]
+    known = yield from _known(repeats)
+    return [
+        Kept(number, False) if number in new else _repeat_of(command, known[command.client, command.key])
+        for command, number in zip(commands, numbers, strict=True)
+    ]
+
+
+def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
+    """Note how often deliveries arrived again."""
+    times = Counter((command.client, command.id) for command in commands)
+    yield Step(sql.COUNT_REPEAT, [(*one, count) for one, count in sorted(times.items())])
+    return [None] * len(commands)
+
+
+def _known(repeats: Sequence[KeepDelivery]) -> Plan[dict[tuple[int, bytes], Row]]:
+    rows = yield Step(sql.DELIVERY_BY_KEY, list({(c.client, c.key) for c in repeats}))
+    return {(row[0], bytes(row[1])): row for row in rows}
+
+
+def _repeat_of(command: KeepDelivery, known: Row) -> object:
+    """The same bytes long after the first are news: the caller keeps them under a key of their own."""
+    if command.received_us > known[3] + REPEAT_WINDOW:
+        return Kept(known[2], True, later_key(command.key, known[3]))
+    return Kept(known[2], True)
+
+
+def _delivery_row(c: KeepDelivery, number: int) -> Row:
+    verified = None if c.verified is None else int(c.verified)
+    return (c.client, number, c.channel, RECEIVED, c.received_us, c.tool, 0, 0, None, None, 0, len(c.body), verified, c.key)
+
+
+def replay_deliveries(commands: Sequence[ReplayDeliveries], ids: Ids) -> Plan[list[object]]:
+    """Let deliveries be applied again; one whose body is gone cannot be and is not counted."""
+    answers: list[object] = []
+    for command in commands:
+        rows = yield Step(sql.REPLAY_DELIVERY, [(command.client, number) for number in command.ids])
+        answers.append(len(rows))
+    return answers
+
+
+def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
+    """Waiting deliveries of one client with their bodies, oldest first."""
+    rows = yield Step(sql.CLAIM, [(client, now_us, limit)])
+    return [delivery_of(row) for row in rows]
+
+
+def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros) -> Plan[None]:
+    """One more attempt failed: try again later, each time after twice the wait, and give up after the last."""
+    attempts = delivery.attempts + 1
+    state = FAILED if attempts >= MAX_ATTEMPTS else RECEIVED
+    again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
+    shape = delivery_shape(delivery) if state == FAILED else None
+    yield Step(sql.MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape)])

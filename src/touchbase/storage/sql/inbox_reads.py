@@ -1,0 +1,112 @@
+"""Reading the inbox: lists, counts and groups of deliveries, and which clients have some that wait."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from touchbase.domain import queries as q
+from touchbase.domain.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery
+from touchbase.storage.sql import rows as r
+from touchbase.storage.sql.op import Ask, Plan
+from touchbase.storage.sql.where import Where
+
+_DELIVERY = r.names(r.DELIVERY[:-1], "d.")
+STUCK = (PARKED, UNRECOGNISED, FAILED)
+# In these words SQLite knows its partial indexes again.
+_STUCK = "d.state IN ('parked', 'unrecognised', 'failed')"
+
+
+def deliveries(query: q.ListDeliveries) -> Plan[list[Delivery]]:
+    """A page of deliveries without their bodies, newest first."""
+    if query.client is not None:
+        return (yield from _of_client(query))
+    # Client by client, because every key begins with the client: no table is walked or sorted as a whole.
+    clients = yield Ask("SELECT id FROM client", ())
+    found: list[Delivery] = []
+    for (number,) in clients:
+        found += yield from _of_client(replace(query, client=number))
+    return sorted(found, key=lambda delivery: -delivery.id)[: query.limit]
+
+
+def _of_client(query: q.ListDeliveries) -> Plan[list[Delivery]]:
+    where = _where(query)
+    sql = f"SELECT c.client_id, {_DELIVERY} FROM delivery d JOIN client c ON c.id = d.client WHERE {where} ORDER BY d.id DESC LIMIT ?"
+    rows = yield Ask(sql, (*where.params, query.limit))
+    return [r.delivery_of(row) for row in rows]
+
+
+def count(query: q.CountDeliveries) -> Plan[int]:
+    """How many there are."""
+    where = _where(query)
+    rows = yield Ask(f"SELECT count(*) FROM delivery d WHERE {where}", where.params)
+    total: int = rows[0][0]
+    return total
+
+
+def _where(query: q.ListDeliveries | q.CountDeliveries) -> Where:
+    where = Where()
+    where.equal("d.client", query.client)
+    where.equal("d.channel", query.channel)
+    where.equal("d.tool", query.tool)
+    if query.state in STATES:
+        where.hold(f"d.state = '{query.state}'" + (f" AND {_STUCK}" if query.state in STUCK else ""))
+    where.less("d.id", query.before)
+    where.at_least("d.received_us", query.received_since_us)
+    return where
+
+
+def groups(query: q.GroupDeliveries) -> Plan[list[q.DeliveryGroup]]:
+    """Deliveries that look alike, counted; the largest groups first."""
+    assert query.state in STATES
+    where = Where(f"d.state = '{query.state}'" + (f" AND {_STUCK}" if query.state in STUCK else ""))
+    where.equal("d.client", query.client)
+    where.equal("d.channel", query.channel)
+    where.equal("d.tool", query.tool)
+    alike = "d.client, d.channel, d.tool, d.shape"
+    found = (
+        f"SELECT {alike}, count(*) AS many, min(d.received_us) AS first_us, max(d.received_us) AS last_us, max(d.id) AS example "
+        f"FROM delivery d WHERE {where} GROUP BY {alike} ORDER BY many DESC, example DESC LIMIT ?"
+    )
+    rows = yield Ask(
+        f"WITH g AS ({found}) SELECT c.client_id, g.channel, g.tool, g.shape, g.many, g.first_us, g.last_us, g.example, e.error "
+        "FROM g JOIN client c ON c.id = g.client JOIN delivery e ON e.client = g.client AND e.id = g.example",
+        (*where.params, query.limit),
+    )
+    made = [q.DeliveryGroup(row[0], row[1], row[2], query.state, *row[3:]) for row in rows]
+    return sorted(made, key=lambda group: (-group.count, -group.example_id))
+
+
+# Leaps from client to client through the index of waiting deliveries, however many each has.
+_BUSY = (
+    "WITH RECURSIVE busy(client) AS (SELECT min(client) FROM delivery WHERE state = 'received' UNION ALL "
+    "SELECT (SELECT min(d.client) FROM delivery d WHERE d.state = 'received' AND d.client > busy.client) "
+    "FROM busy WHERE busy.client IS NOT NULL)"
+)
+
+
+def busy(query: q.BusyClients) -> Plan[list[int]]:
+    """Clients that have deliveries due."""
+    due = "d.client = b.client AND d.state = 'received' AND d.next_attempt_us <= ?"
+    sql = f"{_BUSY} SELECT b.client FROM busy b WHERE b.client IS NOT NULL AND EXISTS (SELECT 1 FROM delivery d WHERE {due})"
+    rows = yield Ask(sql, (query.now_us,))
+    return [row[0] for row in rows]
+
+
+def counts(query: q.CountInbox) -> Plan[q.InboxCounts]:
+    """How many deliveries are in each state that may still change, and the oldest of each."""
+    by_state: dict[str, int] = {}
+    oldest: dict[str, int | None] = {}
+    for state in STUCK:
+        rows = yield Ask(f"SELECT count(*) FROM delivery d WHERE {_STUCK} AND d.state = '{state}'", ())
+        by_state[state] = rows[0][0]
+        rows = yield Ask(f"SELECT min(d.received_us) FROM delivery d WHERE {_STUCK} AND d.state = '{state}'", ())
+        oldest[state] = rows[0][0]
+    rows = yield Ask("SELECT count(*) FROM delivery WHERE state = 'received'", ())
+    by_state[RECEIVED] = rows[0][0]
+    # Ids rise with time, so a client's oldest delivery that nobody has tried is the first in the index. Few are tried again.
+    waits = "d.client = b.client AND d.state = 'received'"
+    first = f"SELECT d.received_us FROM delivery d WHERE {waits} ORDER BY d.next_attempt_us, d.id LIMIT 1"
+    tried = f"SELECT min(d.received_us) FROM delivery d WHERE {waits} AND d.next_attempt_us > 0"
+    rows = yield Ask(f"{_BUSY} SELECT min(({first})), min(({tried})) FROM busy b WHERE b.client IS NOT NULL", ())
+    oldest[RECEIVED] = min((at for at in rows[0] if at is not None), default=None)
+    return q.InboxCounts(by_state, {state: at for state, at in oldest.items() if at is not None})

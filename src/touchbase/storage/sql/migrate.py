@@ -1,0 +1,63 @@
+"""Migrations: numbered SQL files beside each engine, each run once, in order, in a transaction of its own.
+
+The table `migration` records the name and digest of every file that ran. A file that was applied never
+changes afterwards, and a store that knows more than this program is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+from touchbase.domain.errors import UnusableStore
+
+TABLE = "CREATE TABLE IF NOT EXISTS migration (name TEXT NOT NULL PRIMARY KEY, digest TEXT NOT NULL)"
+APPLIED = "SELECT name, digest FROM migration"
+RECORD = "INSERT INTO migration (name, digest) VALUES ({}, {})"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered file: `name` without its suffix, and the SQL in it."""
+
+    name: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        """Tells whether the text is still the one that ran; line ends do not count."""
+        return sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
+
+
+def packaged(engine: str) -> list[Migration]:
+    """All migrations of one engine (its folder's name), in order."""
+    folder = files("touchbase.storage") / engine / "migrations"
+    found = (entry for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return sorted((Migration(entry.name[:-4], entry.read_text("utf-8")) for entry in found), key=lambda migration: migration.name)
+
+
+def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list[Migration]:
+    """Those that have not run yet, in order.
+
+    `UnusableStore` when an applied file has changed since, or when the store has migrations that this
+    program does not know.
+    """
+    unknown = sorted(applied.keys() - {migration.name for migration in migrations})
+    if unknown:
+        raise UnusableStore(
+            f"the store is newer than this program: it has {', '.join(unknown)}; start a version of touchbase that knows it"
+        )
+    for migration in migrations:
+        if applied.get(migration.name, migration.digest) != migration.digest:
+            raise UnusableStore(
+                f"migration {migration.name} is not the text that was applied to this store; "
+                "reinstall touchbase, and put changes into a new file with the next number"
+            )
+    return [migration for migration in migrations if migration.name not in applied]
+
+
+def out_of_date(todo: Sequence[Migration]) -> UnusableStore:
+    """The refusal to serve from a store that still waits for migrations."""
+    return UnusableStore(f"the store waits for {', '.join(migration.name for migration in todo)}; run touchbase migrate, then start again")

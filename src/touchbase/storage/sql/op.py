@@ -1,0 +1,94 @@
+"""Statements over sets of rows, and plans made of them: what every SQL engine here runs.
+
+An `Op` is one named statement over a parameter table `p` whose rows the caller supplies. A *plan* is a
+generator that yields `Step`s and is sent their rows; it is plain code without I/O, so one text serves
+a synchronous engine (SQLite: one execution per row, no round trips to save) and an asynchronous one
+(PostgreSQL: one round trip per step, rows as `unnest` arrays).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One statement. `body` reads its rows from the table `p`; both engines understand it.
+
+    `columns` are p's columns as (name, PostgreSQL type). Where one engine says it in another way, another
+    text takes its place: `sqlite` (numbered parameters ?1, ?2..., run row by row), `sqlite_set` (a body for
+    SQLite alone), or `postgres` (arrays $1, $2..., the whole statement).
+
+    An op with `more_columns` has a second parameter table `q`. SQLite runs `sqlite_set` for the rows of p,
+    then `more_set` for those of q; `postgres` takes the arrays of both in one statement (those of q
+    numbered after those of p).
+
+    `made` is for inserts of rows with new ids: SQLite then asks this, over the same p, which of them went
+    in, but only when not all did; where all did the answer is each row's id (its second column).
+    """
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    body: str = ""
+    sqlite: str = ""
+    sqlite_set: str = ""
+    postgres: str = ""
+    more_columns: tuple[tuple[str, str], ...] = ()
+    more_set: str = ""
+    made: str = ""
+
+
+@dataclass(slots=True)
+class Step:
+    """Run one op for these rows (and, for a two-table op, those of q)."""
+
+    op: Op
+    rows: Sequence[Row]
+    more: Sequence[Row] = ()
+
+
+@dataclass(slots=True)
+class Ask:
+    """Run one read whose text depends on the filters given; `?` stands for each parameter."""
+
+    sql: str
+    params: Row
+
+
+Plan = Generator[Step | Ask, list[Row], T]
+
+
+class Retry(Exception):
+    """The plan met a write of somebody else's; run the whole transaction again."""
+
+
+def for_sqlite(columns: Sequence[tuple[str, str]], body: str, count: int, table: str = "p") -> str:
+    """A body for SQLite, over a parameter table of so many rows, their values bound one after the other."""
+    names = ", ".join(name for name, _ in columns)
+    width = len(columns)
+    rows = (", ".join(f"?{row * width + n}" for n in range(1, width + 1)) for row in range(count))
+    return f"WITH {table}({names}) AS (VALUES {', '.join(f'({row})' for row in rows)}) {body}"
+
+
+def for_postgres(op: Op) -> str:
+    """The op's text for PostgreSQL, run once for all rows with one array per column bound in order."""
+    if op.postgres:
+        return op.postgres
+    names = ", ".join(name for name, _ in op.columns)
+    arrays = ", ".join(f"${n}::{kind}[]" for n, (_, kind) in enumerate(op.columns, 1))
+    return f"WITH p({names}) AS (SELECT * FROM unnest({arrays})) {op.body}"
+
+
+def run_columns(step: Step) -> list[list[Any]]:
+    """The step's rows as columns, as PostgreSQL wants them; p's columns, then q's."""
+    columns = _transposed(step.rows, len(step.op.columns))
+    return columns + _transposed(step.more, len(step.op.more_columns))
+
+
+def _transposed(rows: Sequence[Row], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]

@@ -1,0 +1,173 @@
+"""Rows to records and back: the one place that knows the order of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.company import Company
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.contact import Contact
+from touchbase.domain.custom_field import CustomField
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.events import StoredEvent
+from touchbase.domain.stamps import Stamps
+from touchbase.storage.sql.op import Row
+
+Columns = tuple[tuple[str, str], ...]
+
+_STATUS: Columns = (
+    ("initial_status", "text"), ("status", "text"), ("previous_status", "text"), ("status_changed_us", "bigint"),
+    ("status_entry_us", "bigint"), ("status_entry_key", "text"), ("status_cause", "text"),
+)  # fmt: skip
+CONTACT: Columns = (
+    ("client", "bigint"), ("id", "bigint"), ("created_us", "bigint"), ("updated_us", "bigint"), ("email", "text"),
+    ("email_key", "text"), ("linkedin_url", "text"), ("linkedin_key", "text"), ("first_name", "text"),
+    ("last_name", "text"), ("company_id", "bigint"), ("origin", "text"), ("from_api", "bigint"), *_STATUS,
+    ("first_sent_us", "bigint"), ("last_sent_us", "bigint"), ("last_reply_us", "bigint"), ("stamps", "text"),
+)  # fmt: skip
+COMPANY: Columns = (
+    ("client", "bigint"), ("id", "bigint"), ("created_us", "bigint"), ("updated_us", "bigint"), ("domain", "text"),
+    ("name", "text"), ("from_api", "bigint"), *_STATUS, ("stamps", "text"),
+)  # fmt: skip
+CUSTOM_FIELD: Columns = (
+    ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("name", "text"), ("id", "bigint"),
+    ("value", "text"), ("updated_us", "bigint"), ("priority", "bigint"), ("stamped_us", "bigint"), ("stamp_key", "text"),
+)  # fmt: skip
+EVENT: Columns = (
+    ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"),
+    ("event", "text"), ("effect", "text"), ("status", "text"), ("tool", "text"), ("channel", "text"), ("campaign", "text"),
+    ("delivery_id", "bigint"), ("received_us", "bigint"), ("via", "bigint"), ("detail", "text"),
+)  # fmt: skip
+DELIVERY: Columns = (
+    ("client", "bigint"), ("id", "bigint"), ("channel", "text"), ("state", "text"), ("received_us", "bigint"), ("tool", "text"),
+    ("attempts", "bigint"), ("repeats", "bigint"), ("error", "text"), ("applied_us", "bigint"), ("next_attempt_us", "bigint"),
+    ("size", "bigint"), ("verified", "bigint"), ("key", "bytea"),
+)  # fmt: skip
+
+CONNECTION: Columns = (
+    ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
+    ("secrets", "text"), ("settings", "text"),
+)  # fmt: skip
+
+
+def names(columns: Sequence[tuple[str, str]], prefix: str = "") -> str:
+    """The columns' names as SQL lists them: `a, b, c`, or `t.a, t.b, t.c`."""
+    return ", ".join(prefix + name for name, _ in columns)
+
+
+def _encode(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+_decode_stamps = msgspec.json.Decoder(dict[str, tuple[int, int, str]]).decode
+_decode_detail = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_headers = msgspec.json.Decoder(dict[str, str]).decode
+_decode_settings = msgspec.json.Decoder(ClientSettings).decode
+_decode_secrets = msgspec.json.Decoder(list[str]).decode
+_decode_connection_settings = msgspec.json.Decoder(ConnectionSettings).decode
+
+
+def _stamps(text: str | None) -> Stamps:
+    return {} if text is None else _decode_stamps(text)
+
+
+def _stamps_text(stamps: Stamps) -> str | None:
+    return _encode(stamps) if stamps else None
+
+
+# A starred row has a length that types cannot know; the tables and the classes list the same columns.
+_contact: Callable[..., Contact] = Contact
+_company: Callable[..., Company] = Company
+_event: Callable[..., StoredEvent] = StoredEvent
+
+
+def contact_of(row: Row) -> Contact:
+    """A contact, without its custom fields."""
+    return _contact(*row[:12], bool(row[12]), *row[13:-1], _stamps(row[-1]))
+
+
+def contact_row(c: Contact) -> Row:
+    """The contact's row, in the order of `CONTACT`."""
+    return (
+        c.client, c.id, c.created_us, c.updated_us, c.email, c.email_key, c.linkedin_url, c.linkedin_key, c.first_name,
+        c.last_name, c.company_id, c.origin, int(c.from_api), c.initial_status, c.status, c.previous_status,
+        c.status_changed_us, c.status_entry_us, c.status_entry_key, c.status_cause, c.first_sent_us, c.last_sent_us,
+        c.last_reply_us, _stamps_text(c.stamps),
+    )  # fmt: skip
+
+
+def company_of(row: Row) -> Company:
+    """A company, without its custom fields."""
+    return _company(*row[:6], bool(row[6]), *row[7:-1], _stamps(row[-1]))
+
+
+def company_row(c: Company) -> Row:
+    """The company's row, in the order of `COMPANY`."""
+    return (
+        c.client, c.id, c.created_us, c.updated_us, c.domain, c.name, int(c.from_api), c.initial_status, c.status,
+        c.previous_status, c.status_changed_us, c.status_entry_us, c.status_entry_key, c.status_cause, _stamps_text(c.stamps),
+    )  # fmt: skip
+
+
+def custom_field_of(row: Row) -> CustomField:
+    """One custom field of a `CUSTOM_FIELD` row; whose it is stands in the first three columns."""
+    return CustomField(row[4], row[3], row[5], row[6], row[7], row[8], row[9])
+
+
+def custom_field_row(client: int, kind: int, record_id: int, f: CustomField) -> Row:
+    """The field's row, in the order of `CUSTOM_FIELD`."""
+    return (client, kind, record_id, f.name, f.id, f.value, f.updated_us, f.priority, f.stamped_us, f.stamp_key)
+
+
+def event_of(row: Row) -> StoredEvent:
+    """One event of an `EVENT` row."""
+    return _event(*row[1:14], _decode_detail(row[14]) if row[14] != "{}" else {})
+
+
+def event_row(client: int, e: StoredEvent) -> Row:
+    """The event's row, in the order of `EVENT`."""
+    return (
+        client, e.record_kind, e.record_id, e.occurred_us, e.key, e.event, e.effect, e.status, e.tool, e.channel, e.campaign,
+        e.delivery_id, e.received_us, e.via, _encode(e.detail) if e.detail else "{}",
+    )  # fmt: skip
+
+
+def delivery_of(row: Row) -> Delivery:
+    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body."""
+    client_id, client, number, *rest = row[:14]
+    made = Delivery(client, client_id, number, *rest)
+    if made.verified is not None:
+        made.verified = bool(made.verified)
+    if len(row) > 14:
+        made.query, made.headers, made.body = row[14], _decode_headers(row[15]), row[16]
+    return made
+
+
+def connection_of(row: Row) -> Connection:
+    """A connection of a `CONNECTION` row."""
+    client, channel, tool, created_us, updated_us, secrets, settings = row
+    return Connection(client, channel, tool, created_us, updated_us, _decode_secrets(secrets), _decode_connection_settings(settings))
+
+
+def connection_row(c: Connection) -> Row:
+    """The connection's row, in the order of `CONNECTION`."""
+    return (c.client, c.channel, c.tool, c.created_us, c.updated_us, secrets_text(c.secrets), settings_text(c.settings))
+
+
+def secrets_text(secrets: Sequence[str]) -> str:
+    """Secrets as they are kept: JSON."""
+    return _encode(list(secrets))
+
+
+def client_of(row: Row) -> Client:
+    """A client of a row (id, client_id, created_us, settings)."""
+    return Client(row[0], row[1], row[2], _decode_settings(row[3]))
+
+
+def settings_text(settings: ClientSettings | ConnectionSettings) -> str:
+    """The settings as they are kept: JSON."""
+    return _encode(settings)

@@ -1,0 +1,202 @@
+"""From translated calls to sightings: which identities a batch of events names, normal and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from touchbase.domain.client import ClientSettings
+from touchbase.domain.delivery import CRM, Delivery
+from touchbase.domain.errors import TouchbaseError, UnrecognisedPayload
+from touchbase.domain.events import (
+    COMPANY,
+    CONTACT,
+    EXTERNAL,
+    VIA_DOMAIN,
+    VIA_EMAIL,
+    VIA_LINK,
+    VIA_LINKEDIN,
+    Detail,
+    Event,
+    StoredEvent,
+    Translation,
+    effect_of,
+    status_word,
+)
+from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.keys import effective_time, event_key
+from touchbase.domain.links import Ref
+from touchbase.domain.resolve import Sighting
+from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
+from touchbase.domain.times import DAY
+
+Claimed = Sequence[tuple[Delivery, Translation | TouchbaseError]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one delivery ends: what its events came to."""
+
+    delivery: Delivery
+    tool: str | None
+    error: TouchbaseError | None = None
+    sightings: list[Sighting] = field(default_factory=list)
+    other: str | None = None
+    """The name of an event that is understood and about nobody."""
+    strange: str | None = None
+    """The name of an event that nobody understands."""
+    nameless: int = 0
+    """Events about a person or company that name none."""
+    applied: int = 0
+    parked: int = 0
+    repeated: int = 0
+    unknown: int = 0
+    """Events about people that we do not know and may not create."""
+
+
+def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:
+    """Each delivery with the sightings in it."""
+    outcomes: list[Outcome] = []
+    for delivery, translation in claimed:
+        if isinstance(translation, TouchbaseError):
+            outcomes.append(Outcome(delivery, delivery.tool if delivery.verified else None, translation))
+            continue
+        tool = translation.tool or "unknown"
+        outcome = Outcome(delivery, tool)
+        for event in translation.events:
+            _sight_one(outcome, delivery, tool, event, _may_create(delivery, event, translation.create_unknown, settings))
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, may_create: bool) -> None:
+    if event.event in ("unknown", "unrecognised"):
+        outcome.strange = outcome.strange or event.source_event
+        outcome.error = outcome.error or UnrecognisedPayload(f"{tool} sent an event that we do not know: {event.source_event or 'no name'}")
+        return
+    about = event.about
+    if about is None:
+        outcome.other = event.source_event or event.event
+        return
+    event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
+    sighting = Sighting(
+        event=event,
+        tool=tool,
+        primary=_primary(about, event),
+        linkedin=linkedin_key(linkedin) if linkedin and about == CONTACT else None,
+        ref=_ref(tool, event, event.object_id),
+        merged=_ref(tool, event, event.merged_into),
+        at=effective_time(event.occurred_us, delivery.received_us, DAY),
+        key=event_key(tool, event, str(delivery.id)),
+        received_us=delivery.received_us,
+        may_create=may_create,
+    )
+    if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
+        outcome.nameless += 1
+    else:
+        outcome.sightings.append(sighting)
+
+
+def _ref(tool: str, event: Event, object_id: str | None) -> Ref | None:
+    if object_id is None:
+        return None
+    # One kind of object (an Odoo partner, a monday item) may be a person here and a company there.
+    kind = f"company:{event.object_type or ''}" if event.about == COMPANY else event.object_type
+    return (tool, keepable(kind, NAME) or "", keepable(object_id, NAME) or "")
+
+
+def _primary(about: int, event: Event) -> str | None:
+    if event.event.endswith(".deleted") and event.object_id is not None:
+        # A deletion makes nobody, so it cannot wait for an address, only for its object's link.
+        return None
+    if about == COMPANY:
+        return find_company_domain(event.domain) if event.domain else None
+    return find_email_key(event.email) if event.email else None
+
+
+def _may_create(delivery: Delivery, event: Event, chosen: bool | None, settings: ClientSettings) -> bool:
+    """Whether an event may make its record: as the connection says, else as the client's settings say for campaign tools."""
+    if delivery.channel == CRM:
+        return chosen is not False and not event.event.endswith(".deleted")
+    return settings.create_unknown if chosen is None else chosen
+
+
+def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, settings: ClientSettings) -> StoredEvent:
+    """The event as it stands in a record's history, or under a link while it waits."""
+    event = sighting.event
+    effect = effect_of(event)
+    if event.event == "linkedin_replied" and not (settings.linkedin_reply_counts if event.counts is None else event.counts):
+        effect = ""
+    return StoredEvent(
+        record_kind=kind,
+        record_id=record_id,
+        occurred_us=sighting.at,
+        key=sighting.key,
+        event=event.event,
+        effect=effect,
+        status=_status(event, effect, settings) if effect else None,
+        tool=sighting.tool,
+        channel=delivery.channel,
+        campaign=keepable(event.campaign, NAME),
+        delivery_id=delivery.id,
+        received_us=delivery.received_us,
+        via=_via(sighting, kind),
+        detail=_detail(event),
+    )
+
+
+def _status(event: Event, effect: str, settings: ClientSettings) -> str | None:
+    """The status word, in the client's own spelling; None where the client's set has no such status."""
+    word = keepable(status_word(event, effect), STATUS)
+    declared = settings.company_statuses if event.about == COMPANY else settings.contact_statuses
+    if word is None or declared is None:
+        return word
+    folded = word.casefold().replace("_", " ")
+    return next((own for own in declared.statuses if own.casefold().replace("_", " ") == folded), None)
+
+
+def _via(sighting: Sighting, kind: int) -> int:
+    if kind == EXTERNAL or sighting.primary is None:
+        return VIA_LINKEDIN if sighting.linkedin is not None and sighting.ref is None else VIA_LINK
+    return VIA_DOMAIN if kind == COMPANY else VIA_EMAIL
+
+
+def _detail(event: Event) -> Detail:
+    detail: Detail = {}
+    if event.source_event is not None and event.source_event != event.event:
+        detail["source"] = keepable(event.source_event, NAME)
+    if event.kind is not None:
+        detail["kind"] = event.kind
+    if event.changed:
+        detail["changed"] = [
+            [keepable(change.property, NAME), keepable(change.value, VALUE), keepable(change.previous, VALUE)]
+            for change in event.changed[:CUSTOM_FIELDS]
+        ]
+    if event.merged_into is not None:
+        detail["merged_into"] = keepable(event.merged_into, NAME)
+    if "." not in event.event:
+        _add_carried(event, detail)
+    elif not event.event.endswith(".deleted"):
+        _add_values(event, detail)
+    return detail
+
+
+def _add_carried(event: Event, detail: Detail) -> None:
+    carried = {}
+    if event.first_name:
+        carried["first_name"] = keepable(event.first_name, NAME)
+    if event.last_name:
+        carried["last_name"] = keepable(event.last_name, NAME)
+    if carried:
+        detail["carried"] = carried
+
+
+def _add_values(event: Event, detail: Detail) -> None:
+    named = (("name", event.name),) if event.about == COMPANY else (("first_name", event.first_name), ("last_name", event.last_name))
+    given: dict[str, str | None] = {name: value for name, value in named if value}
+    given |= {name: event.fields[name] for name, _ in named if name in event.fields}
+    if given:
+        detail["fields"] = {name: keepable(value, NAME) for name, value in given.items()}
+    if event.custom:
+        named_values = [(keepable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
+        detail["custom"] = {name: keepable(value, VALUE) for name, value in named_values if name.strip()}

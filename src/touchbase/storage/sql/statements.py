@@ -1,0 +1,272 @@
+"""The statements of the write path, named; each works on a set of rows (`storage/sql/op.py`)."""
+
+from __future__ import annotations
+
+from touchbase.storage.sql.op import Op
+from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, names
+
+BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
+ONE: Columns = (("client", "bigint"), ("id", "bigint"))
+REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
+LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
+RECORD: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
+
+
+def _values(columns: Columns, first: int = 1) -> str:
+    return ", ".join(f"?{n}" for n in range(first, first + len(columns)))
+
+
+def _arrays(columns: Columns, first: int = 1) -> str:
+    return ", ".join(f"${n}::{kind}[]" for n, (_, kind) in enumerate(columns, first))
+
+
+def _table(name: str, columns: Columns, first: int = 1) -> str:
+    return f"{name}({names(columns)}) AS (SELECT * FROM unnest({_arrays(columns, first)}))"
+
+
+def _create(table: str, columns: Columns, condition: str) -> Op:
+    """Insert records and their custom fields, those only for the records that went in; answers their ids."""
+    inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
+    customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
+    return Op(
+        name=f"create_{table}",
+        columns=columns,
+        more_columns=CUSTOM_FIELD,
+        sqlite_set=inserted,
+        more_set=f"{customs} SELECT * FROM q WHERE EXISTS (SELECT 1 FROM {table} t WHERE t.client = q.client AND t.id = q.record_id)",
+        made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
+        postgres=(
+            f"WITH {_table('p', columns)}, {_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
+            f"made AS ({inserted} RETURNING client, id), "
+            f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id) "
+            "SELECT id FROM made"
+        ),
+    )
+
+
+CREATE_CONTACT = _create(
+    "contact",
+    CONTACT,
+    "p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id)",
+)
+CREATE_COMPANY = _create("company", COMPANY, "true")
+
+
+def _insert(table: str, columns: Columns, returning: str = "") -> Op:
+    tail = "ON CONFLICT DO NOTHING" + (f" RETURNING {returning}" if returning else "")
+    return Op(f"insert_{table}", columns, body=f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE true {tail}")
+
+
+INSERT_CONTACT = _insert("contact", CONTACT, "id")
+INSERT_COMPANY = _insert("company", COMPANY, "id")
+INSERT_EVENT = _insert("event", EVENT, "record_kind, record_id, occurred_us, key")
+
+_REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
+_ONE_MATCH = "t.client = p.client AND t.id = p.id"
+_RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
+
+
+def _find(name: str, table: str, columns: Columns, key: Columns, match: str, *, lock: bool = False) -> Op:
+    body = f"SELECT {names(columns, 't.')} FROM p CROSS JOIN {table} t WHERE {match}"
+    # Locked in the order of ids, so that two batches that share records wait instead of dying. SQLite needs
+    # no locks, and takes a CROSS JOIN at its word: for each row of p it looks into the table's index.
+    return Op(name, key, body=body + " ORDER BY t.client, t.id FOR UPDATE OF t", sqlite_set=body) if lock else Op(name, key, body=body)
+
+
+def _key(column: str) -> Columns:
+    return (("client", "bigint"), (column, "text"))
+
+
+CONTACT_BY_ID = _find("contact_by_id", "contact", CONTACT, ONE, _ONE_MATCH, lock=True)
+CONTACT_BY_EMAIL = _find(
+    "contact_by_email", "contact", CONTACT, _key("email_key"), "t.client = p.client AND t.email_key = p.email_key", lock=True
+)
+CONTACT_BY_LINKEDIN = _find(
+    "contact_by_linkedin",
+    "contact",
+    CONTACT,
+    _key("linkedin_key"),
+    "t.client = p.client AND t.linkedin_key = p.linkedin_key",
+    lock=True,
+)
+COMPANY_BY_ID = _find("company_by_id", "company", COMPANY, ONE, _ONE_MATCH, lock=True)
+COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), "t.client = p.client AND t.domain = p.domain", lock=True)
+COMPANY_EXISTS = _find("company_exists", "company", ONE, ONE, _ONE_MATCH)
+CUSTOM_FIELDS_OF = _find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, _RECORD_MATCH)
+EVENTS_OF = _find("events_of", "event", EVENT, RECORD, _RECORD_MATCH)
+LINK_BY_REF = _find("link_by_ref", "link", LINK, REF, _REF_MATCH)
+LINKS_OF = _find("links_of", "link", LINK, RECORD, _RECORD_MATCH)
+# Locked where several processes work: what a turn reads of one client's identities stays true until it ends,
+# so that two turns never make two records of one person.
+CLIENT_BY_NUMBER = Op(
+    "client_by_number",
+    (("id", "bigint"),),
+    sqlite="SELECT id, client_id, created_us, settings FROM client WHERE id = ?1",
+    body="SELECT c.id, c.client_id, c.created_us, c.settings FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
+)
+DELIVERIES_WITH_EVENTS = Op(
+    "deliveries_with_events",
+    ONE,
+    body="SELECT p.id FROM p WHERE EXISTS (SELECT 1 FROM event e WHERE e.client = p.client AND e.delivery_id = p.id)",
+)
+
+
+def _update(name: str, table: str, columns: Columns) -> Op:
+    """Set the columns after client and id."""
+    pairs = ", ".join(f"{column} = p.{column}" for column, _ in columns[2:])
+    return Op(name, columns, body=f"UPDATE {table} AS t SET {pairs} FROM p WHERE {_ONE_MATCH}")
+
+
+# What events change in the usual case: not the keys, and not the status where it stays, because their indexes cost.
+_KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "from_api", "initial_status")
+FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
+FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] != "status")
+FOLD_CONTACT = _update("fold_contact", "contact", FOLD_COLUMNS)
+FOLD_CONTACT_STATUS = _update("fold_contact_status", "contact", FOLD_STATUS_COLUMNS)
+UPDATE_CONTACT = _update("update_contact", "contact", CONTACT)
+UPDATE_COMPANY = _update("update_company", "company", COMPANY)
+SAVE_CUSTOM_FIELD = Op(
+    "save_custom_field",
+    CUSTOM_FIELD,
+    body=f"INSERT INTO custom_field ({names(CUSTOM_FIELD)}) SELECT * FROM p WHERE true "
+    "ON CONFLICT (client, record_kind, record_id, name) DO UPDATE SET value = excluded.value, updated_us = excluded.updated_us, "
+    "priority = excluded.priority, stamped_us = excluded.stamped_us, stamp_key = excluded.stamp_key",
+)
+SAVE_LINK = Op(
+    "save_link",
+    LINK,
+    body=f"INSERT INTO link ({names(LINK)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
+    "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id",
+)
+MOVE_LINKS = Op(
+    "move_links",
+    (*RECORD, ("to_id", "bigint")),
+    sqlite="UPDATE link SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {_RECORD_MATCH}",
+)
+
+
+def _delete(name: str, table: str, key: Columns, match: str) -> Op:
+    where = " AND ".join(f"{column} = ?{n}" for n, (column, _) in enumerate(key, 1))
+    return Op(name, key, sqlite=f"DELETE FROM {table} WHERE {where}", body=f"DELETE FROM {table} t USING p WHERE {match}")
+
+
+DELETE_EVENTS_OF = _delete("delete_events_of", "event", RECORD, _RECORD_MATCH)
+DELETE_CUSTOM_FIELDS_OF = _delete("delete_custom_fields_of", "custom_field", RECORD, _RECORD_MATCH)
+DELETE_CONTACT = _delete("delete_contact", "contact", ONE, _ONE_MATCH)
+DELETE_COMPANY = _delete("delete_company", "company", ONE, _ONE_MATCH)
+MOVE_CONTACTS_TO_COMPANY = Op(
+    "move_contacts_to_company",
+    (*ONE, ("to_id", "bigint")),
+    sqlite="UPDATE contact SET company_id = ?3 WHERE client = ?1 AND company_id = ?2",
+    body="UPDATE contact t SET company_id = p.to_id FROM p WHERE t.client = p.client AND t.company_id = p.id",
+)
+
+_DELIVERY_WITH_BODY: Columns = (*DELIVERY, ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
+_KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING"
+_KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
+KEEP_DELIVERY = Op(
+    name="keep_delivery",
+    columns=DELIVERY,
+    more_columns=BODY,
+    sqlite_set=_KEEP,
+    more_set=f"{_KEEP_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
+    made="SELECT t.id FROM p CROSS JOIN delivery t WHERE t.client = p.client AND t.id = p.id",
+    postgres=(
+        f"WITH {_table('p', DELIVERY)}, {_table('q', BODY, len(DELIVERY) + 1)}, made AS ({_KEEP} RETURNING client, id), "
+        f"more AS ({_KEEP_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
+    ),
+)
+DELIVERY_BY_KEY = Op(
+    "delivery_by_key",
+    (("client", "bigint"), ("key", "bytea")),
+    sqlite="SELECT client, key, id, received_us FROM delivery WHERE client = ?1 AND key = ?2",
+    body="SELECT t.client, t.key, t.id, t.received_us FROM p JOIN delivery t ON t.client = p.client AND t.key = p.key",
+)
+COUNT_REPEAT = Op(
+    "count_repeat",
+    (*ONE, ("times", "bigint")),
+    sqlite="UPDATE delivery SET repeats = repeats + ?3 WHERE client = ?1 AND id = ?2",
+    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {_ONE_MATCH}",
+)
+_WAITING = names(DELIVERY[:-1], "d.")
+CLAIM = Op(
+    "claim",
+    (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
+    sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
+    "JOIN delivery_body b ON b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
+    "ORDER BY d.next_attempt_us, d.id LIMIT ?3",
+    # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
+    postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
+    "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
+    "AND d.next_attempt_us <= ($2::bigint[])[1] ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
+)
+_MARK: Columns = (
+    *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
+    ("next_attempt_us", "bigint"), ("shape", "text"),
+)  # fmt: skip
+_MARKED = f"SET {', '.join(f'{column} = p.{column}' for column, _ in _MARK[2:])} FROM p WHERE {_ONE_MATCH} AND t.state = 'received'"
+# A worker that was slower finds nothing to mark: what it applied changed nothing, and the first ending stays.
+MARK_DELIVERY = Op(
+    "mark_delivery",
+    _MARK,
+    sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
+    body=f"UPDATE delivery AS t {_MARKED} RETURNING t.id",
+)
+REPLAY_DELIVERY = Op(
+    "replay_delivery",
+    ONE,
+    sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 "
+    "WHERE client = ?1 AND id = ?2 AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.id = ?2) RETURNING id",
+    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 FROM p "
+    f"WHERE {_ONE_MATCH} AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = t.client AND b.id = t.id) RETURNING t.id",
+)
+DELIVERIES_WITH_BODIES = Op(
+    "deliveries_with_bodies",
+    ONE,
+    body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
+    "JOIN client c ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id",
+)
+DELIVERY_ENDINGS = Op("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {_ONE_MATCH}")
+TARGETS_OF_DELIVERIES = Op(
+    "targets_of_deliveries",
+    ONE,
+    body="SELECT e.delivery_id, e.record_kind, e.record_id, count(*) FROM p JOIN event e ON e.client = p.client AND e.delivery_id = p.id "
+    "GROUP BY e.delivery_id, e.record_kind, e.record_id",
+)
+UNPARK_DELIVERY = Op(
+    "unpark_delivery",
+    (*ONE, ("applied_us", "bigint")),
+    sqlite="UPDATE delivery SET state = 'applied', error = NULL, applied_us = ?3 WHERE client = ?1 AND id = ?2 AND state = 'parked' "
+    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = ?1 AND e.delivery_id = ?2 AND e.record_kind = 3)",
+    body="UPDATE delivery t SET state = 'applied', error = NULL, applied_us = p.applied_us FROM p "
+    f"WHERE {_ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
+    "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
+)
+
+RESERVE_IDS = Op(
+    "reserve_ids",
+    (("name", "text"), ("count", "bigint")),
+    sqlite="UPDATE id_block SET next = next + ?2 WHERE name = ?1 RETURNING next - ?2",
+    body="UPDATE id_block t SET next = t.next + p.count FROM p WHERE t.name = p.name RETURNING t.next - p.count",
+)
+INSERT_CLIENT = Op(
+    "insert_client",
+    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text")),
+    body="INSERT INTO client (id, client_id, created_us, settings) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)
+CLIENT_BY_CLIENT_ID = Op(
+    "client_by_client_id",
+    (("client_id", "text"),),
+    body="SELECT c.id, c.client_id, c.created_us, c.settings FROM p JOIN client c ON c.client_id = p.client_id",
+)
+SET_CLIENT_SETTINGS = Op(
+    "set_client_settings",
+    (("client_id", "text"), ("settings", "text")),
+    body="UPDATE client SET settings = p.settings FROM p WHERE client.client_id = p.client_id",
+)
+INSERT_KEY = Op(
+    "insert_key",
+    (("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint")),
+    body="INSERT INTO api_key (key_id, digest, scopes, client, name, created_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)

@@ -1,0 +1,49 @@
+"""One turn of the inbox: what the engines share around `claim` and `apply_batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.events import Translation
+from touchbase.domain.ports import Translate, WorkReport
+
+Claimed = list[tuple[Delivery, Translation | TouchbaseError]]
+LONGEST_REASON = 500
+
+
+@dataclass(slots=True)
+class Turn:
+    """Claimed deliveries with their translations, and those whose translation broke, with the reason."""
+
+    claimed: Claimed
+    broken: list[tuple[Delivery, str]]
+
+
+def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
+    """Translate each delivery; one that breaks its adapter never harms its neighbours."""
+    turn = Turn([], [])
+    for delivery in deliveries:
+        try:
+            turn.claimed.append((delivery, translate(delivery)))
+        except TouchbaseError as error:
+            turn.claimed.append((delivery, error))
+        except Exception as error:
+            turn.broken.append((delivery, reason(error)))
+    return turn
+
+
+def reason(error: Exception) -> str:
+    """An unforeseen failure in one sentence, for the delivery's `error`."""
+    return f"{type(error).__name__}: {error}".replace("\0", "")[:LONGEST_REASON]
+
+
+def merged(one: WorkReport, other: WorkReport) -> WorkReport:
+    """Both reports as one."""
+    ended = dict(one.ended)
+    for state, count in other.ended.items():
+        ended[state] = ended.get(state, 0) + count
+    oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
+    return WorkReport(one.taken + other.taken, ended, one.created + other.created, oldest)

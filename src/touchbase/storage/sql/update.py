@@ -1,0 +1,267 @@
+"""Updating records: read the group's records once, change them in memory, write them once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from touchbase.domain import status as st
+from touchbase.domain.commands import UpdateCompany, UpdateContact
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.custom_field import CustomField
+from touchbase.domain.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.domain.events import COMPANY, CONTACT, VIA_API, StoredEvent
+from touchbase.domain.fold import Record, refold_status
+from touchbase.domain.stamps import DELIBERATE, beats, stamp_of
+from touchbase.domain.text import CUSTOM_FIELDS
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.create import no_such_company
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.load import with_custom_fields
+from touchbase.storage.sql.op import Op, Plan, Row, Step
+from touchbase.storage.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row, event_of, event_row
+
+Update = UpdateContact | UpdateCompany
+
+# Fields whose values event folding may also write: an API write stamps them.
+STAMPED = ("first_name", "last_name", "name", "email", "linkedin_url", "domain", "origin")
+
+
+def update_needs(commands: Sequence[Update]) -> Mapping[str, int]:
+    """The ids that these commands may take."""
+    return {"custom_field": sum(len(command.custom) for command in commands), "link": 3 * len(commands)}
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Who owns which key within this group, so that two updates cannot both take one."""
+
+    owners: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    companies: set[tuple[int, int]] = field(default_factory=set)
+
+
+def update_contacts(commands: Sequence[UpdateContact], ids: Ids) -> Plan[list[object]]:
+    """Change contacts; each command sees what the ones before it did."""
+    rows = yield Step(sql.CONTACT_BY_ID, list({(c.client, c.id) for c in commands}))
+    loaded = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
+    taken = _Taken()
+    for op, column in ((sql.CONTACT_BY_EMAIL, "email_key"), (sql.CONTACT_BY_LINKEDIN, "linkedin_key")):
+        yield from _owners(taken, op, column, commands)
+    company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
+    if company_ids:
+        found = yield Step(sql.COMPANY_EXISTS, list(company_ids))
+        taken.companies = {(row[0], row[1]) for row in found}
+    records = {(contact.client, contact.id): contact for contact in loaded}
+    answers = yield from _update_all(CONTACT, commands, records, taken, ids)
+    return answers
+
+
+def update_companies(commands: Sequence[UpdateCompany], ids: Ids) -> Plan[list[object]]:
+    """Change companies; each command sees what the ones before it did."""
+    rows = yield Step(sql.COMPANY_BY_ID, list({(c.client, c.id) for c in commands}))
+    loaded = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
+    taken = _Taken()
+    yield from _owners(taken, sql.COMPANY_BY_DOMAIN, "domain", commands)
+    records = {(company.client, company.id): company for company in loaded}
+    answers = yield from _update_all(COMPANY, commands, records, taken, ids)
+    return answers
+
+
+def _owners(taken: _Taken, op: Op, column: str, commands: Sequence[Update]) -> Plan[None]:
+    keys = {(c.client, str(c.changes[column])) for c in commands if c.changes.get(column) is not None}
+    if not keys:
+        return
+    at = {"email_key": 5, "linkedin_key": 7, "domain": 4}[column]
+    rows = yield Step(op, list(keys))
+    taken.owners.update({(row[0], column, row[at]): row[1] for row in rows})
+
+
+def _update_all(
+    kind: int, commands: Sequence[Update], records: Mapping[tuple[int, int], Record], taken: _Taken, ids: Ids
+) -> Plan[list[object]]:
+    answers: list[object] = []
+    events: list[Row] = []
+    customs: list[Row] = []
+    links: list[Row] = []
+    changed: dict[tuple[int, int], Record] = {}
+    for command in commands:
+        record = records.get((command.client, command.id))
+        refusal = _refusal(command, record, taken)
+        if refusal is not None or record is None:
+            answers.append(refusal)
+            continue
+        links += _former_keys(kind, command, record, ids)
+        event = _write_fields(kind, command, record)
+        touched = _write_custom(command, record, event, ids)
+        if event.detail["changed"] or event.detail.get("fields") or touched:
+            changed[command.client, command.id] = record
+            customs += [custom_field_row(command.client, kind, record.id, one) for one in touched]
+        if event.detail["changed"]:
+            if event.effect and not st.is_newest(record, command.at, command.key):
+                yield from _refold(kind, record, event)
+            elif event.effect:
+                st.advance(record, event.effect, event.status, command.at, command.key)
+            record.updated_us = max(command.at, record.updated_us + 1)
+            events.append(event_row(command.client, event))
+        answers.append(_as_it_is(record))
+    if links:
+        yield Step(sql.SAVE_LINK, list({row[:4]: row for row in links}.values()))
+    if changed:
+        yield from _save(kind, changed.values(), events, customs)
+    return answers
+
+
+def _as_it_is(record: Record) -> Record:
+    """A copy: a later command of the group may change the record again, and each answers its own state."""
+    return replace(record, custom_fields=[replace(one) for one in record.custom_fields])
+
+
+def _refold(kind: int, record: Record, event: StoredEvent) -> Plan[None]:
+    history = yield Step(sql.EVENTS_OF, [(record.client, kind, record.id)])
+    refold_status(record, [*(event_of(row) for row in history), event])
+
+
+def _save(kind: int, records: Iterable[Record], events: Sequence[Row], customs: Sequence[Row]) -> Plan[None]:
+    if kind == CONTACT:
+        yield Step(sql.UPDATE_CONTACT, [contact_row(record) for record in records if isinstance(record, Contact)])
+    else:
+        yield Step(sql.UPDATE_COMPANY, [company_row(record) for record in records if isinstance(record, Company)])
+    if events:
+        yield Step(sql.INSERT_EVENT, events)
+    if customs:
+        latest = {(row[0], row[2], row[3]): row for row in customs}
+        yield Step(sql.SAVE_CUSTOM_FIELD, list(latest.values()))
+
+
+def _refusal(command: Update, record: Record | None, taken: _Taken) -> TouchbaseError | None:
+    if record is None:
+        what = "contact" if isinstance(command, UpdateContact) else "company"
+        return NotFound(f"there is no {what} with id {command.id}")
+    if command.if_updated_us is not None and command.if_updated_us != record.updated_us:
+        return PreconditionFailed("the record has changed since you read it; read it again and repeat the change")
+    company_id = command.changes.get("company_id")
+    if company_id is not None and (command.client, company_id) not in taken.companies:
+        return no_such_company(int(company_id))
+    return _transition(command, record) or _too_many_fields(command, record) or _taken_key(command, taken)
+
+
+def _too_many_fields(command: Update, record: Record) -> TouchbaseError | None:
+    has = set() if command.clear_custom else {one.name for one in record.custom_fields if one.value is not None}
+    has |= {name for name, value in command.custom.items() if value is not None}
+    has -= {name for name, value in command.custom.items() if value is None}
+    if len(has) <= CUSTOM_FIELDS:
+        return None
+    pointer = "/contact_custom_fields_input" if isinstance(command, UpdateContact) else "/company_custom_fields"
+    detail = f"the record would have {len(has)} custom fields, and at most {CUSTOM_FIELDS} are possible; take some away first"
+    return Invalid([Fault(pointer, "too_many", detail)])
+
+
+def _taken_key(command: Update, taken: _Taken) -> TouchbaseError | None:
+    """Checked last: a command that passes owns the keys, and one refused for another reason must not."""
+    wanted = [(c, str(command.changes[c])) for c in ("email_key", "linkedin_key", "domain") if command.changes.get(c) is not None]
+    for column, value in wanted:
+        owner = taken.owners.get((command.client, column, value), command.id)
+        if owner != command.id:
+            return Conflict(f"another record has this {column.removesuffix('_key')}: id {owner}", data={"existing_id": owner})
+    taken.owners.update({(command.client, column, value): command.id for column, value in wanted})
+    return None
+
+
+def _transition(command: Update, record: Record) -> TouchbaseError | None:
+    if command.transitions is None or "status" not in command.changes or command.changes["status"] == record.status:
+        return None
+    allowed = command.transitions.get(record.status or "")
+    if allowed is None or command.changes["status"] in allowed:
+        return None
+    field_name = "contact_status" if isinstance(command, UpdateContact) else "company_status"
+    words = ", ".join(allowed) or "nothing"
+    return Invalid([Fault(f"/{field_name}", "transition_not_allowed", f"from {record.status!r} a record may go to: {words}")])
+
+
+def _write_fields(kind: int, command: Update, record: Record) -> StoredEvent:
+    changed: list[list[str | None]] = []
+    event = _api_event(kind, command, changed)
+    written: dict[str, str | int | None] = {}
+    for name, value in command.changes.items():
+        old = getattr(record, name)
+        if name == "status":
+            if old != value:
+                changed.append([_status_name(kind), _text(value), _text(old)])
+                event.effect, event.status = st.STATUS, _text(value)
+            continue
+        if name in STAMPED:
+            _stamp_others(record)
+            stamp = (DELIBERATE, command.at, command.key)
+            # What is asked for is done, also against a tool whose clock runs ahead; but no stamp goes back for nothing.
+            if old != value or beats(stamp, stamp_of(record.stamps, name, old, record.created_us)):
+                record.stamps[name] = stamp
+            written[name] = value
+        if old != value:
+            setattr(record, name, value)
+            if not name.endswith("_key"):
+                changed.append([name, _text(value), _text(old)])
+    if written:
+        event.detail["fields"] = written
+    return event
+
+
+def _former_keys(kind: int, command: Update, record: Record, ids: Ids) -> list[Row]:
+    """Links from the keys that a record loses: a late call that still names the old address is about the same person."""
+    words = {"domain": "domain"} if kind == COMPANY else {"email_key": "email", "linkedin_key": "linkedin"}
+    lost = [(word, getattr(record, column)) for column, word in words.items() if column in command.changes]
+    return [
+        (command.client, "", word, old, ids.take("link"), kind, record.id)
+        for word, old in lost
+        if old is not None and old not in command.changes.values()
+    ]
+
+
+def _stamp_others(record: Record) -> None:
+    """Before the first stamp of a record made through the API: its other values are as old as the record."""
+    if record.stamps:
+        return
+    for name in STAMPED:
+        value = getattr(record, name, None)
+        if value is not None:
+            record.stamps[name] = stamp_of({}, name, value, record.created_us)
+
+
+def _write_custom(command: Update, record: Record, event: StoredEvent, ids: Ids) -> list[CustomField]:
+    by_name = {one.name: one for one in record.custom_fields}
+    wanted: dict[str, str | None] = dict.fromkeys(by_name) if command.clear_custom else {}
+    wanted.update(command.custom)
+    touched: list[CustomField] = []
+    for name, value in wanted.items():
+        one = by_name.get(name)
+        old = one.value if one is not None else None
+        if one is None:
+            if value is None:
+                continue
+            one = CustomField(ids.take("custom_field"), name, None, command.at)
+            record.custom_fields.append(one)
+        stamp = (DELIBERATE, command.at, command.key)
+        if old != value or beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):
+            one.priority, one.stamped_us, one.stamp_key = stamp
+        if old != value:
+            one.value, one.updated_us = value, command.at
+            event.detail["changed"].append([name, value, old])
+            event.detail.setdefault("custom", {})[name] = value
+        touched.append(one)
+    return touched
+
+
+def _api_event(kind: int, command: Update, changed: list[list[str | None]]) -> StoredEvent:
+    name = "contact.updated" if kind == CONTACT else "company.updated"
+    return StoredEvent(
+        record_kind=kind, record_id=command.id, occurred_us=command.at, key=command.key, event=name, effect="", status=None,
+        tool="api", channel="api", campaign=None, delivery_id=None, received_us=command.at, via=VIA_API, detail={"changed": changed},
+    )  # fmt: skip
+
+
+def _status_name(kind: int) -> str:
+    return "contact_status" if kind == CONTACT else "company_status"
+
+
+def _text(value: str | int | None) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,57 @@
+"""WHERE clauses from the filters that were given."""
+
+from __future__ import annotations
+
+from touchbase.domain.times import Micros
+from touchbase.storage.sql.op import Row
+
+
+class Where:
+    """Conditions joined with AND and their parameters; without any it is always true."""
+
+    def __init__(self, condition: str = "", *params: object) -> None:
+        self._conditions = [condition] if condition else []
+        self._params = list(params)
+
+    @property
+    def params(self) -> Row:
+        """The parameters in the order of their marks."""
+        return tuple(self._params)
+
+    def hold(self, condition: str) -> None:
+        """Only rows for which this holds."""
+        self._add(condition)
+
+    def equal(self, column: str, value: object) -> None:
+        """Only rows with this value, unless it is None: no filter."""
+        if value is not None:
+            self._add(f"{column} = ?", value)
+
+    def less(self, column: str, value: object) -> None:
+        """Only rows below this value, unless it is None."""
+        if value is not None:
+            self._add(f"{column} < ?", value)
+
+    def at_least(self, column: str, value: object) -> None:
+        """Only rows with this value or a greater one, unless it is None."""
+        if value is not None:
+            self._add(f"{column} >= ?", value)
+
+    def page(self, updated_since_us: Micros | None, after: tuple[Micros, int] | None) -> str:
+        """Begin after the last row of the page before; answers the order that pages go in."""
+        if updated_since_us is None:
+            if after is not None:
+                self._add("id > ?", after[1])
+            return "id"
+        if after is not None:
+            self._add("(updated_us, id) > (?, ?)", *after)
+        else:
+            self._add("updated_us >= ?", updated_since_us)
+        return "updated_us, id"
+
+    def _add(self, condition: str, *params: object) -> None:
+        self._conditions.append(condition)
+        self._params += params
+
+    def __str__(self) -> str:
+        return " AND ".join(self._conditions) or "1 = 1"

@@ -1,0 +1,1 @@
+"""SQLite: one file, one connection that writes on its own thread, several that read."""

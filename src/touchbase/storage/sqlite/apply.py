@@ -1,0 +1,48 @@
+"""Applying a turn of the inbox on the thread that writes, in a transaction of its own."""
+
+from __future__ import annotations
+
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import Rehearsal, WorkReport
+from touchbase.storage.sql.handlers import apply_batch, apply_needs, note_failure
+from touchbase.storage.sql.rehearse import compared, look, rehearse
+from touchbase.storage.sql.turn import Claimed, Turn, merged, reason
+from touchbase.storage.sqlite.connection import UNWRITABLE, run
+from touchbase.storage.sqlite.writer import Writer
+
+
+def apply_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> WorkReport:
+    """Apply what could be translated; what could not keeps its reason and is tried again later."""
+    report = _apply(writer, client, turn.claimed, now_us) if turn.claimed else WorkReport()
+    for delivery, why in turn.broken:
+        report = merged(report, _fail(writer, client, delivery, why, now_us))
+    return report
+
+
+def rehearse_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> Rehearsal:
+    """What applying these again would change, tried and taken back."""
+    writer.cursor.execute("BEGIN IMMEDIATE")
+    try:
+        rehearsing = run(writer.cursor, rehearse(client, turn, now_us))
+    finally:
+        writer.cursor.execute("ROLLBACK")
+    return compared(turn, rehearsing, run(writer.cursor, look(client, rehearsing.after)))
+
+
+def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int) -> WorkReport:
+    try:
+        return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us), lambda: apply_needs(claimed))
+    except (*UNWRITABLE, Overloaded):
+        raise
+    except Exception as error:
+        if len(claimed) == 1:
+            return _fail(writer, client, claimed[0][0], reason(error), now_us)
+        # Halved until the failure is alone with its cause; order stays, so the oldest is still applied first.
+        half = len(claimed) // 2
+        return merged(_apply(writer, client, claimed[:half], now_us), _apply(writer, client, claimed[half:], now_us))
+
+
+def _fail(writer: Writer, client: int, delivery: Delivery, why: str, now_us: int) -> WorkReport:
+    writer.write(lambda: note_failure(client, delivery, why, now_us), dict)
+    return WorkReport(taken=1)

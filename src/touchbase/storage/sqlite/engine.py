@@ -1,0 +1,166 @@
+"""The store on SQLite: writes through one thread, point reads at once, long reads on a few threads."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+import apsw
+
+from touchbase.domain.commands import Command
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import UnusableStore
+from touchbase.domain.ports import Rehearsal, Translate, WorkReport
+from touchbase.domain.queries import AnyKey, FindClient, FindKey, GetCompany, GetContact, ListConnections, Query
+from touchbase.storage.sql.group import PROBES, Handlers, Probe
+from touchbase.storage.sql.handlers import COMMANDS, answer, claim
+from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sql.op import Plan
+from touchbase.storage.sql.rehearse import load_deliveries
+from touchbase.storage.sql.turn import Turn, merged, translated
+from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
+from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read
+from touchbase.storage.sqlite.schema import migrate
+from touchbase.storage.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, ListConnections, FindKey, AnyKey})
+"""Answered where they are asked: a few microseconds, less than handing them to a thread."""
+READERS = 4
+OPENING_TRIES = 10
+OPENING_PAUSE = 0.05
+CHUNK = 128
+"""Deliveries in one transaction: about as long as a flush, so that the writes of callers wait no longer than that."""
+
+
+class SqliteStore:
+    """Keeps records in one SQLite file (or a private one that ends with the store)."""
+
+    def __init__(self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None) -> None:
+        self._writer = writer
+        self._private = private
+        self._near, *self._far = readers
+        self._threads = ThreadPoolExecutor(len(self._far), "touchbase-reader")
+
+    @classmethod
+    async def open(cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS) -> SqliteStore:
+        """Open the store that a `sqlite:` address names and bring its schema up to date, unless `as_is`."""
+        path = path_of(url)
+        private = tempfile.TemporaryDirectory(prefix="touchbase-") if path is None else None
+        if private is not None:
+            path = f"{private.name}/store.db"
+        assert path is not None
+        try:
+            connection = await _patiently(lambda: _prepared(path, durable=private is None, as_is=as_is))
+            readers = await _patiently(lambda: [open_reader(path) for _ in range(1 + READERS)])
+        except apsw.Error as error:
+            raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
+        return cls(Writer(connection, {**commands, **PROBES}, queue_limit), readers, private)
+
+    async def write(self, command: Command[T]) -> T:
+        """Carry out one command in a group with those that wait beside it; answers after the flush."""
+        result: T = await self._writer.submit(command)
+        return result
+
+    async def read(self, query: Query[T]) -> T:
+        """Answer a query from what is flushed."""
+        if type(query) in POINT_QUERIES:
+            return _read(self._near, answer(query))
+        return await self._on_a_thread(lambda connection: _read(connection, answer(query)))
+
+    async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
+        """Apply up to `limit` waiting deliveries of one client, `CHUNK` in a transaction.
+
+        While the writing thread applies one chunk, a reading thread translates the next.
+        """
+        claimed = await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
+        applying: list[Awaitable[WorkReport]] = []
+        report = WorkReport()
+        for first in range(0, len(claimed), CHUNK):
+            turn = await self._on_a_thread(partial(_translated, claimed[first : first + CHUNK], translate))
+            if applying:
+                report = merged(report, await applying.pop())
+            applying.append(self._writer.ask(partial(apply_turn, client=client, turn=turn, now_us=now_us)))
+        return merged(report, await applying.pop()) if applying else report
+
+    async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
+        """What applying these deliveries again would change; nothing of it is kept."""
+        deliveries = await self._on_a_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
+        turn = await self._on_a_thread(partial(_translated, deliveries, translate))
+        told: Rehearsal = await self._writer.ask(partial(rehearse_turn, client=client, turn=turn, now_us=now_us))
+        return told
+
+    async def migrate(self) -> list[str]:
+        """Run pending migrations."""
+        names: list[str] = await self._writer.ask(lambda writer: migrate(writer.cursor, packaged("sqlite")))
+        return names
+
+    async def check(self) -> None:
+        """Write something that no record shows; `Overloaded` when that cannot be flushed."""
+        await self.write(Probe())
+
+    async def close(self) -> None:
+        """Finish what is queued, then close the file."""
+        await asyncio.to_thread(self._threads.shutdown)
+        for connection in (self._near, *self._far):
+            connection.close()
+        await self._writer.close()
+        if self._private:
+            self._private.cleanup()
+
+    @property
+    def queue_depth(self) -> int:
+        """Commands that wait for a transaction."""
+        return self._writer.depth
+
+    @property
+    def commands_taken(self) -> int:
+        """Commands accepted since the store was opened."""
+        return self._writer.taken
+
+    async def _on_a_thread(self, use: Callable[[apsw.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._with_reader, use)
+
+    def _with_reader(self, use: Callable[[apsw.Connection], T]) -> T:
+        connection = self._far.pop()  # as many as there are threads, so there is one
+        try:
+            return use(connection)
+        finally:
+            self._far.append(connection)
+
+
+async def _patiently(opened: Callable[[], T]) -> T:
+    """What `opened` answers; two processes that make one file at the same moment can meet in spite of the busy timeout."""
+    for _ in range(OPENING_TRIES):
+        try:
+            return opened()
+        except apsw.BusyError:
+            await asyncio.sleep(OPENING_PAUSE)
+    return opened()
+
+
+def _prepared(path: str, *, durable: bool, as_is: bool) -> apsw.Connection:
+    connection = open_writer(path, durable=durable)
+    try:
+        if not as_is:
+            migrate(connection.cursor(), packaged("sqlite"))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _read(connection: apsw.Connection, plan: Plan[T]) -> T:
+    try:
+        return read(connection.cursor(), plan)
+    except UNWRITABLE as error:
+        raise overloaded(error) from error
+
+
+def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> Turn:
+    return translated(deliveries, translate)

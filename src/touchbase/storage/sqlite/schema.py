@@ -1,0 +1,35 @@
+"""Bringing a SQLite store's schema up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending
+
+
+def todo(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[Migration]:
+    """The migrations that this store waits for."""
+    known = cursor.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'").fetchall()
+    applied = cursor.execute(APPLIED).fetchall() if known else []
+    return pending(migrations, {str(name): str(digest) for name, digest in applied})
+
+
+def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[str]:
+    """Run what is pending, each in a transaction; answers the names. Safe beside another process doing the same."""
+    ran: list[str] = []
+    while todo(cursor, migrations):
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            cursor.execute(TABLE)
+            for migration in todo(cursor, migrations)[:1]:  # asked again: another process may have been faster
+                cursor.execute(migration.sql).fetchall()
+                cursor.execute(RECORD.format("?1", "?2"), (migration.name, migration.digest))
+                ran.append(migration.name)
+            cursor.execute("COMMIT")
+        except BaseException:
+            if cursor.connection.in_transaction:
+                cursor.execute("ROLLBACK")
+            raise
+    return ran

@@ -1,0 +1,67 @@
+"""What names mean by their words, rule by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from touchbase.adapters.kit.meaning import meaning_of
+
+RULES = {
+    "linkedin_replied": ["linkedin_reply", "LinkedInMessageReplied", "MESSAGE_REPLY_RECEIVED", "inmail reply received"],
+    "linkedin_invite_accepted": ["linkedinInviteAccepted", "CONNECTION_REQUEST_ACCEPTED"],
+    "linkedin_invite_sent": ["connection-request-sent", "invite.sent"],
+    "linkedin_sent": ["linkedin_message_sent", "INMAIL_SENT"],
+    "linkedin_other": ["linkedin.visit", "profile_view"],
+    "email_resubscribed": ["resubscribe", "group_resubscribed"],
+    "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed"],
+    "email_spam_complaint": ["spam", "spamreport", "complaint", "email.complained", "abuse"],
+    "email_bounced": ["bounce", "EMAIL_BOUNCED", "hardBounced", "invalid_email", "undeliverable"],
+    "email_auto_replied": ["auto_reply_received", "autoreplied", "automatic_response", "out of office", "OOO"],
+    "manual_email_sent": ["reply_sent", "response sent", "manual_email_sent"],
+    "other": [
+        "reply_forwarded", "reply drafted", "reply categorised", "tag_added_to_lead",
+         "task_completed", "campaign paused", "meeting_cancelled",
+    ],
+    "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
+    "lead_status_changed": [
+        "lead_not_interested", "interested", "LEAD_POSITIVE", "meeting booked", "demo_booked", "wrongPerson", "lead_closed", "deal.won",
+        "maybe later", "category_updated", "leadStatusChanged", "label.changed", "stage changed", "lead_out_of_office", "marked as OOO",
+    ],
+    "email_clicked": ["click", "link_clicked", "EMAIL_LINK_CLICK"],
+    "email_opened": ["open", "EmailOpened", "email.opened"],
+    "email_delivered": ["delivered", "Delivery"],
+    "email_send_failed": ["failed", "dropped", "rejected", "blocked", "email.delivery_failed"],
+    "email_deferred": ["deferred", "delayed", "email.delivery_delayed"],
+    "email_sent": ["sent", "EMAIL_SENT", "send", "processed", "request", "lead_first_contacted", "MessageSent"],
+    "account_event": ["email_account_disconnected", "warmup_disabled", "mailbox_error", "sendLimitReached"],
+    "campaign_completed": ["campaign_completed", "sequence finished", "finished_without_reply"],
+    "unknown": ["", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "name"), [(event, name) for event, names in RULES.items() for name in names])
+def test_a_name_means_what_its_words_say(event: str, name: str) -> None:
+    assert meaning_of(name).event == event
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("lead_not_interested", "not_interested"), ("lead.interested", "interested"), ("meetingBooked", "meeting_booked"),
+        ("demo booked", "meeting_booked"),
+        ("wrong_person", "wrong_person"), ("closed", "closed"), ("maybe_later", "maybe_later"), ("lead_out_of_office", "out_of_office"),
+        ("lead_no_show", "no_show"), ("meeting_completed", "meeting_completed"), ("lead_neutral", "neutral"), ("blacklisted",
+        "do_not_contact"),
+        ("status_changed", None),
+    ],
+)  # fmt: skip
+def test_a_status_stands_in_the_name_where_it_can(name: str, status: str | None) -> None:
+    assert (meaning_of(name).event, meaning_of(name).status) == ("lead_status_changed", status)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("hard_bounce", "hard"), ("softBounce", "soft"), ("bounced", None), ("invalid", "hard"), ("failed_permanent", "hard")],
+)
+def test_a_bounce_says_in_its_name_how_bad_it_is_where_it_can(name: str, kind: str | None) -> None:
+    assert meaning_of(name).kind == kind

@@ -1,0 +1,181 @@
+"""Bodies as they come, and what a relay has wrapped around them."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.adapters.kit.parse import parse, unwrap
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.ports import Call
+
+NAMES = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]), min_size=1, max_size=6)
+FIELDS = st.lists(st.tuples(NAMES, st.lists(NAMES, max_size=3), st.text(st.characters(exclude_categories=["Cs"]), max_size=5)), max_size=8)
+
+
+def call(body: bytes | str, content_type: str = "application/json") -> Call:
+    raw = body if isinstance(body, bytes) else body.encode()
+    return parse(WebhookRequest("email_campaign", {"content-type": content_type}, "", raw))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": 1}', b'  \r\n{"a": 1}\n', b'\xef\xbb\xbf{"a": 1}', '{"a": 1}'.encode("utf-16"), b'"{\\"a\\": 1}"', b'{"a": 1}=',
+        quote('{"a": 1}').encode(),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", "application/x-www-form-urlencoded", "nonsense"])
+def test_json_is_read_whatever_its_header_says(body: bytes, content_type: str) -> None:
+    assert call(body, content_type).data == {"a": 1}
+
+
+def test_a_list_is_read_as_a_list() -> None:
+    assert call('[{"a": 1}, 2]').data == [{"a": 1}, 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        (b'{"a": NaN, "b": 1}', {"a": None, "b": 1}),
+        (b'{"a": 1e999, "b": 1}', {"a": None, "b": 1}),
+        (b'{"a": "line\nbreak"}', {"a": "line\nbreak"}),
+        (b'{"a": "\xff", "b": 1}', {"a": "\N{REPLACEMENT CHARACTER}", "b": 1}),
+        (b'{"a": "\\ud800"}', {"a": "?"}),
+        (b'{"a": ' + b"9" * 5000 + b', "b": 1}', {"a": None, "b": 1}),
+    ],
+)
+def test_sloppy_json_loses_only_what_cannot_be_read(body: bytes, read: object) -> None:
+    assert call(body).data == read
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b" ", b"hello", b"<a b='c'/>", b"{", b'"text"', b"12", b"null", b"[" * 100_000, b"=", b"&&", b"\x00\xff"]
+)
+def test_what_is_neither_json_nor_a_form_has_no_data(body: bytes) -> None:
+    assert call(body).data is None
+
+
+@pytest.mark.parametrize("write", [str, lambda body: quote(body, safe="=&")])
+def test_bracketed_names_become_objects_and_lists(write) -> None:
+    body = write("leads[status][0][id]=7&leads[status][3][id]=8&account[subdomain]=büro&type=x")
+
+    read = call(body, "application/x-www-form-urlencoded")
+
+    assert read.form
+    assert read.data == {"leads": {"status": [{"id": "7"}, {"id": "8"}]}, "account": {"subdomain": "büro"}, "type": "x"}
+
+
+def test_a_form_is_known_without_its_header() -> None:
+    assert call("a=1&b=", "").data == {"a": "1", "b": ""}
+
+
+def test_a_name_that_comes_twice_is_a_list() -> None:
+    assert call("t=1&t=2&u[]=3&u[]=4&u[]=5").data == {"t": ["1", "2"], "u": ["3", "4", "5"]}
+
+
+@pytest.mark.parametrize("body", ["c=1&c[id]=2", "c[id]=2&c=1"])
+def test_a_name_that_is_both_value_and_object_keeps_both(body: str) -> None:
+    assert call(body).data == {"c": {"": "1", "id": "2"}}
+
+
+def test_numbered_names_without_a_zero_are_ids_and_stay() -> None:
+    assert call("f[12]=a&f[7]=b").data == {"f": {"12": "a", "7": "b"}}
+
+
+def test_form_fields_written_down_as_json_are_a_form() -> None:
+    assert call('{"data[email]": "a@b.co", "type": "x"}', "application/x-www-form-urlencoded").data == {
+        "data": {"email": "a@b.co"},
+        "type": "x",
+    }
+
+
+@pytest.mark.parametrize("name", ["mandrill_events", "payload", "anything"])
+def test_one_field_that_holds_json_is_read(name: str) -> None:
+    assert call(name + "=" + quote('[{"a": 1}]')).data == {name: [{"a": 1}]}
+
+
+def test_a_field_among_others_that_only_looks_like_json_stays_text() -> None:
+    assert call("note=" + quote("{hello}") + "&payload=" + quote("{broken") + "&x=1").data == {
+        "note": "{hello}",
+        "payload": "{broken",
+        "x": "1",
+    }
+
+
+def test_multipart_gives_its_text_fields_and_no_files() -> None:
+    body = (
+        '--b0\r\nContent-Disposition: form-data; name="event"\r\n\r\nclicked\r\n'
+        '--b0\r\nContent-Type: text/plain\r\nContent-Disposition: form-data; name="data[email]"\r\n\r\na@b.co\r\n'
+        '--b0\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\nsecret\r\n--b0--\r\n'
+    )
+
+    read = call(body, "multipart/form-data; boundary=b0")
+
+    assert read.data == {"event": "clicked", "data": {"email": "a@b.co"}}
+
+
+@given(FIELDS)
+def test_any_form_is_read_without_losing_a_value(fields: list[tuple[str, list[str], str]]) -> None:
+    names = [name + "".join(f"[{key}]" for key in keys) for name, keys, _ in fields]
+    body = "&".join(["q0=q1", *(f"{quote(name, safe='')}={quote(field[2], safe='')}" for name, field in zip(names, fields, strict=True))])
+
+    read = call(body).data
+
+    assert sorted(_leaves(read)) == sorted(["q1", *(value for _, _, value in fields)])
+
+
+@given(
+    st.binary(max_size=400),
+    st.sampled_from(["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]),
+)
+def test_no_bytes_break_the_parser(body: bytes, content_type: str) -> None:
+    unwrap(call(body, content_type))
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(st.sampled_from(["body", "data", "headers", "x"]), inner)
+    )
+)
+def test_no_json_breaks_the_unwrapping(data: object) -> None:
+    unwrap(call(json.dumps(data)))
+
+
+def test_n8ns_wrapping_is_taken_off_with_its_headers() -> None:
+    inner = unwrap(call('[{"headers": {"X-Their-Event": "sent"}, "params": {}, "query": {}, "body": {"a": 1}}]'))
+
+    assert inner.data == {"a": 1}
+    assert inner.headers["x-their-event"] == "sent"
+
+
+def test_several_wrapped_calls_are_one_list() -> None:
+    assert unwrap(call('[{"headers": {}, "body": {"a": 1}}, {"headers": {}, "body": [{"a": 2}, {"a": 3}]}]')).data == [
+        {"a": 1},
+        {"a": 2},
+        {"a": 3},
+    ]
+
+
+@pytest.mark.parametrize(
+    "body", ['{"data": {"a": 1}}', '{"payload": {"a": 1}, "method": "POST"}', '{"body": {"data": {"a": 1}}, "headers": {}}']
+)
+def test_a_lone_wrapper_is_taken_off(body: str) -> None:
+    assert unwrap(call(body)).data == {"a": 1}
+
+
+@pytest.mark.parametrize("body", ['{"body": "a mail\'s text"}', '{"event": "x", "data": {"a": 1}}', '{"data": null}', "[1]", "[]"])
+def test_what_no_relay_has_wrapped_stays(body: str) -> None:
+    before = call(body)
+
+    assert unwrap(before) is before
+
+
+def _leaves(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [leaf for below in value.values() for leaf in _leaves(below)]
+    return [leaf for below in value for leaf in _leaves(below)] if isinstance(value, list) else [str(value)]

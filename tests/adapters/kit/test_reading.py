@@ -1,0 +1,143 @@
+"""Values as people and tools have put them in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.adapters.kit.labels import bounce_kind, status_of
+from touchbase.adapters.kit.reading import address, dig, first, items, linkedin, person, text
+from touchbase.adapters.kit.table import split_name
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("nora@example.com", "nora@example.com"),
+        (" Nora+Tag@Example.COM ", "nora+tag@example.com"),
+        ('"Quill, Nora" <nora@example.com>', "nora@example.com"),
+        ("<nora@example.com>", "nora@example.com"),
+        ("'nora@example.com'", "nora@example.com"),
+        ("mailto:nora@example.com", "nora@example.com"),
+        ("no-reply@example.com", "no-reply@example.com"),
+        ("nörä@exämple.com", "nörä@exämple.com"),
+    ],
+)
+def test_an_address_is_read(value: str, read: str) -> None:
+    assert address(value) == read
+
+
+@pytest.mark.parametrize(
+    "value", [None, "", "nora", "@", "a@", "@b", "a@b@c", "a b@c.co", "a@b.co, c@d.co", 7, {"email": "a@b.co"}, "x" * 400 + "@b.co"]
+)
+def test_what_is_no_address_is_none(value: object) -> None:
+    assert address(value) is None
+
+
+@pytest.mark.parametrize("value", ["mailer-daemon@example.com", "Postmaster@example.com", "no-reply@example.com", "noreply+7@example.com"])
+def test_nobody_is_no_person(value: str) -> None:
+    assert person(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("https://www.linkedin.com/in/nora,", "https://www.linkedin.com/in/nora"),
+        (" linkedin.com/in/nora ", "linkedin.com/in/nora"),
+        ("https://www.linkedin.com/sales/lead/ACwAA,NAME_SEARCH", "https://www.linkedin.com/sales/lead/ACwAA,NAME_SEARCH"),
+        ("https://linkedin.com/nora-quill", "https://linkedin.com/nora-quill"),
+        ("https://www.linkedin.com/company/acme", None),
+        ("https://www.linkedin.com/in/", None),
+        ("https://www.linkedin.com/", None),
+        ("yes", None),
+        ("", None),
+        ("https://example.com/in/nora", None),
+        (["linkedin.com/in/nora"], None),
+    ],
+)
+def test_a_linkedin_address_is_read_without_what_an_import_left_behind(value: object, read: str | None) -> None:
+    assert linkedin(value) == read
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("  a ", "a"), (7, "7"), (7.0, "7"), (7.5, "7.5"), (" ", None), (True, None), (None, None), ([], None), ({}, None), (10**300, None),
+     (float("nan"), None), ("a\0b", "ab"), ("a\ud800b", "ab"), ("x" * 20_000, "x" * 10_000)],
+)  # fmt: skip
+def test_a_value_is_read_as_text(value: object, read: str | None) -> None:
+    assert text(value) == read
+
+
+@given(ANYTHING)
+def test_nothing_breaks_a_reading_and_every_text_can_be_stored(value: object) -> None:
+    for read in (text, address, person, linkedin, status_of):
+        found = read(value)
+        assert found is None or (found.encode() and "\0" not in found)
+    assert bounce_kind(value) in ("hard", "soft", "unknown")
+    assert isinstance(items(value), list)
+
+
+def test_a_chain_of_keys_is_followed_until_it_breaks() -> None:
+    data = {"a": [{"b": 1}]}
+
+    assert dig(data, "a", 0, "b") == 1
+    assert dig(data, "a", 1, "b") is None
+    assert dig(data, "a", "b") is None
+
+
+def test_the_first_value_that_is_there_counts() -> None:
+    assert first({"a": None, "b": "", "c": 0}, "a", "b", "c") == 0
+    assert first([], "a") is None
+
+
+def test_a_list_may_be_an_object_with_numbers_for_names() -> None:
+    assert items({"2": "c", "10": "d", "1": "b"}) == ["b", "c", "d"]
+    assert items([1]) == [1]
+    assert items({"a": 1}) == items("x") == items({}) == []
+
+
+@pytest.mark.parametrize(
+    ("label", "status"),
+    [
+        ("Interested", "interested"), ("not-interested", "not_interested"), ("NOT_INTERESTED", "not_interested"), ("Neutral", "neutral"),
+        ("Maybe Later", "maybe_later"), ("meetingBooked", "meeting_booked"), ("Meeting completed", "meeting_completed"), ("No-show",
+        "no_show"),
+        ("Out Of Office", "out_of_office"), ("wrong person", "wrong_person"), ("Closed", "closed"), ("DNC", "do_not_contact"),
+        ("Information Request", "custom:Information Request"), (" 商談中(B) ", "custom:商談中(B)"), (" ", None), (None, None), ({}, None),
+    ],
+)  # fmt: skip
+def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | None) -> None:
+    assert status_of(label) == status
+
+
+@pytest.mark.parametrize(
+    ("reasons", "kind"),
+    [
+        (["HardBounce"], "hard"), (["soft"], "soft"), (["Transient"], "soft"), (["Permanent"], "hard"), ([None, "550 5.1.1 gone"], "hard"),
+        (["421 busy"], "soft"), (["4.2.2"], "soft"), (["software said 550"], "hard"), ([""], "unknown"),
+        (["gone fishing"], "unknown"), ([], "unknown"),
+        (["soft", "550"], "soft"), ([552], "hard"), (["id 15503 of 4501"], "unknown"),
+    ],
+)  # fmt: skip
+def test_a_bounce_is_as_bad_as_its_reasons_say(reasons: list[object], kind: str) -> None:
+    assert bounce_kind(*reasons) == kind
+
+
+@pytest.mark.parametrize(
+    ("full", "parts"),
+    [
+        ("Nora Quill", ("Nora", "Quill")),
+        ("Nora", ("Nora", None)),
+        ("Nora van der Quill", ("Nora", "van der Quill")),
+        (None, (None, None)),
+        ("a@b.co", (None, None)),
+    ],
+)
+def test_a_full_name_is_split_at_its_first_blank(full: str | None, parts: tuple[str | None, str | None]) -> None:
+    assert split_name(full) == parts

@@ -1,0 +1,106 @@
+"""Times in all the forms that tools write them in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.adapters.kit.times import when
+from touchbase.domain.times import from_datetime, from_text
+
+MOMENT = from_text("2026-11-20T09:30:00Z")
+MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2199, 1, 1))
+RECENT = st.datetimes(datetime(2001, 9, 10), datetime(2199, 1, 1))
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+
+
+@pytest.mark.parametrize(
+    ("written", "micros"),
+    [
+        ("2026-11-20T09:30:00Z", 0),
+        ("2026-11-20T09:30:00z", 0),
+        ("  2026-11-20T09:30:00Z ", 0),
+        ("2026-11-20T09:30:00+00:00", 0),
+        ("2026-11-20T10:30:00+0100", 0),
+        ("2026-11-20T10:30:00+01", 0),
+        ("2026-11-20T04:00:00-05:30", 0),
+        ("2026-11-20T09:30:00", 0),
+        ("2026-11-20 09:30:00", 0),
+        ("2026-11-20 09:30:00 UTC", 0),
+        ("2026-11-20T09:30Z", 0),
+        ("2026-11-20T09:30:00.1Z", 100_000),
+        ("2026-11-20T09:30:00.123456Z", 123_456),
+        ("2026-11-20T09:30:00.1234567Z", 123_456),
+        ("2026-11-20T09:30:00.999999999+00:00", 999_999),
+        ("2026-11-20 09:30:00,25", 250_000),
+    ],
+)
+def test_a_written_time_is_read(written: str, micros: int) -> None:
+    assert when(written) == MOMENT + micros
+
+
+@pytest.mark.parametrize(
+    ("counted", "micros"),
+    [
+        (1_795_167_000, 0),
+        ("1795167000", 0),
+        (1_795_167_000.153125, 153_125),
+        ("1795167000.1531259", 153_125),
+        (1_795_167_000_250, 250_000),
+        ("1795167000250", 250_000),
+        (1_795_167_000_250_001, 250_001),
+        ("/Date(1795167000250+0100)/", 250_000),
+        ("/Date(1795167000250)/", 250_000),
+    ],
+)
+def test_a_counted_time_is_read(counted: object, micros: int) -> None:
+    assert when(counted) == MOMENT + micros
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, False, "", " ", "soon", "2026", "20261120", "2026-13-01T00:00:00Z", "2026-11-31", "2026-11-20T25:00:00Z", 0, -1, 42,
+        999_999_999, "0", 10**30, 1e300, float("nan"), float("inf"), [], {}, b"2026-11-20", "9999-12-31T23:59:59-10:00",
+        "0001-01-01T00:00:00+10:00", "/Date(999999999999999)/", "\N{FULLWIDTH DIGIT TWO}026-11-20T09:30:00Z",
+    ],
+)  # fmt: skip
+def test_what_names_no_moment_is_no_time(value: object) -> None:
+    assert when(value) is None
+
+
+@given(MOMENTS, OFFSETS)
+def test_any_moment_written_with_any_offset_reads_back(moment: datetime, offset: timezone) -> None:
+    aware = moment.replace(tzinfo=UTC)
+    there = aware.astimezone(offset)
+
+    assert when(there.isoformat()) == from_datetime(aware)
+    assert when(there.strftime("%Y-%m-%dT%H:%M:%S.%f%z").zfill(31)) == from_datetime(aware)
+
+
+@given(MOMENTS, st.sampled_from("T "), st.integers(0, 7))
+def test_any_moment_with_up_to_seven_digits_reads_back_cut_to_microseconds(moment: datetime, between: str, digits: int) -> None:
+    fraction = f"{moment.microsecond:06d}7"[:digits]
+    written = moment.replace(microsecond=0).isoformat(sep=between) + (f".{fraction}" if fraction else "")
+
+    expected = from_datetime(moment.replace(microsecond=int(f"{fraction}000000"[:6])))
+
+    assert when(f"{written}Z") == when(f"{written}+0000") == when(written) == expected
+
+
+@given(RECENT)
+def test_any_recent_moment_counted_in_any_unit_reads_back(moment: datetime) -> None:
+    micros = from_datetime(moment)
+    seconds, millis = micros // 1_000_000, micros // 1_000
+
+    assert when(seconds) == when(str(seconds)) == seconds * 1_000_000
+    assert when(millis) == when(str(millis)) == when(f"/Date({millis}-0800)/") == millis * 1_000
+    assert when(micros) == when(str(micros)) == when(f"{seconds}.{micros % 1_000_000:06d}") == micros
+
+
+@given(st.text() | st.integers() | st.floats() | st.none() | st.binary() | st.lists(st.integers()))
+def test_no_value_breaks_the_reading_of_a_time(value: object) -> None:
+    assert when(value) is None or isinstance(when(value), int)

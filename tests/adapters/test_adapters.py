@@ -1,0 +1,137 @@
+"""Which adapter reads a call."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from touchbase.adapters import Adapters
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
+
+OPENED = {
+    "event_type": "email_opened",
+    "lead_email": "nora@example.com",
+    "email_account": "sam@example.net",
+    "timestamp": "2026-11-20T09:30:00Z",
+}
+
+
+class Stub:
+    """An adapter that is as sure as it is told, and counts how often it is asked."""
+
+    channel = EMAIL_CAMPAIGN
+
+    def __init__(self, tool: str, sure: int, *signs: str) -> None:
+        self.tool, self.sure, self.signs, self.asked = tool, sure, frozenset(signs), 0
+
+    def recognise(self, call: Call) -> int:
+        self.asked += 1
+        return self.sure
+
+    def translate(self, call: Call) -> list[Event]:
+        return [Event("other", source_event=self.tool)]
+
+
+def request(body: object, channel: str = EMAIL_CAMPAIGN, **headers: str) -> WebhookRequest:
+    return WebhookRequest(channel, headers, "", body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+def test_the_surest_adapter_reads_a_call() -> None:
+    adapters = Adapters([Stub("guess", 10), Stub("certain", 90), Stub("likely", 60)])
+
+    assert adapters.translate(request({"a": 1})).tool == "certain"
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_of_two_equally_sure_adapters_the_same_one_reads_whatever_their_order(order: tuple[str, str]) -> None:
+    adapters = Adapters([Stub(name, 50) for name in order])
+
+    assert adapters.translate(request({"x": 1})).tool == "a"
+
+
+def test_an_adapter_is_asked_only_about_calls_that_show_one_of_its_signs() -> None:
+    by_key, by_header, always = Stub("key", 20, "their_key"), Stub("header", 20, "x-theirs"), Stub("always", 10)
+    adapters = Adapters([by_key, by_header, always])
+
+    adapters.translate(request({"their_key": 1}))
+    adapters.translate(request({"other": 1}, **{"x-theirs": "1"}))
+    adapters.translate(request({"other": 1}))
+
+    assert (by_key.asked, by_header.asked, always.asked) == (1, 1, 3)
+
+
+def test_the_named_tool_reads_a_call_however_sure_others_are() -> None:
+    adapters = Adapters([Stub("named", 1), Stub("certain", 90)])
+
+    assert adapters.translate(request({"a": 1}), "named").tool == "named"
+
+
+def test_a_call_pasted_into_the_wrong_tools_connection_is_unrecognised(adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload, match="postmark"):
+        adapters.translate(request(OPENED), "postmark")
+
+
+@pytest.mark.parametrize("tool", ["mailchimp", "lemlist", "brevo"])
+def test_a_wrong_call_is_not_passed_over_as_one_without_use(tool: str, adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload, match=tool):
+        adapters.translate(request({"type": "person.created", "id": 7}), tool)
+
+
+@pytest.mark.parametrize("tool", [None, "instantly", "mandrill"])
+@pytest.mark.parametrize("body", [{}, []])
+def test_the_empty_body_of_a_test_button_says_nothing_and_is_no_fault(body: object, tool: str | None, adapters: Adapters) -> None:
+    assert adapters.translate(request(body), tool).events == []
+
+
+def test_an_event_of_the_named_tool_that_we_do_not_know_is_unknown_and_kept(adapters: Adapters) -> None:
+    events = adapters.translate(request({**OPENED, "event_type": "email_teleported"}), "instantly").events
+
+    assert [(event.event, event.source_event) for event in events] == [("unknown", "email_teleported")]
+
+
+def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload, match="instantly"):
+        adapters.translate(request(OPENED), "instantli")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"), [(b"", "no body"), (b"  ", "no body"), (b"hello", "neither JSON nor form"), (b"<html/>", "neither")]
+)
+def test_a_call_that_nobody_understands_is_refused_with_a_sentence(body: bytes, why: str, adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload, match=why):
+        adapters.translate(request(body))
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"data": OPENED},
+        {"payload": OPENED},
+        {"body": OPENED},
+        [{"headers": {}, "params": {}, "query": {}, "body": OPENED}],
+        {"headers": {"host": "relay.example.net"}, "query": {}, "body": {"data": OPENED}},
+        json.dumps(OPENED),
+    ],
+)
+def test_a_relays_wrapping_hides_no_tool(wrapped: object, adapters: Adapters) -> None:
+    translation = adapters.translate(request(wrapped))
+
+    assert translation.tool == "instantly"
+    assert [event.event for event in translation.events] == ["email_opened"]
+
+
+def test_a_relay_hands_on_the_header_that_names_the_event(adapters: Adapters) -> None:
+    wrapped = {"headers": {"X-Salesloft-Event": "person_updated"}, "body": {"id": 5, "email_address": "nora@example.com"}}
+
+    translation = adapters.translate(request(wrapped))
+
+    assert (translation.tool, translation.events[0].object_id) == ("salesloft", "5")
+
+
+def test_channels_do_not_share_their_adapters(adapters: Adapters) -> None:
+    assert "instantly" in adapters.tools(EMAIL_CAMPAIGN)
+    assert "instantly" not in adapters.tools(CRM)

@@ -1,0 +1,430 @@
+"""What a client has decided about a connected tool, in what its calls mean."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import Adapters, load_adapters
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.keys import event_key
+from touchbase.domain.ports import Call
+
+ADAPTERS = load_adapters()
+AT = "2026-11-20T09:30:00Z"
+
+
+def connected(tool: str, channel: str = CRM, **settings: Any) -> Connection:
+    return Connection(1, channel, tool, 0, 0, [], ConnectionSettings(**settings))
+
+
+def told(
+    body: object, *connections: Connection, channel: str = CRM, tool: str | None = None, query: str = "", **headers: str
+) -> Translation:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return ADAPTERS.translate(WebhookRequest(channel, named, query, data, tool, connections))
+
+
+def statuses(translation: Translation) -> list[tuple[str, str | None]]:
+    return [(event.event, event.status) for event in translation.events if event.event.endswith("status_changed")]
+
+
+def hubspot(name: str, value: str) -> list[dict[str, Any]]:
+    return [
+        {"subscriptionType": "contact.propertyChange", "eventId": 5, "portalId": 1, "objectId": 9, "propertyName": name,
+         "propertyValue": value, "occurredAt": 1_790_000_000_000}
+    ]  # fmt: skip
+
+
+# Which property is the status.
+
+
+def test_the_property_that_a_client_has_named_is_the_status_and_the_usual_ones_no_longer() -> None:
+    ours = connected("hubspot", status_property={"contact": "sales_stage"})
+
+    assert statuses(told(hubspot("sales_stage", "Warm"), ours)) == [("contact.status_changed", "Warm")]
+    assert statuses(told(hubspot("lifecyclestage", "lead"), ours)) == []
+    assert statuses(told(hubspot("lifecyclestage", "lead"))) == [("contact.status_changed", "lead")]
+
+
+def test_a_client_may_have_no_property_for_a_status() -> None:
+    none = connected("hubspot", status_property={"contact": None})
+
+    assert statuses(told(hubspot("lifecyclestage", "lead"), none)) == []
+
+
+def test_the_property_may_differ_by_the_crms_own_word_for_the_object() -> None:
+    def created(object_type: str) -> dict[str, Any]:
+        return {"attributes": {"type": object_type}, "Id": "1", "Email": "a@example.com", "Status": "Open", "Stage__c": "Hot"}
+
+    ours = connected("salesforce", status_property={"Lead": "Stage__c"})
+
+    assert statuses(told(created("Lead"), ours)) == [("contact.status_changed", "Hot")]
+    assert statuses(told(created("Contact"), ours)) == [("contact.status_changed", "Open")]
+
+
+CHANGED_STATUS: dict[str, Any] = {
+    "activecampaign": {"type": "update", "initiated_from": "x", "contact": {"id": "1", "email": "a@b.co", "fields": {"stage": "Hot"}}},
+    "affinity": {
+        "type": "field_value.updated", "sent_at": 1_790_000_000,
+        "body": {"id": 1, "field_id": 44, "entity": {"id": 3, "type": 0}, "value": {"text": "Hot"}},
+    },
+    "capsule": {
+        "event": "party/updated",
+        "payload": [{"type": "person", "id": 1, "fields": [{"definition": {"name": "Stage"}, "value": "Hot"}]}],
+    },
+    "close": {
+        "subscription_id": "whsub_1",
+        "event": {"object_type": "contact", "action": "updated", "object_id": "c1", "data": {"custom": {"Stage": "Hot"}},
+                  "changed_fields": ["custom.Stage"]},
+    },
+    "copper": {"subscription_id": 1, "ids": [1], "type": "person", "event": "update",
+               "updated_attributes": {"contact_type": ["Cold", "Hot"]}},
+    "dynamics365": {
+        "MessageName": "Update", "PrimaryEntityName": "contact", "PrimaryEntityId": "g",
+        "InputParameters": [{"key": "Target", "value": {"Attributes": [{"key": "new_stage", "value": "Hot"}]}}],
+    },
+    "folk": {
+        "type": "person.updated", "source": "https://api.folk.app/v1", "createdAt": AT,
+        "data": {"id": "per_1", "changes": [{"path": ["customFieldValues", "grp", "Stage"], "type": "set", "value": "Hot"}]},
+    },
+    "gohighlevel": {"type": "ContactUpdate", "locationId": "l", "id": "1", "email": "a@example.com", "stage": "Hot"},
+    "insightly": {"entity": {"CONTACT_ID": 1, "DATE_UPDATED_UTC": AT, "CUSTOMFIELDS": [{"FIELD_NAME": "Stage__c", "FIELD_VALUE": "Hot"}]}},
+    "intercom": {
+        "type": "notification_event", "topic": "contact.created",
+        "data": {"item": {"id": "1", "email": "a@example.com", "custom_attributes": {"stage": "Hot"}}},
+    },
+    "kommo": {
+        "account": {"subdomain": "ours"},
+        "contacts": {"update": [{"id": "1", "type": "contact", "custom_fields": [{"name": "Stage", "values": [{"value": "Hot"}]}]}]},
+    },
+    "monday": {
+        "event": {"type": "update_column_value", "boardId": 1, "pulseId": 2, "columnId": "text_1", "columnType": "text",
+                  "columnTitle": "Stage", "value": {"value": "Hot"}}
+    },
+    "odoo": {"_model": "res.partner", "_id": 1, "email": "a@example.com", "x_stage": "Hot"},
+    "outreach": {
+        "meta": {"eventName": "prospect.updated"}, "data": {"type": "prospect", "id": 1, "attributes": {"custom3": "Hot"}},
+    },
+    "pipedrive": {
+        "meta": {"version": "2.0", "action": "change", "entity": "person", "entity_id": "1"},
+        "data": {"id": 1, "custom_fields": {"a1b2": {"type": "text", "value": "Hot"}}}, "previous": {"custom_fields": {"a1b2": None}},
+    },
+    "salesforce": {
+        "ChangeEventHeader": {"entityName": "Contact", "changeType": "UPDATE", "recordIds": ["1"], "changedFields": ["Stage__c"]},
+        "Stage__c": "Hot",
+    },
+    "streak": {"event": "CONTACT_EDIT", "contact": {"key": "1", "stage": "Hot"}},
+    "twenty": {"eventName": "person.updated", "record": {"id": "1", "stage": "Hot"}, "updatedFields": ["stage"], "workspaceId": "w"},
+    "zoho": {
+        "module": "Contacts", "operation": "update", "ids": ["1"], "channel_id": "1",
+        "affected_values": [{"record_id": "1", "values": {"Stage": "Hot"}}],
+    },
+    "generic": {"event": "contact.updated", "data": {"id": 1, "email": "a@example.com", "funnel": "Hot"}},
+}  # fmt: skip
+NAMED = {
+    "activecampaign": "fields.stage", "affinity": "44", "capsule": "Stage", "close": "custom.Stage", "copper": "contact_type",
+    "dynamics365": "new_stage", "folk": "Stage", "gohighlevel": "stage", "insightly": "Stage__c", "intercom": "custom_attributes.stage",
+    "kommo": "Stage", "monday": "text_1", "odoo": "x_stage", "outreach": "custom3", "pipedrive": "a1b2", "salesforce": "Stage__c",
+    "streak": "stage", "twenty": "stage", "zoho": "Stage", "generic": "funnel",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", CHANGED_STATUS)
+def test_every_crm_has_its_status_where_the_client_says(tool: str) -> None:
+    translation = told(CHANGED_STATUS[tool], connected(tool, status_property={"contact": NAMED[tool]}))
+
+    assert translation.tool == tool
+    assert statuses(translation) == [("contact.status_changed", "Hot")]
+    assert statuses(told(CHANGED_STATUS[tool])) == []
+
+
+def test_a_boards_groups_are_the_status_where_the_client_says() -> None:
+    moved = {"event": {"type": "move_pulse_into_group", "boardId": 1, "pulseId": 2, "destGroup": {"title": "Won"}}}
+
+    assert statuses(told(moved, connected("monday", status_property={"contact": "group"}))) == [("contact.status_changed", "Won")]
+    assert statuses(told(moved)) == []
+
+
+# The client's words.
+
+
+def labelled(label: str) -> dict[str, Any]:
+    return {"event_type": "LEAD_CATEGORY_UPDATED", "sl_lead_email": "a@example.com", "lead_category": {"new_name": label}}
+
+
+def test_a_label_becomes_the_clients_status_whatever_its_case() -> None:
+    ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Information Request": "nurture", "meeting_booked": "Demo"})
+
+    def given(label: str) -> list[tuple[str, str | None]]:
+        return statuses(told(labelled(label), ours, channel=EMAIL_CAMPAIGN))
+
+    assert given("information request") == [("lead_status_changed", "nurture")]
+    assert given("Meeting Booked") == [("lead_status_changed", "Demo")]
+    assert given("Interested") == [("lead_status_changed", "interested")]
+    assert given("Hot") == [("lead_status_changed", "custom:Hot")]
+
+
+def test_the_tools_own_label_counts_before_our_word_for_it() -> None:
+    ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Positive reply": "warm", "interested": "hot"})
+
+    assert statuses(told(labelled("Positive Reply"), ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "warm")]
+    assert statuses(told(labelled("Interested"), ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "hot")]
+
+
+def test_a_label_that_is_an_events_name_is_reworded_too() -> None:
+    body = {"event_type": "Ghosted us", "lead_email": "a@example.com", "email_account": "b@example.net", "unibox_url": "x"}
+    ours = connected("instantly", EMAIL_CAMPAIGN, status_labels={"ghosted US": "silent"})
+
+    assert statuses(told(body, ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "silent")]
+
+
+def test_a_label_may_move_no_status_and_still_stands_in_the_history() -> None:
+    ours = connected("hubspot", status_labels={"Other": None})
+
+    (event,) = told(hubspot("lifecyclestage", "other"), ours).events
+
+    assert (event.event, event.status) == ("contact.updated", None)
+    assert [(change.property, change.value) for change in event.changed] == [("lifecyclestage", "other")]
+
+
+def test_a_lead_label_that_moves_no_status_is_understood_and_not_used() -> None:
+    ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Interested": None})
+
+    assert [event.event for event in told(labelled("interested"), ours, channel=EMAIL_CAMPAIGN).events] == ["other"]
+
+
+def test_a_call_is_the_same_fact_before_and_after_its_label_was_given_a_word() -> None:
+    ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Hot": "warm"})
+
+    (plain,) = told(labelled("Hot"), channel=EMAIL_CAMPAIGN).events
+    (reworded,) = told(labelled("Hot"), ours, channel=EMAIL_CAMPAIGN).events
+
+    assert plain.status != reworded.status
+    assert event_key("smartlead", plain, "1") == event_key("smartlead", reworded, "1")
+
+
+def test_settings_hold_for_their_own_tool_and_channel_only() -> None:
+    others = [connected("smartlead", CRM, status_labels={"Hot": "x"}), connected("instantly", EMAIL_CAMPAIGN, status_labels={"Hot": "x"})]
+
+    assert statuses(told(labelled("Hot"), *others, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "custom:Hot")]
+
+
+# Which object is which.
+
+
+def test_an_attio_object_is_what_the_client_says_it_is() -> None:
+    def event(object_id: str) -> dict[str, Any]:
+        ids = {"workspace_id": "w", "object_id": object_id, "record_id": "r"}
+        return {"webhook_id": "h", "events": [{"event_type": "record.created", "id": ids}]}
+
+    ours = connected("attio", objects={"people-uuid": "contact", "firms-uuid": "company", "deals-uuid": "ignore"})
+
+    names = [told(event(f"{name}-uuid"), ours).events[0].event for name in ("people", "firms", "deals", "other")]
+    assert names == ["contact.created", "company.created", "ignored", "unrecognised"]
+
+
+def test_a_monday_board_is_what_the_client_says_it_is() -> None:
+    def event(board: int) -> dict[str, Any]:
+        return {"event": {"type": "create_pulse", "boardId": board, "pulseId": 2, "pulseName": "Ann"}}
+
+    ours = connected("monday", objects={"1": "company", "2": "ignore"})
+
+    assert [told(event(board), ours).events[0].event for board in (1, 2, 3)] == ["company.created", "ignored", "contact.created"]
+
+
+def test_an_espocrm_webhook_is_known_by_its_id_in_the_signature() -> None:
+    signature = base64.b64encode(b"64f0c1d2e3f4a5b6c:" + b"0" * 64).decode()
+    ours = connected("espocrm", objects={"64f0c1d2e3f4a5b6c": "Account.delete"})
+
+    (event,) = told([{"id": "a1"}], ours, signature=signature).events
+
+    assert (event.event, event.object_id) == ("company.deleted", "a1")
+
+
+def test_a_custom_kind_of_object_of_hubspot_may_be_people() -> None:
+    body = [{"subscriptionType": "object.creation", "objectTypeId": "2-17", "objectId": 5, "portalId": 1, "eventId": 8}]
+
+    (event,) = told(body, connected("hubspot", objects={"2-17": "contact"})).events
+
+    assert (event.event, event.object_type, event.object_id) == ("contact.created", "2-17", "5")
+    assert told(body).events[0].event == "ignored"
+
+
+def test_any_kind_of_object_may_be_left_out() -> None:
+    body = {"attributes": {"type": "Lead"}, "Id": "1", "Email": "a@example.com"}
+
+    assert {event.event for event in told(body, connected("salesforce", objects={"Lead": "ignore"})).events} == {"ignored"}
+
+
+# Deals.
+
+
+DEALS: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
+    "pipedrive": (
+        {"meta": {"version": "2.0", "action": "change", "entity": "deal", "entity_id": "1", "id": "m"},
+         "data": {"id": 1, "status": "won", "stage_id": 3, "person_id": 7, "org_id": 8}, "previous": {"status": "open"}},
+        [("contact.status_changed", "7"), ("company.status_changed", "8")],
+    ),
+    "pipedrive, version 1": (
+        {"v": 1, "event": "updated.deal", "meta": {"object": "deal", "id": 1}, "current": {"status": "won", "person_id": {"value": 7}},
+         "previous": {"status": "open", "person_id": {"value": 7}}},
+        [("contact.status_changed", "7")],
+    ),
+    "close": (
+        {"subscription_id": "whsub_1", "event": {"object_type": "opportunity", "action": "updated", "object_id": "o", "id": "e",
+         "data": {"lead_id": "l", "contact_id": "c", "status_label": "Won"}, "changed_fields": ["status_label"]}},
+        [("contact.status_changed", "c"), ("company.status_changed", "l")],
+    ),
+    "gohighlevel": (
+        {"type": "OpportunityStatusUpdate", "locationId": "x", "id": "o", "contactId": "c", "status": "won"},
+        [("contact.status_changed", "c")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEALS)
+def test_a_deal_sets_the_status_of_its_person_and_company_where_the_client_says(name: str) -> None:
+    body, expected = DEALS[name]
+    tool = name.partition(",")[0]
+    ours = connected(tool, deals_set_status=True, deal_labels={"WON": "customer"})
+
+    found = told(body, ours).events
+
+    assert [(event.event, event.object_id) for event in found] == expected
+    assert {event.status for event in found} == {"customer"}
+    assert [event.event for event in told(body).events] == ["ignored"]
+    assert [event.event for event in told(body, connected(tool, deal_labels={"won": "customer"})).events] == ["ignored"]
+
+
+def test_a_deal_in_a_stage_that_is_not_listed_moves_nothing() -> None:
+    body, _ = DEALS["pipedrive"]
+
+    found = told(body, connected("pipedrive", deals_set_status=True, deal_labels={"lost": "lost"}))
+
+    assert [event.event for event in found.events] == ["ignored"]
+
+
+def test_a_deal_that_changed_otherwise_moves_nothing() -> None:
+    body = {**DEALS["pipedrive"][0], "previous": {"title": "before"}}
+
+    found = told(body, connected("pipedrive", deals_set_status=True, deal_labels={"won": "customer"}))
+
+    assert [event.event for event in found.events] == ["ignored"]
+
+
+# A CRM of one's own.
+
+FIELDS = {
+    "event": "meta.kind", "object_type": "meta.table", "id": "data.person.key", "email": "data.person.mail", "status": "data.stage.0.label",
+    "occurred_at": "meta.when", "first_name": "data.person.given name", "last_name": "data.person.family",
+}  # fmt: skip
+OWN = {
+    "meta": {"kind": "CHANGED", "table": "tbl_people", "when": AT},
+    "data": {"person": {"key": 7, "mail": "Ann@Example.com", "given name": "Ann", "family": "Lee"}, "stage": [{"label": "Hot"}]},
+}
+
+
+def test_a_declared_map_of_fields_reads_a_body_that_nobody_knows() -> None:
+    head, status = told(OWN, connected("generic", fields=FIELDS)).events
+
+    assert (head.event, head.email, head.object_type, head.object_id) == ("contact.updated", "ann@example.com", "tbl_people", "7")
+    assert (head.fields, head.source_event) == ({"first_name": "Ann", "last_name": "Lee"}, "CHANGED")
+    assert (status.event, status.status, head.occurred_us) == ("contact.status_changed", "Hot", status.occurred_us)
+    assert head.occurred_us is not None
+
+
+def test_the_map_says_with_objects_what_is_a_company_and_what_is_left_out() -> None:
+    company = {"meta": {"kind": "deleted", "table": "t1"}, "data": {"person": {"key": 7}, "site": "https://www.example.com"}}
+    fields = {**FIELDS, "domain": "data.site"}
+    ours = connected("generic", fields=fields, objects={"t1": "company", "t2": "ignore"})
+
+    assert [(event.event, event.object_id) for event in told(company, ours).events] == [("company.deleted", "7")]
+    assert [event.event for event in told({**company, "meta": {"table": "t2"}}, ours).events] == ["ignored"]
+
+
+def test_every_item_of_a_list_is_read_by_the_map() -> None:
+    found = told([OWN, OWN, {"meta": {}}], connected("generic", fields={"email": "data.person.mail"})).events
+
+    assert [event.event for event in found] == ["contact.updated", "contact.updated", "unrecognised"]
+
+
+def test_a_map_of_one_of_several_connections_counts_where_nobody_else_knows_the_call() -> None:
+    ours = [connected("hubspot"), connected("generic", fields=FIELDS)]
+
+    assert told(OWN, *ours).tool == "generic"
+    assert told(hubspot("email", "a@example.com"), *ours).tool == "hubspot"
+
+
+@pytest.mark.parametrize("path", ["a", "data.person", "data.person.mail.x", "data.stage.7", "data.stage.x", "meta.0"])
+def test_a_path_that_leads_nowhere_finds_nothing(path: str) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        told(OWN, connected("generic", fields={"email": path}), tool="generic")
+
+
+# Which tool it is.
+
+VAGUE = {"event": "sent", "email": "a@example.com"}
+
+
+def test_the_only_connected_tool_reads_a_call_that_nobody_is_sure_of() -> None:
+    assert told(VAGUE, channel=EMAIL_CAMPAIGN).tool == "generic"
+    assert told(VAGUE, connected("brevo", EMAIL_CAMPAIGN), channel=EMAIL_CAMPAIGN).tool == "brevo"
+
+
+def test_of_two_connected_tools_neither_is_guessed() -> None:
+    both = [connected("brevo", EMAIL_CAMPAIGN), connected("smartlead", EMAIL_CAMPAIGN)]
+
+    assert told(VAGUE, *both, channel=EMAIL_CAMPAIGN).tool == "generic"
+
+
+def test_a_tool_of_the_other_channel_is_not_guessed() -> None:
+    assert told(VAGUE, connected("hubspot", CRM), channel=EMAIL_CAMPAIGN).tool == "generic"
+
+
+def test_a_surely_recognised_other_tool_still_wins() -> None:
+    body = {**labelled("Hot"), "event_type": "EMAIL_SENT"}
+
+    assert told(body, connected("instantly", EMAIL_CAMPAIGN), channel=EMAIL_CAMPAIGN).tool == "smartlead"
+
+
+def test_a_tool_that_has_proved_itself_is_not_guessed() -> None:
+    assert told(VAGUE, tool="brevo", channel=EMAIL_CAMPAIGN).tool == "brevo"
+    with pytest.raises(UnrecognisedPayload, match="pasted into another tool"):
+        told({"type": "person.created", "id": 7}, tool="hubspot")
+
+
+@pytest.mark.parametrize(("settings", "expected"), [({}, None), ({"create_unknown": False}, False), ({"create_unknown": True}, True)])
+def test_a_translation_carries_whether_it_may_create(settings: dict[str, bool], expected: bool | None) -> None:
+    assert told(labelled("Hot"), connected("smartlead", EMAIL_CAMPAIGN, **settings), channel=EMAIL_CAMPAIGN).create_unknown is expected
+
+
+class Stub:
+    """An adapter that is as sure as it is told, of any call."""
+
+    channel, signs = EMAIL_CAMPAIGN, frozenset[str]()
+
+    def __init__(self, tool: str, sure: int) -> None:
+        self.tool, self.sure = tool, sure
+
+    def recognise(self, call: Call) -> int:
+        return self.sure
+
+    def translate(self, call: Call) -> list[Event]:
+        return [Event("other")]
+
+
+@pytest.mark.parametrize(("of_other", "of_connected", "reads"), [(80, 30, "other"), (79, 30, "only"), (79, 0, "other"), (50, 0, "other")])
+def test_a_connected_tool_that_knows_the_call_comes_before_all_but_a_sure_one(of_other: int, of_connected: int, reads: str) -> None:
+    adapters = Adapters([Stub("other", of_other), Stub("only", of_connected)])
+
+    found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b"{}", None, [connected("only", EMAIL_CAMPAIGN)]))
+
+    assert found.tool == reads

@@ -1,0 +1,251 @@
+"""CRM adapters beyond what fixtures show: values for our fields and custom fields, keys, relays, settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.adapters import Adapters
+from touchbase.adapters.crm.pipedrive.adapter import Pipedrive
+from touchbase.adapters.crm.salesforce.adapter import ADAPTER as SALESFORCE
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm_values import host, label, mail, plain
+from touchbase.adapters.kit.parse import parse
+from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.domain.events import Event
+
+PERSON = Shape(
+    CONTACT, email=("mail",), first_name=("first",), last_name=("last",), full_name=("name",), linkedin=("li",), domain=("site",),
+    company=("employer",), useful=("phone",), noise=frozenset({"touched"}),
+)  # fmt: skip
+
+
+def request(body: object, headers: dict[str, str] | None = None, query: str = "") -> WebhookRequest:
+    return WebhookRequest(CRM, headers or {}, query, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+def hubspot(**values: Any) -> dict[str, Any]:
+    return {"subscriptionType": "contact.propertyChange", "portalId": 7, "eventId": 5, "objectId": 9, "occurredAt": 1790000000000} | values
+
+
+def outbound(fields: str, before: str = "", declared: str = "") -> bytes:
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>{declared}<notifications xmlns="http://soap.sforce.com/2005/09/outbound" '
+        f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">{before}<Notification><Id>04l1</Id><sObject xsi:type="Contact">'
+        f"{fields}</sObject></Notification></notifications>"
+    ).encode()
+
+
+def test_a_changed_property_is_a_custom_field_unless_it_has_a_place_of_its_own_or_is_bookkeeping() -> None:
+    changed = {"first": ("Ada", "A"), "tier": (3, UNTOLD), "vip": (True, False), "touched": (1, 0), "owner_id": (7, 6), "tags": (["a"], [])}
+    item = Item(PERSON, UPDATED, "person", "1", record={"first": "Ada"}, changed=changed)
+
+    (event,) = item.events()
+
+    assert event.fields == {"first_name": "Ada"}
+    assert event.custom == {"tier": "3", "vip": "true"}
+    assert [change.property for change in event.changed] == ["first", "tier", "vip", "owner_id", "tags"]
+
+
+def test_a_cleared_property_clears_ours() -> None:
+    item = Item(PERSON, UPDATED, "person", "1", changed={"last": (None, "Example"), "tier": ("", "gold")})
+
+    (event,) = item.events()
+
+    assert event.fields == {"last_name": None}
+    assert event.custom == {"tier": None}
+
+
+def test_a_null_in_a_whole_record_clears_nothing_unless_the_crm_means_it() -> None:
+    record = {"first": None, "last": "Example", "phone": None}
+
+    (careful,) = Item(PERSON, UPDATED, "person", "1", record=record).events()
+    (meant,) = Item(PERSON, UPDATED, "person", "1", record=record, nulls_clear=True).events()
+
+    assert (careful.fields, careful.custom) == ({"last_name": "Example"}, {})
+    assert (meant.fields, meant.custom) == ({"first_name": None, "last_name": "Example"}, {"phone": None})
+
+
+def test_a_previous_value_that_was_empty_is_not_one_that_is_unknown() -> None:
+    item = Item(PERSON, UPDATED, "person", "1", changed={"tier": ("gold", None), "phone": ("1", UNTOLD)})
+
+    (event,) = item.events()
+
+    assert [change.previous for change in event.changed] == ["", None]
+
+
+def test_a_full_name_is_parted_only_where_the_crm_has_no_parts() -> None:
+    (whole,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace"}).events()
+    (parts,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace", "last": "Lovelace"}).events()
+
+    assert whole.fields == {"first_name": "Ada", "last_name": "King Lovelace"}
+    assert parts.fields == {"last_name": "Lovelace"}
+
+
+def test_a_person_is_never_named_like_a_company() -> None:
+    (without,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example"}).events()
+    (beside,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example", "site": "example.com"}).events()
+
+    assert (without.name, without.domain) == (None, None)
+    assert (beside.name, beside.domain) == ("Example", "example.com")
+
+
+def test_a_deletion_carries_no_values() -> None:
+    item = Item(PERSON, DELETED, "person", "1", record={"first": "Ada", "mail": "ada@example.com", "phone": "1"}, status=("phone",))
+
+    assert item.events() == [Event("contact.deleted", email="ada@example.com", object_type="person", object_id="1")]
+
+
+def test_a_status_alone_makes_no_update_and_with_others_makes_both() -> None:
+    alone = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", UNTOLD)}, status=("stage",)).events()
+    both = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", UNTOLD), "tier": ("x", UNTOLD)}, status=("stage",)).events()
+
+    assert [(event.event, event.status) for event in alone] == [("contact.status_changed", "won")]
+    assert [(event.event, event.status) for event in both] == [("contact.updated", None), ("contact.status_changed", "won")]
+    assert both[0].custom == {"tier": "x"}
+
+
+def test_a_record_that_names_nobody_is_unrecognised() -> None:
+    assert [event.event for event in Item(PERSON, CREATED, "person", None, record={"first": "Ada"}).events()] == ["unrecognised"]
+    assert [event.event for event in Item(PERSON, UPDATED, "person", None, record={"mail": "a@b.co"}).events()] == ["contact.updated"]
+
+
+@pytest.mark.parametrize(
+    ("given_", "expected"),
+    [
+        ("https://www.Example.com/path?q=1", "example.com"),
+        ("example.com", "example.com"),
+        ("http://user@shop.example.co.uk:8080", "shop.example.co.uk"),
+        ("müller.example", "müller.example"),
+        ([{"url": "https://twitter.com/x"}, {"url": "http://own.example"}], "own.example"),
+        ({"primaryLinkUrl": "https://own.example"}, "own.example"),
+        ("https://www.linkedin.com/company/x", None),
+        ("somebody@example.com", None),
+        ("not a host", None),
+        ("localhost", None),
+        ("10.0.0.1", None),
+        ("", None),
+        (7, None),
+    ],
+)
+def test_a_domain_is_the_host_of_what_people_paste(given_: object, expected: str | None) -> None:
+    assert host(given_) == expected
+
+
+@pytest.mark.parametrize(
+    ("given_", "expected"),
+    [
+        ([{"value": "a@b.co"}, {"value": "C@d.co", "primary": True}], "c@d.co"),
+        ([{"value": ""}, "x@y.co"], "x@y.co"),
+        ({"primaryEmail": "a@b.co"}, "a@b.co"),
+        ([{"value": "", "primary": True}], None),
+        ([[["a@b.co"]]], None),
+        ({}, None),
+    ],
+)
+def test_a_mail_address_is_the_primary_one_wherever_it_stands(given_: object, expected: str | None) -> None:
+    assert mail(given_) == expected
+
+
+def test_a_status_is_told_by_its_label() -> None:
+    assert label({"label": {"index": 0, "text": "Working"}}) == "Working"
+    assert label([{"name": "a"}, {"id": 7}]) == "a, 7"
+    assert plain([14]) == "[14]"
+
+
+@given(st.text(max_size=60))
+def test_a_host_has_neither_scheme_nor_path_nor_space(text: str) -> None:
+    found = host(text)
+
+    assert found is None or not set(found) & set("/ @:?#")
+
+
+def test_hubspots_attempts_do_not_make_an_event_another_one(adapters: Adapters) -> None:
+    first = adapters.translate(request([hubspot(propertyName="email", propertyValue="a@b.co", attemptNumber=0)]))
+    again = adapters.translate(request([hubspot(propertyName="email", propertyValue="a@b.co", attemptNumber=3)]))
+
+    assert first == again
+    assert first.events[0].key == "7:5"
+
+
+def test_hubspots_test_sends_have_no_key(adapters: Adapters) -> None:
+    told = adapters.translate(request([hubspot(eventId="1", propertyName="city", propertyValue="x")]))
+
+    assert told.events[0].key is None
+
+
+def test_a_batch_of_a_hundred_loses_nothing_to_one_bad_item(adapters: Adapters) -> None:
+    items: list[Any] = [hubspot(eventId=n + 10, objectId=n + 1, subscriptionType="contact.creation") for n in range(100)]
+    items[40] = {"subscriptionType": "contact.creation", "objectId": {"no": "id"}}
+
+    events = adapters.translate(request(items)).events
+
+    assert [event.event for event in events].count("contact.created") == 99
+    assert events[40].event == "unrecognised"
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda call: [
+            {"headers": {"X-HubSpot-Signature-Version": "v1"}, "params": {}, "query": {}, "body": call, "webhookUrl": "https://n8n.example"}
+        ],
+        lambda call: {"headers": {}, "query": {}, "body": call},
+        lambda call: {"data": call},
+    ],
+    ids=["n8n", "envelope", "data"],
+)
+def test_a_call_that_a_relay_has_wrapped_is_still_hubspots(wrapped: Any, adapters: Adapters) -> None:
+    call = [hubspot(propertyName="firstname", propertyValue="Ada")]
+
+    assert adapters.translate(request(wrapped(call))) == adapters.translate(request(call))
+
+
+def test_a_relays_list_of_single_bodies_is_read_one_by_one(adapters: Adapters) -> None:
+    body = {"SdkMessage": "Update", "ItemInternalId": "c", "contactid": "c-1", "emailaddress1": "a@b.co"}
+
+    told = adapters.translate(request([body, {**body, "contactid": "c-2"}]))
+
+    assert (told.tool, [event.object_id for event in told.events]) == ("dynamics365", ["c-1", "c-2"])
+
+
+def test_which_property_is_the_status_stands_in_one_place() -> None:
+    class ByTier(Pipedrive):
+        status: ClassVar[Mapping[str, tuple[str, ...]]] = {"contact": ("tier",), "company": ()}
+
+    meta = {"version": "2.0", "entity": "person", "action": "change", "entity_id": "1", "id": "e"}
+    call = parse(request({"meta": meta, "data": {"id": 1, "tier": "gold", "label": 3}, "previous": {"tier": None, "label": 2}}))
+
+    events = ByTier().translate(call)
+
+    assert [(event.event, event.status) for event in events] == [("contact.updated", None), ("contact.status_changed", "gold")]
+
+
+def test_salesforces_session_id_is_in_no_event() -> None:
+    body = outbound("<Id>0031</Id><Email>a@b.co</Email>", before="<SessionId>00D!secret.login</SessionId>")
+
+    events = SALESFORCE.translate(parse(request(body)))
+
+    assert [event.object_id for event in events] == ["0031"]
+    assert "secret" not in repr(events)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_xml_that_declares_entities_is_refused_in_any_encoding(encoding: str) -> None:
+    bomb = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+    body = outbound("<Id>&b;</Id>", declared=bomb).decode().replace("UTF-8", encoding.upper()).encode(encoding)
+
+    assert [event.event for event in SALESFORCE.translate(parse(request(body)))] == ["unrecognised"]
+
+
+def test_a_company_shape_never_takes_a_persons_mail() -> None:
+    shape = Shape(COMPANY, email=("mail",), domain=("site",), company=("name",))
+
+    (event,) = Item(shape, CREATED, "company", "1", record={"mail": "info@example.com", "site": "example.com", "name": "Example"}).events()
+
+    assert (event.email, event.domain, event.name, event.fields) == (None, "example.com", "Example", {"name": "Example"})

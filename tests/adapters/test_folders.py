@@ -1,0 +1,52 @@
+"""What a tool's folder holds."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from touchbase.adapters import Adapters
+from touchbase.adapters.kit.table import Table, plain
+from touchbase.domain.events import CRM_EVENTS, EMAIL_EVENTS
+
+
+def _adapter(folder: Path):
+    return import_module(f"touchbase.adapters.{folder.parent.name}.{folder.name}.adapter").ADAPTER
+
+
+def test_a_tool_has_an_adapter_a_guide_and_a_fixture(folder: Path, adapters: Adapters) -> None:
+    adapter = _adapter(folder)
+
+    assert (adapter.channel, adapter.tool) == (folder.parent.name, folder.name)
+    assert adapter.tool in adapters.tools(adapter.channel)
+    assert (folder / "README.md").read_text().startswith("# ")
+    assert list((folder / "fixtures").glob("*.json"))
+
+
+def test_a_guide_says_where_the_address_goes(folder: Path) -> None:
+    path = "emailcampaign-webhook" if folder.parent.name == "email_campaign" else "crm-webhook"
+
+    assert f"/public/{path}/<client_id>" in (folder / "README.md").read_text()
+
+
+def test_a_guide_names_every_event_that_the_table_knows(folder: Path) -> None:
+    adapter = _adapter(folder)
+    names = set(adapter.names) if isinstance(adapter, Table) else set()
+
+    written = {plain(name) for name in re.findall(r"`([^`\n]+)`", (folder / "README.md").read_text())}
+
+    assert names <= written
+
+
+def test_a_table_speaks_our_vocabulary(folder: Path) -> None:
+    adapter = _adapter(folder)
+    meanings = adapter.names.values() if isinstance(adapter, Table) else ()
+
+    assert {meaning.event for meaning in meanings} <= EMAIL_EVENTS
+
+
+def test_a_fixture_speaks_our_vocabulary(recorded) -> None:
+    words = EMAIL_EVENTS if recorded.channel == "email_campaign" else CRM_EVENTS
+
+    assert {event["event"] for event in recorded.content["events"]} <= words

@@ -1,0 +1,364 @@
+"""Proofs of origin: each tool's scheme takes what the tool sends and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hmac
+import json
+from dataclasses import replace
+from hashlib import sha1, sha256
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.proof import WINDOW
+from touchbase.domain.connection import Arrival, Connection
+from touchbase.domain.delivery import CHANNELS, CRM, EMAIL_CAMPAIGN
+from touchbase.domain.times import SECOND
+
+ADAPTERS = load_adapters()
+NOON = 1_790_000_000 * SECOND
+STAMP, MILLIS = str(NOON // SECOND), str(NOON // 1000)
+SECRET = "a-secret-of-ours-0123456789"
+BODY = b'{"id": 7, "name": "Zo\xc3\xab"}'
+URL = "https://hooks.example.com/public/crm-webhook/acme"
+
+
+def call(channel: str, body: bytes = BODY, query: str = "", url: str = URL, method: str = "POST", **headers: str) -> Arrival:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Arrival(channel, method, f"{url}?{query}" if query else url, named, query, body)
+
+
+def proves(arrival: Arrival, tool: str, *secrets: str, now: int = NOON) -> bool:
+    return ADAPTERS.proves(Connection(1, arrival.channel, tool, 0, 0, list(secrets)), arrival, now)
+
+
+def hashed(key: str | bytes, message: bytes, digest: str = "sha256") -> bytes:
+    return hmac.digest(key if isinstance(key, bytes) else key.encode(), message, digest)
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+# Published examples of HubSpot and of Standard Webhooks: secret and body as they stand there.
+HUBSPOT_KEY = "yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy"
+EXAMPLE_URL = "https://www.example.com/webhook_uri"
+EVENT = (
+    b'[{"eventId":1,"subscriptionId":12345,"portalId":62515,"occurredAt":1564113600000,"subscriptionType":"contact.creation",'
+    b'"attemptNumber":0,"objectId":123,"changeSource":"CRM","changeFlag":"NEW","appId":54321}]'
+)
+PUBLISHED: dict[str, tuple[str, str, int, Arrival]] = {
+    "hubspot v1": (
+        "hubspot", HUBSPOT_KEY, NOON,
+        call(CRM, EVENT, x_hubspot_signature="232db2615f3d666fe21a8ec971ac7b5402d33b9a925784df3ca654d05f4817de"),
+    ),
+    "hubspot v1, another body": (
+        "hubspot", HUBSPOT_KEY, NOON,
+        call(CRM, b"{'example_field':'example_value'}", x_hubspot_signature_version="v1",
+             x_hubspot_signature="69fc6631a867edd4f9e9e627fc5c1148e3fbdd8b21837b6d2b8901c1fa57f750"),
+    ),
+    "hubspot v2, GET": (
+        "hubspot", HUBSPOT_KEY, NOON,
+        call(CRM, b"", url=EXAMPLE_URL, method="GET", x_hubspot_signature_version="v2",
+             x_hubspot_signature="eee2dddcc73c94d699f5e395f4b9d454a069a6855fbfa152e91e88823087200e"),
+    ),
+    "hubspot v2, POST": (
+        "hubspot", HUBSPOT_KEY, NOON,
+        call(CRM, b'{"example_field":"example_value"}', url=EXAMPLE_URL, x_hubspot_signature_version="v2",
+             x_hubspot_signature="9569219f8ba981ffa6f6f16aa0f48637d35d728c7e4d93d0d52efaa512af7900"),
+    ),
+    "hubspot v2, another body": (
+        "hubspot", HUBSPOT_KEY, NOON,
+        call(CRM, b"{'example_field':'example_value'}", url=EXAMPLE_URL, x_hubspot_signature_version="v2",
+             x_hubspot_signature="4fe4e3a7d3cf09db53be39d0a58130e2aaba074ec123a9e355b876a689a1c383"),
+    ),
+    "hubspot v3": (
+        "hubspot", HUBSPOT_KEY, 15_000_000 * 1000,
+        call(CRM, b"{'example_field':'example_value'}", url=EXAMPLE_URL, x_hubspot_request_timestamp="15000000",
+             x_hubspot_signature_v3="HPW73RUtKmcYoEDADG0s6MmGFWUzWJKAW07r8RDgcQw="),
+    ),
+    "standard webhooks": (
+        "folk", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 1_614_265_330 * SECOND,
+        call(CRM, b'{"test": 2432232314}', webhook_id="msg_p5jXN8AQM9LWM0D4loKWxJek", webhook_timestamp="1614265330",
+             webhook_signature="v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_example_is_proof(name: str) -> None:
+    tool, secret, now, arrival = PUBLISHED[name]
+
+    assert proves(arrival, tool, secret, now=now)
+    assert not proves(arrival, tool, secret[:-1] + "z", now=now)
+    assert not proves(replace(arrival, body=arrival.body + b" "), tool, secret, now=now)
+
+
+def close_key() -> str:
+    return sha256(b"close").hexdigest()
+
+
+def espo(digest: bytes) -> str:
+    return b64(b"5f3a1b2c3d4e5f6a7:" + digest)
+
+
+def token(claims: dict[str, Any], key: str = SECRET, alg: str = "HS256") -> str:
+    parts = [json.dumps(part).encode() for part in ({"alg": alg, "typ": "JWT"}, claims)]
+    signed = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+    return f"{signed}.{base64.urlsafe_b64encode(hashed(key, signed.encode())).decode().rstrip('=')}"
+
+
+def standard(prefix: str, key: bytes, at: str = STAMP) -> dict[str, str]:
+    signature = b64(hashed(key, f"m1.{at}.".encode() + BODY))
+    return {f"{prefix}id": "m1", f"{prefix}timestamp": at, f"{prefix}signature": f"v1,{b64(b'x' * 32)} v1a,other v1,{signature}"}
+
+
+def mandrill() -> Arrival:
+    fields = {"mandrill_events": '[{"event": "send", "msg": {"email": "zoë@example.com"}}]', "a": ""}
+    message = URL + "".join(name + value for name, value in sorted(fields.items()))
+    return call(EMAIL_CAMPAIGN, urlencode(fields).encode(), x_mandrill_signature=b64(hashed(SECRET, message.encode(), "sha1")))
+
+
+def mailgun(**more: str) -> dict[str, str]:
+    return {"timestamp": STAMP, "token": "t" * 50, "signature": hashed(SECRET, STAMP.encode() + b"t" * 50).hex(), **more}
+
+
+SIGNED: dict[str, tuple[str, str, Arrival]] = {
+    "hubspot": ("hubspot", SECRET, call(
+        CRM, query="a=%3Ab%2Fc&d=%20e", x_hubspot_request_timestamp=MILLIS,
+        x_hubspot_signature_v3=b64(hashed(SECRET, f"POST{URL}?a=:b/c&d=%20e".encode() + BODY + MILLIS.encode())),
+    )),
+    "attio": ("attio", SECRET, call(CRM, attio_signature=hashed(SECRET, BODY).hex())),
+    "attio, its other header": ("attio", SECRET, call(CRM, x_attio_signature=hashed(SECRET, BODY).hex())),
+    "close": ("close", close_key(), call(
+        CRM, close_sig_timestamp=STAMP, close_sig_hash=hashed(bytes.fromhex(close_key()), STAMP.encode() + BODY).hex()
+    )),
+    "twenty": ("twenty", SECRET, call(
+        CRM, x_twenty_webhook_timestamp=MILLIS, x_twenty_webhook_signature=hashed(SECRET, MILLIS.encode() + b":" + BODY).hex()
+    )),
+    "folk": ("folk", f"whsec_{b64(b'k' * 24)}", replace(call(CRM), headers=standard("webhook-", b"k" * 24))),
+    "resend": ("resend", f"whsec_{b64(b'k' * 24)}", replace(call(EMAIL_CAMPAIGN), headers=standard("svix-", b"k" * 24))),
+    "intercom": ("intercom", SECRET, call(CRM, x_hub_signature=f"sha1={hmac.new(SECRET.encode(), BODY, sha1).hexdigest()}")),
+    "espocrm": ("espocrm", SECRET, call(CRM, signature=espo(hashed(SECRET, BODY).hex().encode()))),
+    "espocrm, older": ("espocrm", SECRET, call(CRM, x_signature=espo(hashed(SECRET, BODY)))),
+    "outreach": ("outreach", SECRET, call(CRM, outreach_webhook_signature=hashed(SECRET, BODY).hex())),
+    "outreach, mails": ("outreach", SECRET, call(EMAIL_CAMPAIGN, outreach_webhook_signature=hashed(SECRET, BODY).hex())),
+    "salesloft": ("salesloft", SECRET, call(EMAIL_CAMPAIGN, x_salesloft_signature=hashed(SECRET, BODY, "sha1").hex())),
+    "outlix": ("outlix", SECRET, call(EMAIL_CAMPAIGN, x_webhook_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
+    "mandrill": ("mandrill", SECRET, mandrill()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_a_signed_call_is_proof_for_its_secret_and_its_bytes_only(name: str) -> None:
+    tool, secret, arrival = SIGNED[name]
+
+    assert proves(arrival, tool, secret)
+    assert not proves(arrival, tool, f"{secret[:-8]}{secret[-8:][::-1]}")
+    assert not proves(replace(arrival, body=arrival.body.replace(b"7", b"8").replace(b"send", b"open")), tool, secret)
+    assert not proves(replace(arrival, headers={}), tool, secret)
+
+
+@pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend"])
+def test_a_signature_with_a_time_is_worth_nothing_after_five_minutes(name: str) -> None:
+    tool, secret, arrival = SIGNED[name]
+
+    assert proves(arrival, tool, secret, now=NOON + WINDOW)
+    assert not proves(arrival, tool, secret, now=NOON + WINDOW + SECOND)
+    assert not proves(arrival, tool, secret, now=NOON - WINDOW - SECOND)
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_while_one_secret_replaces_another_either_is_proof(name: str) -> None:
+    tool, secret, arrival = SIGNED[name]
+
+    assert proves(arrival, tool, "the-one-that-comes-next", secret)
+    assert proves(arrival, tool, secret, "the-one-that-comes-next")
+
+
+def test_a_hubspot_call_with_a_stale_third_version_does_not_fall_back_on_an_older_one() -> None:
+    tool, secret, arrival = SIGNED["hubspot"]
+    first = sha256(secret.encode() + BODY).hexdigest()
+
+    both = replace(arrival, headers={**arrival.headers, "x-hubspot-signature": first})
+
+    assert proves(both, tool, secret)
+    assert not proves(both, tool, secret, now=NOON + 2 * WINDOW)
+
+
+def test_the_address_that_hubspot_called_counts_and_not_another_one() -> None:
+    tool, secret, arrival = SIGNED["hubspot"]
+
+    assert not proves(replace(arrival, url=arrival.url.replace("hooks", "other")), tool, secret)
+
+
+# Public keys.
+
+
+def spki(key: Any) -> str:
+    return b64(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
+
+
+def test_sendgrid_signs_time_and_body_with_a_key_of_its_own() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    signature = b64(key.sign(STAMP.encode() + BODY, ec.ECDSA(SHA256())))
+    headers = {"x_twilio_email_event_webhook_signature": signature, "x_twilio_email_event_webhook_timestamp": STAMP}
+    arrival, public = call(EMAIL_CAMPAIGN, **headers), spki(key.public_key())
+
+    assert proves(arrival, "sendgrid", public)
+    assert proves(arrival, "sendgrid", key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
+    assert not proves(arrival, "sendgrid", public, now=NOON + WINDOW + SECOND)
+    assert not proves(replace(arrival, body=BODY + b" "), "sendgrid", public)
+    assert not proves(arrival, "sendgrid", spki(ec.generate_private_key(ec.SECP256R1()).public_key()))
+
+
+@pytest.mark.parametrize("written", [b64, bytes.hex])
+def test_gohighlevel_signs_the_body_with_ed25519(written: Any) -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    arrival = call(CRM, x_ghl_signature=written(key.sign(BODY)))
+
+    assert proves(arrival, "gohighlevel", spki(key.public_key()))
+    assert not proves(replace(arrival, body=BODY + b" "), "gohighlevel", spki(key.public_key()))
+    assert not proves(arrival, "gohighlevel", spki(ed25519.Ed25519PrivateKey.generate().public_key()))
+
+
+def test_gohighlevels_older_signature_is_proof_too() -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    arrival = call(CRM, x_wh_signature=b64(key.sign(BODY, padding.PKCS1v15(), SHA256())))
+
+    assert proves(arrival, "gohighlevel", spki(key.public_key()))
+    assert not proves(replace(arrival, body=BODY + b" "), "gohighlevel", spki(key.public_key()))
+
+
+def test_knowing_a_public_key_proves_nothing() -> None:
+    public = spki(ed25519.Ed25519PrivateKey.generate().public_key())
+
+    assert not proves(call(CRM, query=urlencode({"token": public}), x_token=public), "gohighlevel", public)
+
+
+# Secrets in the body.
+
+
+@pytest.mark.parametrize(
+    ("channel", "tool", "name"),
+    [(EMAIL_CAMPAIGN, "smartlead", "secret_key"), (EMAIL_CAMPAIGN, "lemlist", "secret"), (CRM, "zoho", "token")],
+)
+def test_a_secret_that_comes_in_the_body_counts_in_its_own_field_only(channel: str, tool: str, name: str) -> None:
+    assert proves(call(channel, json.dumps({"a": 1, name: SECRET}).encode()), tool, SECRET)
+    assert not proves(call(channel, json.dumps({"a": 1, name: SECRET + "x"}).encode()), tool, SECRET)
+    assert not proves(call(channel, json.dumps({"a": SECRET}).encode()), tool, SECRET)
+
+
+def test_smartleads_own_test_call_does_not_know_the_secret() -> None:
+    assert not proves(call(EMAIL_CAMPAIGN, b'{"event_type": "EMAIL_SENT", "secret_key": "secretkey"}'), "smartlead", SECRET)
+
+
+def test_coppers_secret_comes_back_in_whatever_field_it_was_given() -> None:
+    assert proves(call(CRM, json.dumps({"ids": [1], "event": "new", "ours": SECRET}).encode()), "copper", SECRET)
+    assert not proves(call(CRM, json.dumps({"ids": [1], "deeper": {"ours": SECRET}}).encode()), "copper", SECRET)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps({"signature": mailgun(), "event-data": {"event": "opened"}}).encode(),
+        json.dumps({"signature": {**mailgun(signature="0" * 64), "parent-signature": mailgun()["signature"]}}).encode(),
+        urlencode({"event": "opened", **mailgun()}).encode(),
+    ],
+)
+def test_mailguns_signature_stands_in_the_body_and_lasts_five_minutes(body: bytes) -> None:
+    arrival = call(EMAIL_CAMPAIGN, body)
+
+    assert proves(arrival, "mailgun", SECRET)
+    assert not proves(arrival, "mailgun", SECRET[::-1])
+    assert not proves(arrival, "mailgun", SECRET, now=NOON + WINDOW + SECOND)
+
+
+# monday's token.
+
+
+def test_mondays_token_is_proof_until_its_end() -> None:
+    arrival = call(CRM, authorization=token({"exp": NOON // SECOND, "aud": URL}))
+
+    assert proves(arrival, "monday", SECRET)
+    assert not proves(arrival, "monday", SECRET, now=NOON + WINDOW + SECOND)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        token({"exp": NOON // SECOND}, key="somebody-elses"),
+        token({"exp": NOON // SECOND}, alg="none"),
+        token({}),
+        token({"exp": "soon"}),
+        token({"exp": NOON // SECOND}).rpartition(".")[0] + ".",
+        "a.b.c",
+        "",
+    ],
+)
+def test_a_token_that_is_not_mondays_is_no_proof(given: str) -> None:
+    assert not proves(call(CRM, authorization=given), "monday", SECRET)
+
+
+# The secret itself.
+
+
+@pytest.mark.parametrize(
+    "arrival",
+    [
+        call(CRM, x_any_header=SECRET),
+        call(CRM, authorization=f"Bearer {SECRET}"),
+        call(CRM, authorization=SECRET),
+        call(CRM, query=f"a=b&token={SECRET}"),
+        call(CRM, query=f"code={SECRET}"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["dynamics365", "salesforce", "odoo", "hubspot", "generic"])
+def test_every_tool_may_show_the_secret_itself(arrival: Arrival, tool: str) -> None:
+    assert proves(arrival, tool, SECRET)
+    assert not proves(arrival, tool, SECRET.upper())
+
+
+@pytest.mark.parametrize(("channel", "tool"), [(CRM, "pipedrive"), (CRM, "insightly"), (EMAIL_CAMPAIGN, "postmark")])
+def test_user_and_password_are_proof(channel: str, tool: str) -> None:
+    basic = call(channel, authorization=f"Basic {b64('hook:pass:wörd'.encode())}")
+
+    assert proves(basic, tool, "hook:pass:wörd")
+    assert not proves(basic, tool, "hook:pass:word")
+    assert not proves(call(channel, authorization="Basic !!!"), tool, "hook:pass:wörd")
+
+
+def test_a_connection_without_secrets_is_proved_by_nothing() -> None:
+    assert not proves(call(CRM, x_a=""), "hubspot")
+
+
+def test_a_packed_body_may_be_signed_before_or_after_it_was_packed() -> None:
+    packed = gzip.compress(BODY, mtime=0)
+
+    assert proves(call(CRM, packed, content_encoding="gzip", attio_signature=hashed(SECRET, BODY).hex()), "attio", SECRET)
+    assert proves(call(CRM, packed, content_encoding="gzip", attio_signature=hashed(SECRET, packed).hex()), "attio", SECRET)
+    assert not proves(call(CRM, b"broken", content_encoding="gzip", attio_signature=hashed(SECRET, BODY).hex()), "attio", SECRET)
+
+
+NAMES = sorted({name for _, _, arrival in SIGNED.values() for name in arrival.headers} | {"authorization", "x-ghl-signature", "x-any"})
+GUESSES = st.one_of(st.text(max_size=40), st.sampled_from([STAMP, MILLIS, "v1,", "sha1=", "Basic ", "Bearer x", "a.b.c", b64(b"5f:xx")]))
+
+
+@given(body=st.binary(max_size=200), query=st.text(max_size=40), headers=st.dictionaries(st.sampled_from(NAMES), GUESSES))
+@settings(max_examples=150, deadline=None)
+def test_no_call_of_somebody_who_does_not_know_the_secret_proves_anything_or_breaks_a_scheme(
+    body: bytes, query: str, headers: dict[str, str]
+) -> None:
+    for channel in CHANNELS:
+        for tool in ADAPTERS.tools(channel):
+            arrival = Arrival(channel, "POST", URL, headers, query, body)
+            assert not proves(arrival, tool, SECRET, close_key(), f"whsec_{b64(b'k' * 24)}")

@@ -1,0 +1,119 @@
+"""The two calls whose protocol demands a body: Salesforce's Outbound Message and monday.com's challenge."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.parse import parse
+from touchbase.domain.delivery import CRM, WebhookRequest
+
+ADAPTERS = load_adapters()
+SESSION = "00D000000000001!AQ4AQNot.A.Real.Session"
+
+
+def message(session: str = f"<SessionId>{SESSION}</SessionId>", start: str = '<?xml version="1.0" encoding="UTF-8"?>') -> bytes:
+    return f"""{start}<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"
+     xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>
+     <notifications xmlns="http://soap.sforce.com/2005/09/outbound"><OrganizationId>00D</OrganizationId>{session}
+     <Notification><Id>04l1</Id><sObject xsi:type="sf:Contact" xmlns:sf="urn:sobject.enterprise.soap.sforce.com">
+     <sf:Id>003A</sf:Id><sf:Email>ann@example.com</sf:Email></sObject></Notification></notifications></soapenv:Body></soapenv:Envelope>""".encode()
+
+
+def test_an_outbound_message_is_acknowledged_in_its_own_words() -> None:
+    answer = ADAPTERS.protocol_answer(message())
+
+    assert answer is not None
+    assert answer.content_type == "text/xml; charset=utf-8"
+    envelope = ElementTree.fromstring(answer.body)
+    (ack,) = envelope.iter("{http://soap.sforce.com/2005/09/outbound}Ack")
+    assert ack.text == "true"
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        f"<SessionId>{SESSION}</SessionId>",
+        f"<o:SessionId xmlns:o='http://soap.sforce.com/2005/09/outbound'>{SESSION}</o:SessionId >",
+        f"<SessionId\n a='1'><![CDATA[{SESSION}]]></SessionId>",
+        f"<SessionId>{SESSION}</SessionId><SessionId>{SESSION}</SessionId>",
+    ],
+)
+def test_the_live_login_in_an_outbound_message_is_not_kept_and_all_else_is(session: str) -> None:
+    whole = message(session)
+
+    answer = ADAPTERS.protocol_answer(whole)
+
+    assert answer is not None
+    assert answer.keep is not None
+    assert SESSION.encode() not in answer.keep
+    assert answer.keep.startswith(whole.partition(session.encode())[0])
+    assert answer.keep.endswith(whole.partition(session.encode())[2])
+    events = [ADAPTERS.translate(WebhookRequest(CRM, {}, "", body)).events for body in (whole, answer.keep)]
+    assert events[0] == events[1]
+
+
+def test_a_login_whose_message_breaks_off_is_not_kept_either() -> None:
+    answer = ADAPTERS.protocol_answer(message().partition(b".Session")[0])
+
+    assert answer is not None
+    assert answer.keep is not None
+    assert answer.keep.endswith(b"<SessionId>")
+
+
+@pytest.mark.parametrize("session", ["", "<SessionId/>", '<SessionId xsi:nil="true"/>', "<SessionId></SessionId>"])
+def test_a_message_without_a_login_is_kept_byte_for_byte(session: str) -> None:
+    answer = ADAPTERS.protocol_answer(message(session))
+
+    assert answer is not None
+    assert answer.keep is None
+
+
+def test_an_acknowledgement_of_our_own_is_not_acknowledged() -> None:
+    answer = ADAPTERS.protocol_answer(message())
+
+    assert answer is not None
+    assert ADAPTERS.protocol_answer(answer.body) is None
+
+
+@pytest.mark.parametrize("challenge", ["3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", 'é"\\\n', ""])
+def test_mondays_challenge_comes_back_as_it_was(challenge: str) -> None:
+    answer = ADAPTERS.protocol_answer(json.dumps({"challenge": challenge}).encode())
+
+    assert answer is not None
+    assert (answer.content_type, answer.keep) == ("application/json", None)
+    assert json.loads(answer.body) == {"challenge": challenge}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"<a/>",
+        b"[1]",
+        b'{"challenge": "x", "event": {}}',
+        b'{"challenge": 7}',
+        b'{"challenge": "x"',
+        b'{"challenge": "\xff"}',
+        b'{"event": {"challenge": "x"}}',
+        b'{"challenge": "%s"}' % (b"x" * 5000),
+    ],
+)
+def test_every_other_call_gets_no_body(body: bytes) -> None:
+    assert ADAPTERS.protocol_answer(body) is None
+
+
+@given(body=st.binary(max_size=100))
+@settings(max_examples=100, deadline=None)
+def test_no_bytes_break_the_look_for_a_protocol(body: bytes) -> None:
+    for start in (b"", b"<", b"{", b'{"challenge"', b'<a xmlns="http://soap.sforce.com/2005/09/outbound"><SessionId>'):
+        answer = ADAPTERS.protocol_answer(start + body)
+
+        assert answer is None or answer.body
+        assert answer is None or answer.keep is None or parse(WebhookRequest(CRM, {}, "", answer.keep)) is not None

@@ -1,0 +1,108 @@
+"""Nothing that arrives may break an adapter: the worst answer is that nobody understands."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from touchbase.adapters import Adapters, load_adapters
+from touchbase.adapters.kit.describe import describe
+from touchbase.domain.delivery import CHANNELS, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Translation
+
+ADAPTERS = load_adapters()
+JUNK: list[Any] = [None, "", " ", "junk\0", 0, -1, 1e300, 10**30, True, [], {}, [None], [[]], {"a": None}, [{"id": []}], "@", "1969"]
+TOOLS = [(channel, tool) for channel in CHANNELS for tool in ADAPTERS.tools(channel)]
+SIGNS = sorted({sign for channel in CHANNELS for sign in ADAPTERS._by_sign[channel]})
+KEYS = st.sampled_from([*SIGNS, "email", "lead", "id", "timestamp", "properties", "attributes", "name", "ids"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["a@b.co", "2026-11-20T09:30:00Z"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=4), inner, max_size=6),
+    max_leaves=20,
+)
+
+
+def tolerate(request: WebhookRequest, tool: str | None = None) -> Translation | None:
+    try:
+        translation = ADAPTERS.translate(request, tool)
+    except UnrecognisedPayload:
+        return None
+    json.dumps(describe(translation)).encode()
+    return translation
+
+
+@settings(max_examples=150, deadline=None)
+@given(channel=st.sampled_from(CHANNELS), body=JSON, header=st.sampled_from(["x-salesloft-event", "svix-id", "user-agent"]))
+def test_any_json_is_understood_or_unrecognised(channel: str, body: object, header: str) -> None:
+    tolerate(WebhookRequest(channel, {header: "x"}, "", json.dumps(body).encode()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(named=st.sampled_from(TOOLS), body=JSON)
+def test_any_json_is_understood_or_unrecognised_by_any_named_tool(named: tuple[str, str], body: object) -> None:
+    channel, tool = named
+
+    tolerate(WebhookRequest(channel, {}, "", json.dumps(body).encode()), tool)
+
+
+@settings(max_examples=150, deadline=None)
+@given(channel=st.sampled_from(CHANNELS), body=st.binary(max_size=300))
+def test_any_bytes_are_understood_or_unrecognised(channel: str, body: bytes) -> None:
+    tolerate(WebhookRequest(channel, {"content-type": "application/json"}, "", body))
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_fixture_with_any_of_its_keys_spoilt_is_still_survived(recorded, data: st.DataObject) -> None:
+    body = recorded.content["request"].get("body")
+    spoilt = copy.deepcopy(body)
+    places = _places(spoilt)
+    if places:
+        for holder, key in data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=3)):
+            holder[key] = data.draw(st.sampled_from(JUNK))
+
+    tolerate(recorded.with_body(json.dumps(spoilt).encode()))
+    tolerate(recorded.with_body(json.dumps(spoilt).encode()), recorded.tool)
+
+
+def test_a_fixture_that_lacks_any_one_of_its_keys_is_still_survived(recorded) -> None:
+    body = recorded.content["request"].get("body")
+
+    for number in range(len(_places(body))):
+        lacking = copy.deepcopy(body)
+        holder, key = _places(lacking)[number]
+        holder.pop(key)
+        tolerate(recorded.with_body(json.dumps(lacking).encode()), recorded.tool)
+
+
+@pytest.mark.parametrize("named", TOOLS, ids="-".join)
+def test_a_list_keeps_its_good_items_whatever_stands_beside_them(named: tuple[str, str], all_recorded, adapters: Adapters) -> None:
+    _, tool = named
+    lists = [one for one in all_recorded if (one.channel, one.tool) == named and isinstance(one.content["request"].get("body"), list)]
+
+    for one in lists:
+        body = one.content["request"]["body"]
+        before = [event for event in adapters.translate(one.request, tool).events if event.event != "unknown"]
+        with_junk = adapters.translate(one.with_body(json.dumps([*body, None, 7, "x", []]).encode()), tool).events
+        assert [event for event in with_junk if event.event not in ("unknown", "unrecognised", "ignored")] == [
+            event for event in before if event.event not in ("unrecognised", "ignored")
+        ]
+
+
+@pytest.mark.parametrize("depth", [500, 5_000, 200_000])
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_body_nested_however_deep_is_survived(channel: str, depth: int) -> None:
+    tolerate(WebhookRequest(channel, {}, "", b'{"event":' * depth + b"1" + b"}" * depth))
+    tolerate(WebhookRequest(channel, {}, "", b"[" * depth + b"]" * depth))
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Every (holder, key) in a body, lists and objects alike."""
+    keys = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
+    return [(value, key) for key in keys] + [place for key in keys for place in _places(value[key])]

@@ -1,0 +1,218 @@
+"""Connections: made, read, changed and removed by the administrator; secrets go in and never come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api.conftest import Caller, Make
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import ListConnections
+from touchbase.service.authorise import ADMIN, READ, add_key
+
+ADAPTERS = load_adapters()
+HERE = "/admin/v1/clients/acme/connections"
+NOW = "2026-11-20T09:30:00Z"
+USUAL = {
+    "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
+    "deals_set_status": False, "deal_labels": {}, "fields": {},
+}  # fmt: skip
+DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}
+HUBSPOT = {"channel": "crm", "tool": "hubspot"}
+SECRET = "a-secret-of-ours"
+
+
+@pytest.fixture
+async def call(store: Store, caller_of: Make) -> Caller:
+    """The application in open mode, with all adapters and the client acme."""
+    made = caller_of(store, senders=ADAPTERS)
+    await made.settings("acme")
+    return made
+
+
+@pytest.fixture
+async def here(memory: Store, caller_of: Make) -> Caller:
+    made = caller_of(memory, senders=ADAPTERS)
+    await made.settings("acme")
+    return made
+
+
+async def secrets(call: Caller) -> list[list[str]]:
+    client = await call.get("/admin/v1/clients/acme")
+    assert client.status == 200
+    return [one.secrets for one in await call.parts.store.read(ListConnections(1))]
+
+
+def shown(**more: Any) -> dict[str, Any]:
+    return {**HUBSPOT, "secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL, **more}
+
+
+async def test_a_connection_is_made_and_read(call: Caller) -> None:
+    made = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
+
+    one, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
+
+    assert (made.status, made.headers["location"]) == (201, f"{HERE}/crm/hubspot")
+    assert made.json() == shown(secret="set", secret_count=1, settings=DECIDED)
+    assert one.json() == made.json()
+    assert listed.json() == {"data": [made.json()], "next_cursor": None}
+    assert await secrets(call) == [[SECRET]]
+
+
+async def test_what_is_left_out_has_its_default(call: Caller) -> None:
+    assert (await call.post(HERE, HUBSPOT)).json() == shown()
+
+
+async def test_a_secret_may_be_made_and_is_shown_once(call: Caller) -> None:
+    made = (await call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()
+    call.clock.move(1)
+    again = (await call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json()
+    read = (await call.get(f"{HERE}/crm/hubspot")).json()
+
+    assert len(made["generated_secret"]) >= 40
+    assert "generated_secret" not in read
+    assert (made["secret_count"], again["secret_count"]) == (1, 2)
+    assert await secrets(call) == [[again["generated_secret"], made["generated_secret"]]]
+
+
+async def test_a_third_secret_drives_out_the_oldest(here: Caller) -> None:
+    made = [(await here.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
+    for _ in range(2):
+        made.append((await here.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
+
+    assert await secrets(here) == [[made[2]["generated_secret"], made[1]["generated_secret"]]]
+
+
+async def test_a_tool_is_connected_once_for_each_channel(call: Caller) -> None:
+    await call.post(HERE, HUBSPOT)
+
+    again = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
+    other = await call.post(HERE, {"channel": "email_campaign", "tool": "instantly"})
+
+    assert (again.status, again.problem["code"]) == (409, "duplicate")
+    assert other.status == 201
+    assert await secrets(call) == [[], []]
+
+
+async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call: Caller) -> None:
+    await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": {**DECIDED, "create_unknown": False}})
+    later = call.clock.move(60)
+
+    changed = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"status_labels": {"Lost": "lost"}, "create_unknown": None}})
+
+    settings = {**DECIDED, "status_labels": {"Lost": "lost"}}
+    assert changed.status == 200
+    assert changed.json() == shown(secret="set", secret_count=1, settings=settings, updated_time=later)
+    assert await secrets(call) == [[SECRET]]
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({"secrets": ["another-secret", SECRET]}, ["another-secret", SECRET]),
+        ({"secrets": None}, []),
+        ({"secrets": []}, []),
+        ({"settings": None}, [SECRET]),
+        ({}, [SECRET]),
+    ],
+)
+async def test_secrets_are_replaced_whole_or_left_alone(here: Caller, change: dict[str, Any], left: list[str]) -> None:
+    await here.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
+
+    changed = await here.patch(f"{HERE}/crm/hubspot", change)
+
+    assert await secrets(here) == [left]
+    assert changed.json()["settings"] == (USUAL if change.get("settings", 0) is None else DECIDED)
+
+
+async def test_a_removed_connection_is_gone(call: Caller) -> None:
+    await call.post(HERE, HUBSPOT)
+
+    removed = await call("DELETE", f"{HERE}/crm/hubspot")
+
+    assert (removed.status, removed.body) == (204, b"")
+    assert "content-length" not in removed.headers
+    assert (await call.get(HERE)).json()["data"] == []
+    assert (await call("DELETE", f"{HERE}/crm/hubspot")).status == 404
+
+
+@pytest.mark.parametrize(
+    "target",
+    [f"{HERE}/crm/close", f"{HERE}/email_campaign/hubspot", f"{HERE}/post/hubspot", HERE.replace("acme", "nobody") + "/crm/hubspot"],
+)
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+async def test_what_is_not_connected_is_not_found(here: Caller, target: str, method: str) -> None:
+    await here.post(HERE, HUBSPOT)
+
+    reply = await here(method, target, {} if method == "PATCH" else None)
+
+    assert reply.status == 404
+
+
+@pytest.mark.parametrize("target", [HERE.replace("acme", "nobody"), HERE.replace("acme", "a b")])
+async def test_a_client_that_is_not_there_has_no_connections(here: Caller, target: str) -> None:
+    assert (await here.get(target)).status == 404
+    assert (await here.post(target, HUBSPOT)).status == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({}, ["/channel", "/tool"]),
+        ({"channel": "post", "tool": "hubspot"}, ["/channel"]),
+        ({"channel": "crm", "tool": "hubspott"}, ["/tool"]),
+        ({"channel": "email_campaign", "tool": "hubspot"}, ["/tool"]),
+        ({**HUBSPOT, "secrets": ["short"]}, ["/secrets/0"]),
+        ({**HUBSPOT, "secrets": [SECRET, SECRET]}, ["/secrets/1"]),
+        ({**HUBSPOT, "secrets": [f" {SECRET}"]}, ["/secrets/0"]),
+        ({**HUBSPOT, "secrets": ["x" * 8, "y" * 8, "z" * 8]}, ["/secrets"]),
+        ({**HUBSPOT, "secrets": ["x" * 8, "y" * 8], "generate_secret": True}, ["/generate_secret"]),
+        ({**HUBSPOT, "settings": {"status": 1}}, ["/settings/status"]),
+        ({**HUBSPOT, "settings": {"create_unknown": "yes"}}, ["/settings/create_unknown"]),
+        ({**HUBSPOT, "settings": {"status_labels": {"Won": 7}}}, ["/settings/status_labels/Won"]),
+        ({**HUBSPOT, "settings": {"status_labels": {"A/B": " "}}}, ["/settings/status_labels/A~1B"]),
+        ({**HUBSPOT, "settings": {"objects": {"1": "person"}}}, ["/settings/objects/1"]),
+        ({**HUBSPOT, "settings": {"deals_set_status": True}}, ["/settings/deal_labels"]),
+        ({**HUBSPOT, "settings": {"linkedin_reply_counts": True}}, ["/settings/linkedin_reply_counts"]),
+        ({**HUBSPOT, "settings": {"fields": {"email": "a"}}}, ["/settings/fields"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"mail": "a", "id": "b"}}}, ["/settings/fields/mail"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"email": "a..b"}}}, ["/settings/fields/email"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"status": "a"}}}, ["/settings/fields"]),
+        (
+            {"channel": "email_campaign", "tool": "instantly", "settings": {"objects": {"1": "ignore"}, "deal_labels": {"a": "b"}}},
+            ["/settings/objects", "/settings/deal_labels"],
+        ),
+    ],
+)
+async def test_a_connection_that_cannot_be_is_refused_with_every_fault(here: Caller, body: dict[str, Any], pointers: list[str]) -> None:
+    reply = await here.post(HERE, body)
+
+    assert reply.status == 422
+    assert [error["pointer"] for error in reply.problem["errors"]] == pointers
+    assert (await here.get(HERE)).json()["data"] == []
+
+
+async def test_a_change_is_held_to_the_same_rules(here: Caller) -> None:
+    await here.post(HERE, {**HUBSPOT, "settings": DECIDED})
+
+    reply = await here.patch(f"{HERE}/crm/hubspot", {"settings": {"fields": {"email": "a"}, "objects": {"1": "x"}}})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/settings/fields", "/settings/objects/1"]
+    assert (await here.get(f"{HERE}/crm/hubspot")).json()["settings"] == DECIDED
+
+
+async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=ADAPTERS, auth="keys")
+    acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
+    own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
+    reading = await add_key(memory, acme.number, [READ], "", 1)
+
+    made = await call.post(HERE, HUBSPOT, x_api_key=own)
+    replies = [await call.get(target, x_api_key=key) for key in (own, foreign, reading) for target in (HERE, f"{HERE}/crm/hubspot")]
+
+    assert made.status == 201
+    assert [reply.status for reply in replies] == [200, 200, 404, 404, 403, 403]
+    assert (await call.post(HERE, HUBSPOT)).status == 401

@@ -1,0 +1,138 @@
+"""Interface 2.5: custom fields, NESTED and FLAT."""
+
+from __future__ import annotations
+
+import pytest
+from tests.api.conftest import Caller
+
+NOW = "2026-11-20T09:30:00Z"
+
+
+def fields(**named: str) -> list[dict[str, str]]:
+    return [{"field_name": name, "field_value": value} for name, value in named.items()]
+
+
+async def test_structure_flat_answers_an_object_by_name_on_every_call(call: Caller) -> None:
+    body = {"contact_custom_fields_input": fields(Seats="40", Team="")}
+    wanted = {"Seats": "40", "Team": ""}
+
+    created = await call.post("/public/v2/contacts?structure=FLAT", body)
+    read = await call.get("/public/v2/contacts/1?structure=FLAT")
+    listed = await call.get("/public/v2/contacts?structure=FLAT")
+    changed = await call.patch("/public/v2/contacts/1?structure=FLAT", {})
+
+    assert created.json()["contact_custom_fields"] == wanted
+    assert read.json()["contact_custom_fields"] == wanted
+    assert listed.json()["data"][0]["contact_custom_fields"] == wanted
+    assert changed.json()["contact_custom_fields"] == wanted
+
+
+async def test_without_custom_fields_flat_is_an_empty_object(call: Caller) -> None:
+    reply = await call.post("/public/v2/companies?structure=FLAT", {"domain": "example.com"})
+
+    assert reply.json()["company_custom_fields"] == {}
+
+
+async def test_structure_nested_is_what_is_answered_without_asking(call: Caller) -> None:
+    body = {"domain": "example.com", "company_custom_fields": fields(Seats="40")}
+
+    asked = await call.post("/public/v2/companies?structure=NESTED", body)
+    read = await call.get("/public/v2/companies/1")
+
+    assert asked.json()["company_custom_fields"] == [{"id": 1, "updated_time": NOW, "field_name": "Seats", "field_value": "40"}]
+    assert read.json() == asked.json()
+
+
+@pytest.mark.parametrize("query", ["structure=flat", "structure=", "structure=FLAT&structure=FLAT", "structure=%00", "structure=%ff"])
+async def test_another_structure_is_refused_naming_the_parameter(here: Caller, query: str) -> None:
+    for reply in (await here.post(f"/public/v2/contacts?{query}", {}), await here.get(f"/public/v2/contacts?{query}")):
+        assert reply.status == 422
+        assert reply.problem["errors"][0]["pointer"].startswith("?")
+
+
+async def test_one_name_twice_is_refused_at_its_place(here: Caller) -> None:
+    body = {"contact_custom_fields_input": [*fields(Seats="40"), {"field_name": " Seats ", "field_value": "41"}]}
+
+    reply = await here.post("/public/v2/contacts", body)
+
+    assert reply.status == 422
+    assert reply.problem["errors"] == [
+        {
+            "pointer": "/contact_custom_fields_input/1/field_name",
+            "code": "repeated",
+            "detail": "'Seats' is given twice; send each custom field once",
+        }
+    ]
+
+
+async def test_more_fields_than_the_limit_are_refused(here: Caller) -> None:
+    body = {"contact_custom_fields_input": [{"field_name": f"f{n}", "field_value": "x"} for n in range(501)]}
+
+    reply = await here.post("/public/v2/contacts", body)
+
+    assert reply.status == 422
+    assert reply.problem["detail"] == "/contact_custom_fields_input must have at most 500 items, and has 501"
+
+
+async def test_as_many_fields_as_the_limit_are_kept(here: Caller) -> None:
+    body = {"contact_custom_fields_input": [{"field_name": f"f{n}", "field_value": "x" * 50} for n in range(500)]}
+
+    reply = await here.post("/public/v2/contacts?structure=FLAT", body)
+
+    assert reply.status == 201
+    assert len(reply.json()["contact_custom_fields"]) == 500
+
+
+async def test_declared_fields_are_checked_and_flat_answers_their_json_type(call: Caller) -> None:
+    await call.settings(
+        contact_fields={
+            "seats": {"type": "number"},
+            "rate": {"type": "number"},
+            "vip": {"type": "boolean"},
+            "since": {"type": "date"},
+            "tier": {"type": "select", "options": ["gold", "silver"]},
+            "note": {"type": "text"},
+            "left": {"type": "number"},
+        }
+    )
+    body = fields(seats="40", rate="-2.50", vip="TRUE", since="2026-11-20", tier="gold", note="12", left="", free="12")
+
+    flat = await call.post("/public/v2/contacts?structure=FLAT", {"contact_custom_fields_input": body})
+    nested = await call.get("/public/v2/contacts/1")
+
+    wanted = {"seats": 40, "rate": -2.5, "vip": True, "since": "2026-11-20", "tier": "gold", "note": "12", "left": None, "free": "12"}
+    assert flat.json()["contact_custom_fields"] == wanted
+    assert {each["field_name"]: each["field_value"] for each in nested.json()["contact_custom_fields"]} == {
+        each["field_name"]: each["field_value"] for each in body
+    }
+
+
+async def test_values_of_another_type_than_declared_are_refused_each_at_its_place(call: Caller) -> None:
+    await call.settings(
+        company_fields={
+            "seats": {"type": "number"},
+            "vip": {"type": "boolean"},
+            "since": {"type": "date"},
+            "tier": {"type": "select", "options": ["gold", "silver"]},
+        }
+    )
+    body = {"domain": "example.com", "company_custom_fields": fields(seats="many", vip="yes", since="20.11.2026", tier="bronze")}
+
+    reply = await call.post("/public/v2/companies", body)
+
+    assert reply.status == 422
+    assert [(fault["pointer"], fault["code"], fault["detail"]) for fault in reply.problem["errors"]] == [
+        ("/company_custom_fields/0/field_value", "number", "'many' is not a number, such as 12 or -3.5"),
+        ("/company_custom_fields/1/field_value", "boolean", "'yes' is not true or false"),
+        ("/company_custom_fields/2/field_value", "date", "'20.11.2026' is not a date, such as 2026-11-20"),
+        ("/company_custom_fields/3/field_value", "select", "'bronze' is not one of gold, silver"),
+    ]
+
+
+async def test_a_value_older_than_its_declaration_stays_a_text_in_flat(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"contact_custom_fields_input": fields(seats="many")})
+    await call.settings(contact_fields={"seats": {"type": "number"}})
+
+    reply = await call.get("/public/v2/contacts/1?structure=FLAT")
+
+    assert reply.json()["contact_custom_fields"] == {"seats": "many"}

@@ -1,0 +1,108 @@
+"""The quick reading and the thorough one agree: what one refuses, the other can explain."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.api.faults import loaded, salvaged
+from touchbase.api.reading import check_nesting, read_struct
+from touchbase.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
+from touchbase.api.settings import ClientRequest
+from touchbase.domain.errors import Invalid, Unreadable
+
+WANTED: list[type[msgspec.Struct]] = [ContactRequest, ContactChange, CompanyRequest, CompanyChange, ClientRequest]
+
+texts = st.text(max_size=5) | st.sampled_from(["", " ", "\0", "\ud800", "x" * 201, "x" * 10_001, "error", "number"])
+scalars = st.none() | st.booleans() | st.integers() | st.sampled_from([0, 1, 2**53 - 1, 2**53, 2**64, 10**30]) | st.floats() | texts
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(texts | st.sampled_from(["field_name", "field_value", "statuses", "type", "options"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def bodies(wanted: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
+    names = st.sampled_from([*wanted.__struct_fields__, "unknown"])
+    return st.dictionaries(names, values, max_size=4) | values
+
+
+@given(st.data())
+def test_whatever_the_types_refuse_is_explained_and_nothing_else(data: st.DataObject) -> None:
+    wanted = data.draw(st.sampled_from(WANTED))
+    body = _encoded(data.draw(bodies(wanted)), data.draw(st.booleans()))
+
+    try:
+        quick = msgspec.json.decode(body, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        quick = None
+    read, refusal = read_or_refused(body, wanted)
+
+    if isinstance(refusal, Invalid):
+        assert refusal.faults
+        assert quick is None or b"\\u0000" in body
+        # Whatever was sent, the answer about it can be written.
+        assert "".join(fault.pointer + fault.detail for fault in refusal.faults).encode()
+    elif refusal is not None:
+        # The quick reading skips what it does not know, half a surrogate pair too; a NUL brings the thorough one.
+        assert quick is None or b"\\u0000" in body
+    else:
+        assert read == quick
+
+
+def read_or_refused(body: bytes, wanted: type[msgspec.Struct]) -> tuple[Any, Invalid | Unreadable | None]:
+    try:
+        return read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: None), None
+    except (Invalid, Unreadable) as refusal:
+        return None, refusal
+
+
+def _encoded(value: Any, ascii_only: bool) -> bytes:
+    return json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused_in_words(body: bytes) -> None:
+    read, refusal = read_or_refused(body, ContactRequest)
+
+    assert isinstance(read, ContactRequest) or str(refusal)
+
+
+brackets = st.text(alphabet='[]{}"\\x', max_size=4)
+
+
+@given(st.recursive(brackets, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(brackets, inner, max_size=3)))
+def test_nesting_is_counted_as_it_is(value: Any) -> None:
+    def depth(part: Any) -> int:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
+        return 0 if inner is None else 1 + max((depth(each) for each in inner), default=0)
+
+    body, deep = json.dumps(value).encode(), depth(value)
+
+    check_nesting(body, deep)
+    if deep:
+        with pytest.raises(Unreadable):
+            check_nesting(body, deep - 1)
+
+
+def test_text_that_never_ends_is_counted_in_linear_time() -> None:
+    body = b'["' + b'\\"' * 500_000 + b"[" * 100
+
+    check_nesting(body + b'"]', 1)
+
+
+def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
+    data = loaded(b'{"email": 5, "first_name": "Jane", "contact_custom_fields_input": [{"field_name": "a", "field_value": 1}]}')
+
+    made, faults = salvaged(data, ContactRequest)
+
+    assert (made.email, made.first_name, made.contact_custom_fields_input[0].field_name) == ("", "Jane", "a")
+    assert [fault.pointer for fault in faults] == ["/email", "/contact_custom_fields_input/0/field_value"]

@@ -1,0 +1,134 @@
+"""The timeline of a record: its events newest first, and what each changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.api.conftest import Caller
+
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.times import from_text
+
+SENT, REPLIED, NOW = "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-20T09:30:00Z"
+
+
+def campaign(*events: Event) -> Any:
+    def translate(delivery: Delivery) -> Translation:
+        return Translation("instantly", list(events))
+
+    return translate
+
+
+async def mailed_and_replied(call: Caller) -> None:
+    """Jane was mailed and replied; the reply is told first."""
+    call.clock.now = from_text("2026-11-17T08:00:00Z")
+    await call.post("/public/v2/contacts", {"email": "jane@example.com", "contact_status": "new"})
+    call.clock.now = from_text(NOW)
+    for name, at in (("email_replied", REPLIED), ("email_sent", SENT)):
+        event = Event(name, from_text(at), email="jane@example.com", campaign="Autumn", may_create=True)
+        await call("POST", "/public/emailcampaign-webhook/default", raw=name.encode())
+        await call.parts.store.work(call.kept[-1], 10, campaign(event), call.clock.now)
+
+
+async def test_each_event_says_what_it_changed_in_the_order_of_time(call: Caller) -> None:
+    await mailed_and_replied(call)
+    later = call.clock.move(60)
+    await call.patch("/public/v2/contacts/1", {"contact_status": "customer", "first_name": "Jane"})
+
+    reply = await call.get("/public/v2/contacts/1/timeline")
+
+    by_api = {"tool": "api", "campaign": None, "delivery_id": None, "received_at": later}
+    by_tool = {"tool": "instantly", "campaign": "Autumn", "received_at": NOW}
+    assert reply.status == 200
+    assert reply.json() == {
+        "data": [
+            {
+                **by_api,
+                "event": "contact.updated",
+                "occurred_at": later,
+                "changed": [
+                    {"field": "contact_status", "value": "customer", "previous": "replied"},
+                    {"field": "first_name", "value": "Jane", "previous": None},
+                ],
+            },
+            {
+                **by_tool,
+                "event": "email_replied",
+                "occurred_at": REPLIED,
+                "delivery_id": 1,
+                "changed": [
+                    {"field": "contact_status", "value": "replied", "previous": "contacted"},
+                    {"field": "last_reply_received", "value": REPLIED, "previous": None},
+                ],
+            },
+            {
+                **by_tool,
+                "event": "email_sent",
+                "occurred_at": SENT,
+                "delivery_id": 2,
+                "changed": [
+                    {"field": "contact_status", "value": "contacted", "previous": "new"},
+                    {"field": "first_campaign_email_sent", "value": SENT, "previous": None},
+                    {"field": "last_campaign_email_sent", "value": SENT, "previous": None},
+                ],
+            },
+        ],
+        "next_cursor": None,
+    }
+
+
+async def test_a_late_event_stands_at_its_own_time(call: Caller) -> None:
+    await mailed_and_replied(call)
+
+    reply = await call.get("/public/v2/contacts/1/timeline")
+    record = (await call.get("/public/v2/contacts/1")).json()
+
+    assert [(each["event"], each["occurred_at"], each["delivery_id"]) for each in reply.json()["data"]] == [
+        ("email_replied", REPLIED, 1),
+        ("email_sent", SENT, 2),
+    ]
+    assert {"field": "last_reply_received", "value": REPLIED, "previous": None} in reply.json()["data"][0]["changed"]
+    assert (record["first_campaign_email_sent"], record["last_reply_received"]) == (SENT, REPLIED)
+
+
+async def test_a_timeline_comes_in_pages(call: Caller) -> None:
+    await call.post("/public/v2/companies", {"domain": "example.com"})
+    for number in range(5):
+        call.clock.move(1)
+        await call.patch("/public/v2/companies/1", {"name": f"Example {number}"})
+
+    names, target = [], "/public/v2/companies/1/timeline?limit=2"
+    cursor: str | None = ""
+    while cursor is not None:
+        page = (await call.get(f"{target}&cursor={cursor}" if cursor else target)).json()
+        names.append([each["changed"][0]["value"] for each in page["data"]])
+        cursor = page["next_cursor"]
+
+    assert names == [["Example 4", "Example 3"], ["Example 2", "Example 1"], ["Example 0"]]
+
+
+async def test_a_record_without_events_has_an_empty_timeline(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {})
+
+    assert (await call.get("/public/v2/contacts/1/timeline")).json() == {"data": [], "next_cursor": None}
+
+
+async def test_the_timeline_of_nobody_is_not_found(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {}, x_client_id="theirs")
+
+    assert (await call.get("/public/v2/contacts/1/timeline")).status == 404
+    assert (await call.get("/public/v2/companies/x/timeline")).status == 404
+
+
+async def test_a_cursor_of_another_timeline_is_refused(here: Caller) -> None:
+    for _ in range(2):
+        await here.post("/public/v2/contacts", {})
+    for number in range(2):
+        here.clock.move(1)
+        await here.patch("/public/v2/contacts/1", {"origin": f"x{number}"})
+    cursor = (await here.get("/public/v2/contacts/1/timeline?limit=1")).json()["next_cursor"]
+
+    reply = await here.get(f"/public/v2/contacts/2/timeline?cursor={cursor}")
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "?cursor")

@@ -1,0 +1,228 @@
+"""Interface 4.3 and 4.4: the two receivers keep every call byte for byte and answer 200 without a body."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.api.conftest import Caller, Make, Reply, scope_of
+
+from touchbase.api.parts import Limits
+from touchbase.domain.delivery import ProtocolAnswer
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetDelivery, ListDeliveries
+from touchbase.domain.times import DAY
+
+RECEIVERS = {"/public/emailcampaign-webhook/abc": "email_campaign", "/public/crm-webhook/abc": "crm"}
+
+
+async def kept(call: Caller) -> list[Any]:
+    listed = await call.parts.store.read(ListDeliveries(200))
+    found = [await call.parts.store.read(GetDelivery(each.id)) for each in reversed(listed)]
+    assert None not in found
+    return found
+
+
+def is_empty_ok(reply: Reply) -> bool:
+    return reply.status == 200 and reply.body == b"" and reply.headers["content-length"] == "0"
+
+
+@pytest.mark.parametrize("target", RECEIVERS)
+async def test_a_call_is_kept_byte_for_byte_and_answered_200_without_a_body(call: Caller, target: str) -> None:
+    body = b'{"b": 1,  "a": "\xc3\xa9"}\r\n'
+
+    reply = await call("POST", f"{target}?secret=x&y", raw=body, content_type="application/json", x_hook_event="sent", user_agent="Tool/1")
+
+    (delivery,) = await kept(call)
+    assert is_empty_ok(reply)
+    assert delivery.body == body
+    assert (delivery.client_id, delivery.channel, delivery.query) == ("abc", RECEIVERS[target], "secret=x&y")
+    assert (delivery.state, delivery.received_us, delivery.size) == ("received", call.clock.now, len(body))
+    assert delivery.headers == {"content-type": "application/json", "x-hook-event": "sent", "user-agent": "Tool/1"}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(body=st.binary(max_size=300), kind=st.none() | st.sampled_from(["text/xml", "application/x-www-form-urlencoded", "nonsense", ""]))
+async def test_any_bytes_of_any_content_type_are_kept(here: Caller, body: bytes, kind: str | None) -> None:
+    headers = {} if kind is None else {"content-type": kind}
+
+    reply = await here("POST", "/public/crm-webhook/abc", raw=body, **headers)
+
+    assert is_empty_ok(reply)
+    assert body in [delivery.body for delivery in await kept(here)]
+
+
+async def test_an_empty_call_is_kept_too(call: Caller) -> None:
+    assert is_empty_ok(await call("POST", "/public/crm-webhook/abc"))
+    assert [delivery.body for delivery in await kept(call)] == [b""]
+
+
+async def test_a_packed_body_is_kept_as_it_came_even_when_broken(call: Caller) -> None:
+    bodies = [gzip.compress(b'{"event": "sent"}', mtime=0), b"this is no gzip"]
+
+    replies = [await call("POST", "/public/crm-webhook/abc", raw=body, content_encoding="gzip") for body in bodies]
+
+    assert all(is_empty_ok(reply) for reply in replies)
+    assert [(each.body, each.headers) for each in await kept(call)] == [(body, {"content-encoding": "gzip"}) for body in bodies]
+
+
+async def test_proofs_of_who_calls_are_not_kept(call: Caller) -> None:
+    secrets = {"authorization": "Bearer x", "cookie": "a=b", "proxy_authorization": "x", "x_api_key": "tb_x"}
+    plumbing = {"host": "localhost", "connection": "close", "transfer_encoding": "chunked", "accept": "*/*", "accept_encoding": "gzip"}
+
+    await call("POST", "/public/crm-webhook/abc", raw=b"{}", x_signature="v1=abc", **secrets, **plumbing)
+
+    assert [delivery.headers for delivery in await kept(call)] == [{"x-signature": "v1=abc"}]
+
+
+async def test_the_same_call_again_is_recognised(call: Caller) -> None:
+    for _ in range(3):
+        assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b'{"id": 1}', x_attempt=str(_)))
+
+    (delivery,) = await kept(call)
+    assert delivery.repeats == 2
+    assert len(call.kept) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"target": "/public/emailcampaign-webhook/abc"},
+        {"target": "/public/crm-webhook/abd"},
+        {"target": "/public/crm-webhook/abc?event=b"},
+        {"x_hook_event": "b"},
+        {"x_hook_topic": "b"},
+        {"raw": b'{"id": 2}'},
+    ],
+)
+async def test_a_call_that_differs_where_events_are_told_is_another(call: Caller, other: dict[str, Any]) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b'{"id": 1}')
+
+    await call("POST", **{"target": "/public/crm-webhook/abc", "raw": b'{"id": 1}', **other})
+
+    assert [delivery.repeats for delivery in await kept(call)] == [0, 0]
+
+
+async def test_the_same_bytes_after_the_longest_retry_are_news(call: Caller) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+    call.clock.now += 5 * DAY
+
+    await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+
+    assert len(await kept(call)) == 2
+
+
+async def test_the_inbox_is_woken_for_the_client_of_a_new_call(call: Caller) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+
+    (delivery,) = await kept(call)
+    assert call.kept == [delivery.client]
+
+
+@pytest.mark.parametrize("target", RECEIVERS)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_a_tool_that_checks_the_address_gets_200_and_nothing_is_kept(call: Caller, target: str, method: str) -> None:
+    assert is_empty_ok(await call(method, target))
+    assert await kept(call) == []
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+async def test_other_methods_are_refused(here: Caller, method: str) -> None:
+    reply = await here(method, "/public/crm-webhook/abc", raw=b"{}")
+
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD, POST")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101, "é", "..%00", "a//"])
+async def test_an_address_that_no_client_can_have_is_not_found(here: Caller, name: str) -> None:
+    for method in ("POST", "GET"):
+        reply = await here(method, f"/public/crm-webhook/{name}", raw=b"{}")
+
+        assert reply.status == 404
+        assert reply.problem["detail"] == "there is no such webhook address"
+
+
+async def test_a_slash_behind_the_address_is_forgiven(call: Caller) -> None:
+    assert is_empty_ok(await call("POST", "/public/crm-webhook/abc/", raw=b"{}"))
+    assert [delivery.client_id for delivery in await kept(call)] == ["abc"]
+
+
+async def test_a_call_over_the_size_limit_is_refused_and_not_kept(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limits=Limits(webhook_body_bytes=100))
+
+    replies = [
+        await call("POST", "/public/crm-webhook/abc", raw=b"x" * 101),
+        await call.in_pieces("POST", "/public/crm-webhook/abc", [b"x" * 60, b"x" * 60]),
+    ]
+
+    assert [reply.status for reply in replies] == [413, 413]
+    assert replies[0].problem["detail"] == "the body may have at most 100 bytes"
+    assert await kept(call) == []
+
+
+async def test_a_call_of_just_the_size_limit_is_kept(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limits=Limits(webhook_body_bytes=100))
+
+    assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b"x" * 100))
+    assert is_empty_ok(await call.in_pieces("POST", "/public/crm-webhook/abc", [b"y" * 60, b"y" * 40]))
+    assert [delivery.size for delivery in await kept(call)] == [100, 100]
+
+
+class Failing:
+    """A store that cannot keep anything."""
+
+    def __init__(self, store: Store, error: Exception) -> None:
+        self._store = store
+        self._error = error
+
+    async def read(self, query: Any) -> Any:
+        return await self._store.read(query)
+
+    async def write(self, command: Any) -> Any:
+        raise self._error
+
+
+async def test_what_cannot_be_kept_now_is_503_with_retry_after(memory: Store, caller_of: Make) -> None:
+    call = caller_of(Failing(memory, Overloaded("the queue is full", retry_after=3)))
+
+    reply = await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+
+    assert (reply.status, reply.headers["retry-after"]) == (503, "3")
+    assert reply.problem["code"] == "overloaded"
+
+
+async def test_a_fault_of_ours_is_503_and_logged_without_the_body(memory: Store, caller_of: Make, caplog: pytest.LogCaptureFixture) -> None:
+    call = caller_of(Failing(memory, RuntimeError("the disk is gone")))
+
+    with caplog.at_level(logging.ERROR):
+        reply = await call("POST", "/public/crm-webhook/abc", raw=b"a private matter")
+
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    assert reply.headers["x-request-id"] in caplog.text
+    assert "private" not in caplog.text + reply.body.decode()
+
+
+async def test_a_protocol_that_demands_a_body_gets_it_once_the_call_is_kept(memory: Store, caller_of: Make) -> None:
+    def echo(body: bytes) -> ProtocolAnswer | None:
+        return ProtocolAnswer("application/json", body) if b"challenge" in body else None
+
+    call = caller_of(memory, protocol_answer=echo)
+
+    demanded = await call("POST", "/public/crm-webhook/abc", raw=b'{"challenge": "x"}')
+    usual = await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+
+    assert (demanded.status, demanded.headers["content-type"], demanded.body) == (200, "application/json", b'{"challenge": "x"}')
+    assert is_empty_ok(usual)
+    assert len(await kept(call)) == 2
+
+
+async def test_a_caller_that_leaves_gets_no_answer_and_nothing_is_kept(here: Caller) -> None:
+    reply = await here.send(scope_of("POST", "/public/crm-webhook/abc", {}), [{"type": "http.request", "body": b"{", "more_body": True}])
+
+    assert reply.status == 0
+    assert await kept(here) == []

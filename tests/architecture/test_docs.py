@@ -1,0 +1,188 @@
+"""What is written about settings, commands, routes and limits is what the program does, in both directions."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from touchbase import __version__
+from touchbase.adapters import catalogue, load_adapters
+from touchbase.api.connections import ConnectionSettingsBody
+from touchbase.api.errors import STATUS
+from touchbase.api.openapi import description
+from touchbase.api.parts import Limits
+from touchbase.cli import cli
+from touchbase.domain import text
+from touchbase.domain.connection import MAPPED, ConnectionSettings
+from touchbase.domain.delivery import CHANNELS
+from touchbase.server import refusals
+from touchbase.server.refusals import Refusal
+from touchbase.settings import Settings, environment_name
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def rows(name: str) -> Iterator[list[str]]:
+    """The cells of every table row of a page, without titles and rules."""
+    for line in page(name).splitlines():
+        if line.startswith("| ") and not line.startswith("|---"):
+            yield [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+def settings_as_written() -> dict[str, str]:
+    return {cells[0].strip("`"): cells[1].strip("`") for cells in rows("settings.md") if cells[0].startswith("`")}
+
+
+def settings_as_they_are() -> dict[str, str]:
+    def shown(value: object) -> str:
+        return ("on" if value else "off") if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+    return {environment_name(each.name): shown(each.default) for each in fields(Settings)}
+
+
+def test_every_setting_is_written_down_with_its_default_and_no_other() -> None:
+    assert settings_as_written() == settings_as_they_are()
+
+
+def commands(group: click.Group, prefix: str = "touchbase") -> Iterator[tuple[str, click.Command]]:
+    """Every command with its whole name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix} {name}")
+        else:
+            yield f"{prefix} {name}", command
+
+
+def test_every_command_is_written_down_and_no_other() -> None:
+    written = re.findall(r"^### `(touchbase [a-z ]+)`", page("cli.md"), re.MULTILINE)
+
+    assert sorted(written) == sorted(name for name, _ in commands(cli))
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands(cli)), ids=[name for name, _ in commands(cli)])
+def test_every_option_is_written_down_with_its_command(name: str, command: click.Command) -> None:
+    section = page("cli.md").partition(f"### `{name}`")[2].partition("\n##")[0]
+    if name == "touchbase serve":
+        # Its options are the settings.
+        section = section.replace("every setting", " ".join(f"--{each.name.replace('_', '-')}" for each in fields(Settings)))
+
+    options = [each for each in command.params if isinstance(each, click.Option)]
+
+    assert [option.opts[0] for option in options if option.opts[0] not in section] == []
+
+
+def routes() -> set[str]:
+    document = description(__version__, keys_needed=True)
+    methods = {"get", "put", "post", "patch", "delete"}
+    return {f"{method.upper()} {path}" for path, operations in document["paths"].items() for method in operations if method in methods}
+
+
+def test_every_route_is_written_down_and_no_other() -> None:
+    written = {cells[0].strip("`") for cells in rows("interface.md") if re.match(r"`(GET|PUT|POST|PATCH|DELETE) /(public|admin)", cells[0])}
+
+    assert written == routes()
+
+
+def test_every_setting_of_a_connection_is_written_down_with_its_default_and_no_other() -> None:
+    usual = msgspec.to_builtins(ConnectionSettingsBody())
+    written = {cells[0].strip("`"): cells[2].strip("`") for cells in rows("connections.md") if cells[0].strip("`") in usual}
+
+    assert written == {name: json.dumps(value) for name, value in usual.items()}
+    assert usual.keys() == {each.name for each in fields(ConnectionSettings)}
+
+
+def test_every_field_that_may_be_declared_is_written_down() -> None:
+    sentence = page("connections.md").partition("`fields` may name")[2].partition("and must")[0]
+
+    assert re.findall(r"`(\w+)`", sentence) == list(MAPPED)
+
+
+def test_every_tool_that_proves_itself_in_a_way_of_its_own_is_written_down_with_it_and_no_other() -> None:
+    adapters = load_adapters()
+    ways = {(tool, channel): adapters.schemes(channel, tool) for channel in CHANNELS for tool in adapters.tools(channel)}
+    written = {
+        (cells[0].strip("`"), channel): cells[2].lower()
+        for cells in rows("connections.md")
+        if len(cells) == 4 and cells[1].strip("`").split("`")[0] in CHANNELS and cells[0].strip("`") in {tool for tool, _ in ways}
+        for channel in re.findall(r"`(\w+)`", cells[1])
+    }
+
+    assert written.keys() == {place for place, schemes in ways.items() if schemes}
+    for place, about in written.items():
+        told = [re.search(r"header[s]? `([^`]+)`", scheme.about) for scheme in ways[place]]
+        assert [found[1] for found in told if found and f"`{found[1]}`" not in about] == []
+        assert ("5 minutes" in about) == any("5 minutes" in scheme.about for scheme in ways[place]), place
+
+
+def limits() -> list[list[str]]:
+    return [cells for cells in rows("limits.md") if cells[-1].startswith("`")]
+
+
+def value_at(place: str) -> Any:
+    """The value of `module.NAME`, or the default of `module.Class.field`."""
+    module, _, name = place.rpartition(".")
+    if module.rpartition(".")[2][:1].isupper():
+        module, _, kind = module.rpartition(".")
+        (each,) = (each for each in fields(getattr(importlib.import_module(f"touchbase.{module}"), kind)) if each.name == name)
+        assert each.default is not MISSING
+        return each.default
+    return getattr(importlib.import_module(f"touchbase.{module}"), name)
+
+
+def statuses() -> dict[str, int]:
+    """Every code that an answer may carry, with its status."""
+    own = {each.code: each.status for each in vars(refusals).values() if isinstance(each, Refusal)}
+    return {**own, **STATUS}
+
+
+@pytest.mark.parametrize("cells", limits(), ids=lambda cells: cells[0])
+def test_a_written_limit_is_the_one_that_holds(cells: list[str]) -> None:
+    about, written, answer, place = cells
+    number = float(written.split()[0].replace(",", ""))
+    found = re.fullmatch(r"(\d{3}) `(\w+)`", answer)
+
+    assert value_at(place.strip("`")) == number, about
+    assert found is None or statuses().get(found[2]) == int(found[1]), about
+
+
+def test_every_limit_is_written_down() -> None:
+    written = {cells[-1].strip("`") for cells in limits()}
+    of_text = {f"domain.text.{name}" for name, value in vars(text).items() if name.isupper() and isinstance(value, int)}
+    of_bodies = {f"api.parts.Limits.{each.name}" for each in fields(Limits)} - {
+        "api.parts.Limits.body_seconds",
+        "api.parts.Limits.body_idle_seconds",
+    }
+    of_server = {
+        f"settings.Settings.{each.name}"
+        for each in fields(Settings)
+        if each.name.startswith("max_") or each.name.endswith("_timeout") or each.name == "keep_alive"
+    }
+
+    assert (of_text | of_bodies | of_server) - written == set()
+
+
+def test_the_page_of_tools_is_what_the_adapters_give() -> None:
+    assert page("tools.md") == catalogue.page(catalogue.catalogue()), "run `make docs`"
+
+
+def test_every_tool_says_what_it_understands_and_how_sure_we_are() -> None:
+    tools = catalogue.catalogue()
+
+    assert [tool.guide for tool in tools if not tool.understood or not tool.marks] == []
+    assert [tool.guide for tool in tools if tool.channel == "crm" and not all(each.sure for each in tool.understood)] == []

@@ -1,0 +1,48 @@
+"""Files and functions stay small enough to read, and say what they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import touchbase
+
+FILES = {path: path.read_text(encoding="utf-8") for path in sorted(Path(touchbase.__file__).parent.rglob("*.py"))}
+TREES = {path: ast.parse(text) for path, text in FILES.items()}
+
+LONGEST_FILE = 320
+LONGEST_FUNCTION = 45
+USUAL_FUNCTION = 12
+
+
+def functions() -> Iterator[tuple[int, str]]:
+    """The length and place of every function."""
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                yield node.end_lineno - node.lineno + 1, f"{path.name}:{node.lineno} {node.name}"
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [str(path) for path, tree in TREES.items() if not ast.get_docstring(tree)] == []
+
+
+def test_no_file_is_two_rooms_in_one() -> None:
+    assert {str(path): text.count("\n") for path, text in FILES.items() if text.count("\n") > LONGEST_FILE} == {}
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    assert [place for length, place in functions() if length > LONGEST_FUNCTION] == []
+
+
+def test_the_usual_function_is_short() -> None:
+    assert median(length for length, _ in functions()) < USUAL_FUNCTION
+
+
+def test_nothing_is_left_to_be_done() -> None:
+    marks = ("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error")
+
+    assert [str(path) for path, text in FILES.items() if any(mark in text for mark in marks)] == []

@@ -1,0 +1,73 @@
+"""The benchmark measures: a very short run from the command line, and its arithmetic. What it finds here means nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def bench(out: Path, *options: str) -> dict[str, Any]:
+    """What a run reports."""
+    command = [sys.executable, "-m", "bench", "--engine", "sqlite", "--generator", "own", "--out", str(out), *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report: dict[str, Any] = json.loads((out / "report.json").read_text())
+    return report
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    short = ("--only", "create,webhook,apply", "--rounds", "1", "--seconds", "0.2", "--backlog", "600")
+    return bench(tmp_path_factory.mktemp("bench"), *short)
+
+
+def test_a_run_reports_every_figure_that_was_asked_for_with_its_verdict(report: dict[str, Any]) -> None:
+    found = {row["what"].partition(" (")[0]: row["verdict"] for row in report["rows"]}
+
+    limited = {what for what, verdict in found.items() if verdict in ("ok", "MISSED")}
+    assert limited == {
+        "create contact, SQLite, 64 connections",
+        "create contact, SQLite, beside single transactions",
+        "create contact, SQLite, p99 at full load",
+        "create contact, SQLite, p99 at half load",
+        "receive webhook, SQLite, 64 connections",
+        "receive webhook, SQLite, p99 at full load",
+        "receive webhook, SQLite, p99 at half load",
+        "apply events, SQLite, from a backlog of 600",
+    }
+
+
+def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
+    bursts = [each["burst"] for row in report["rows"] for name in ("real", "other", "rounds") for each in row["raw"].get(name, [])]
+
+    assert bursts
+    assert [burst["errors"] for burst in bursts if burst["errors"] or not burst["requests"]] == []
+
+
+def test_a_run_says_what_it_did_not_measure(report: dict[str, Any]) -> None:
+    assert "not measured: start, translate, postgresql" in report["notes"]
+
+
+def test_no_store_is_left_behind(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folders = [path for path in tmp_path_factory.getbasetemp().glob("bench*/*") if path.is_dir()]
+
+    assert folders == []
+
+
+def test_no_two_requests_of_a_burst_or_of_two_bursts_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bench.bodies import CREATE, WEBHOOK, new_run
+
+    for shape in (CREATE, WEBHOOK):
+        bodies = [body for _ in range(2) for body in islice(shape.bodies(new_run()), 20_000)]
+
+        assert len(set(bodies)) == len(bodies)
+        assert all(json.loads(body) for body in bodies[:100])

@@ -1,0 +1,44 @@
+"""The command line, run in the test's process on a store of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from touchbase.cli import cli
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def own_logging() -> Iterator[None]:
+    """Commands send log records to their own standard error; the test's way of logging comes back afterwards."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_logging: None) -> Run:
+    """Run a command in an empty folder; the store is a file there that does not exist yet."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TOUCHBASE_DATABASE", "TOUCHBASE_HOST", "TOUCHBASE_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*arguments: str, given: str | bytes | None = None, env: dict[str, str] | None = None) -> Result:
+        return CliRunner().invoke(cli, arguments, input=given, env=env, catch_exceptions=False, prog_name="touchbase")
+
+    return invoke
+
+
+@pytest.fixture
+def store(run: Run) -> Run:
+    """The same, with a store that is there."""
+    assert run("migrate").exit_code == 0
+    return run

@@ -1,0 +1,262 @@
+"""Commands that need no server: translate, clients, keys, inbox, work, migrate, openapi."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+from touchbase import __version__
+from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.storage import open_store
+
+SENT = b'{"event_type":"email_sent","lead_email":"contact@example.com","timestamp":"2026-11-20T09:30:00Z"}'
+NONSENSE = b"nothing that a tool would send"
+
+
+def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign") -> list[int]:
+    """Put these calls into the inbox of the store in the working directory."""
+
+    async def work() -> list[int]:
+        store = await open_store("sqlite:///touchbase.db")
+        client = await store.write(EnsureClient(client_id, 1))
+        commands = [KeepDelivery(client.number, channel, body[:16].ljust(16, b"_"), b"{}", "", body, 2) for body in bodies]
+        kept = [await store.write(command) for command in commands]
+        await store.close()
+        return [each.id for each in kept]
+
+    return asyncio.run(work())
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    assert run("--version").output == f"touchbase {__version__}\n"
+
+
+def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
+    result = run("translate", "--channel", "email_campaign", "-", given=SENT)
+
+    translated = json.loads(result.output)
+    assert result.exit_code == 0
+    assert translated["tool"] == "instantly"
+    assert [(event["event"], event["email"]) for event in translated["events"]] == [("email_sent", "contact@example.com")]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "call.json").write_bytes(SENT)
+
+    result = run("translate", "--channel", "email_campaign", "--tool", "instantly", "call.json")
+
+    assert json.loads(result.output)["tool"] == "instantly"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--channel", "crm", "-"], 1, "neither JSON nor form fields"),
+        (["--channel", "crm", "--tool", "nosuchtool", "-"], 1, "nosuchtool"),
+        (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
+        (["--channel", "post", "-"], 2, "email_campaign"),
+        (["--channel", "crm", "-H", "nocolon", "-"], 2, "NAME: VALUE"),
+        (["-"], 2, "--channel"),
+    ],
+)
+def test_a_call_that_cannot_be_translated_is_one_line_that_says_why(run: Run, arguments: list[str], status: int, says: str) -> None:
+    result = run("translate", *arguments, given=NONSENSE)
+
+    assert result.exit_code == status
+    assert says in result.output
+    assert "Traceback" not in result.output
+
+
+def test_migrating_makes_a_store_and_then_has_nothing_to_do(run: Run) -> None:
+    first, second = run("migrate"), run("migrate")
+
+    assert first.output.splitlines()[0].startswith("ran 0001")
+    assert second.output == "sqlite:///touchbase.db is up to date\n"
+
+
+def test_a_client_is_added_once_and_listed(store: Run) -> None:
+    store("clients", "add", "acme")
+    store("clients", "add", "acme")
+
+    listed = json.loads(store("clients", "list", "--json").output)
+
+    assert [each["client_id"] for each in listed] == ["acme"]
+
+
+def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
+    store("clients", "add", "acme")
+
+    result = store("clients", "set", "acme", "-", given='{"on_duplicate": "update"}')
+    shown = json.loads(store("clients", "show", "acme").output)
+
+    assert result.exit_code == 0
+    assert shown["settings"]["on_duplicate"] == "update"
+    assert shown["settings"]["create_unknown"] is True
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ('{"on_duplicate": "explode"}', "$.on_duplicate"),
+        ('{"on_duplicat": "error"}', "on_duplicat"),
+        ('{"contact_statuses": {"statuses": ["new", "new"]}}', "given twice"),
+        ("{", "no client settings"),
+        (b'{"\xff": 1}', "no client settings"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_and_change_nothing(store: Run, given: str | bytes, says: str) -> None:
+    store("clients", "add", "acme")
+
+    result = store("clients", "set", "acme", "-", given=given)
+
+    assert result.exit_code == 1
+    assert says in result.output
+    assert json.loads(store("clients", "show", "acme").output)["settings"]["on_duplicate"] == "error"
+
+
+def test_a_key_is_printed_once_and_for_a_client_that_is_there(store: Run) -> None:
+    store("clients", "add", "acme")
+
+    made = store("keys", "create", "--name", "nightly export", "--client", "acme", "--scope", "records:read")
+    refused = store("keys", "create", "--name", "nightly export", "--client", "nobody")
+
+    assert made.output.startswith("tb_live_")
+    assert made.output.count("\n") == 1
+    assert refused.exit_code == 1
+    assert "there is no client 'nobody'" in refused.output
+
+
+def test_the_inbox_is_listed_newest_first_and_filtered(store: Run) -> None:
+    first, second = keep(SENT, NONSENSE)
+    keep(SENT, client_id="other", channel="crm")
+
+    everything = json.loads(store("inbox", "list", "--json").output)
+    of_acme = json.loads(store("inbox", "list", "--client", "acme", "--json").output)
+    of_crm = json.loads(store("inbox", "list", "--channel", "crm", "--json").output)
+
+    assert len(everything) == 3
+    assert [each["id"] for each in of_acme] == [second, first]
+    assert [each["client_id"] for each in of_crm] == ["other"]
+
+
+def test_the_inbox_is_a_table_for_people(store: Run) -> None:
+    keep(SENT)
+
+    lines = store("inbox", "list").output.splitlines()
+
+    assert lines[0].split() == ["ID", "RECEIVED", "CLIENT", "CHANNEL", "TOOL", "STATE", "PROVED", "TRIES", "REPEATS", "WHY"]
+    assert "acme" in lines[1]
+    assert "received" in lines[1]
+
+
+def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> None:
+    applied, unrecognised = keep(SENT, NONSENSE)
+
+    report = json.loads(store("work", "--once").output)
+    states = {each["id"]: each["state"] for each in json.loads(store("inbox", "list", "--json").output)}
+
+    assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1}
+    assert states == {applied: "applied", unrecognised: "unrecognised"}
+
+
+def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
+    (delivery,) = keep(SENT)
+    store("work", "--once")
+
+    detail = json.loads(store("inbox", "show", str(delivery), "--json").output)
+    text = store("inbox", "show", str(delivery)).output
+
+    assert detail["body"] == {"encoding": "utf-8", "content": SENT.decode()}
+    assert [(event["event"], event["record"]) for event in detail["events"]] == [("email_sent", "contact")]
+    assert SENT.decode() in text
+
+
+def test_a_replay_puts_the_chosen_deliveries_back(store: Run) -> None:
+    applied, unrecognised = keep(SENT, NONSENSE)
+    store("work", "--once")
+
+    dry = store("inbox", "replay", "--state", "unrecognised", "--dry-run")
+    untouched = json.loads(store("inbox", "list", "--state", "received", "--json").output)
+    by_filter = store("inbox", "replay", "--state", "unrecognised")
+    by_id = store("inbox", "replay", str(applied))
+    waiting = json.loads(store("inbox", "list", "--state", "received", "--json").output)
+
+    assert dry.output.splitlines()[-2:] == [
+        "1 delivery would be applied again: 1 unrecognised -> unrecognised",
+        "0 records would be made, 0 would change",
+    ]
+    assert untouched == []
+    assert (by_filter.exit_code, by_id.exit_code) == (0, 0)
+    assert [each["id"] for each in waiting] == [unrecognised, applied]
+
+
+@pytest.mark.parametrize("arguments", [[], ["1", "--state", "failed"]])
+def test_a_replay_needs_either_ids_or_filters(store: Run, arguments: list[str]) -> None:
+    result = store("inbox", "replay", *arguments)
+
+    assert result.exit_code == 2
+    assert "either ids or filters" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["inbox", "show", "99"], "there is no delivery with id 99"),
+        (["inbox", "replay", "99"], "there is no delivery with id 99"),
+        (["inbox", "list", "--client", "nobody"], "there is no client 'nobody'"),
+        (["clients", "show", "nobody"], "there is no client 'nobody'"),
+        (["inbox", "list", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
+        (["work", "--once", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
+        (["inbox", "list", "--database", "mysql://localhost/x"], "no storage engine is called 'mysql'"),
+        (["inbox", "list", "--database", "postgresql://user:secret@127.0.0.1:1/x"], "cannot connect to PostgreSQL"),
+    ],
+)
+def test_what_is_not_there_is_one_line_that_says_so(store: Run, arguments: list[str], says: str) -> None:
+    result = store(*arguments)
+
+    assert result.exit_code == 1
+    assert says in result.output
+    assert result.output.count("\n") == 1
+    assert "secret" not in result.output
+
+
+def test_a_missing_store_is_not_made_by_looking_at_it(run: Run, tmp_path: Path) -> None:
+    run("inbox", "list")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_interface_is_described_as_openapi(run: Run) -> None:
+    document = json.loads(run("openapi").output)
+
+    assert document["openapi"].startswith("3.1")
+    assert "/public/v2/contacts" in document["paths"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_complete_commands(run: Run, shell: str) -> None:
+    result = run("completion", shell)
+
+    assert "_TOUCHBASE_COMPLETE" in result.output
+
+
+def test_completion_knows_commands_and_their_options(run: Run) -> None:
+    words = run(env={"_TOUCHBASE_COMPLETE": "bash_complete", "COMP_WORDS": "touchbase inbox re", "COMP_CWORD": "2"}).output
+
+    assert words == "plain,replay\n"
+
+
+def test_every_tool_is_listed_with_what_it_says(run: Run) -> None:
+    listed = json.loads(run("tools", "--json").output)
+    table = run("tools").output.splitlines()
+
+    [hubspot] = [each for each in listed if (each["tool"], each["channel"]) == ("hubspot", "crm")]
+    assert {"subscriptionType", "x-hubspot-signature"} <= set(hubspot["recognised"])
+    assert "`contact.creation`" in hubspot["understood"][0]["theirs"]
+    assert len(table) == len(listed) + 1
+    assert run("tools", "--markdown").output.startswith("# Tools\n")

@@ -1,0 +1,132 @@
+"""Commands about connections: connect, list, change and disconnect, without a server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+HUBSPOT = ("acme", "--channel", "crm", "--tool", "hubspot")
+SECRET = "a-secret-of-ours"
+
+
+@pytest.fixture
+def acme(store: Run) -> Run:
+    """A store with the client acme."""
+    assert store("clients", "add", "acme").exit_code == 0
+    return store
+
+
+def listed(run: Run) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run("clients", "connections", "acme", "--json").output)
+    return found
+
+
+def test_a_tool_is_connected_and_listed_without_its_secret(acme: Run) -> None:
+    made = acme("clients", "connect", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    table = acme("clients", "connections", "acme")
+
+    assert made.exit_code == 0
+    assert "hubspot is connected on crm; its secret is set" in made.output
+    assert "https://hooks.example.com/public/crm-webhook/acme" in made.output
+    assert "x-hubspot-signature-v3" in made.output
+    assert table.output.splitlines()[1].split()[:3] == ["crm", "hubspot", "set"]
+    assert [(one["secret"], one["secret_count"]) for one in listed(acme)] == [("set", 1)]
+    assert SECRET not in made.output + table.output + json.dumps(listed(acme))
+
+
+def test_a_secret_that_is_made_is_printed_once(acme: Run) -> None:
+    output = acme("clients", "connect", *HUBSPOT, "--generate-secret").output
+
+    assert "(it is shown this once)" in output
+    assert [one["secret"] for one in listed(acme)] == ["set"]
+
+
+def test_a_secret_is_read_from_a_file_or_standard_input(acme: Run) -> None:
+    acme("clients", "connect", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", given=f"{SECRET}\n")
+
+    assert [one["secret_count"] for one in listed(acme)] == [2]
+
+
+def test_without_a_secret_calls_need_no_proof_and_one_may_be_taken_away(acme: Run) -> None:
+    first = acme("clients", "connect", *HUBSPOT)
+    acme("clients", "connect", *HUBSPOT, "--secret", SECRET)
+    kept = acme("clients", "connect", *HUBSPOT, "--setting", "create_unknown=false")
+    taken = acme("clients", "connect", *HUBSPOT, "--no-secret")
+
+    assert ["not set" in result.output for result in (first, kept, taken)] == [True, False, True]
+
+
+def test_settings_are_set_one_by_one(acme: Run) -> None:
+    given = [
+        "status_property.contact=hs_lead_status", "status_property.company=null", "status_labels.Open Deal=open", "objects.2-17=contact",
+        "create_unknown=false", 'deal_labels={"won": "customer"}', "deals_set_status=true",
+    ]  # fmt: skip
+
+    acme("clients", "connect", *HUBSPOT, *(part for one in given for part in ("--setting", one)))
+
+    (connection,) = listed(acme)
+    assert connection["settings"] == {
+        "status_property": {"contact": "hs_lead_status", "company": None}, "status_labels": {"Open Deal": "open"},
+        "objects": {"2-17": "contact"},
+        "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"}, "fields": {},
+    }  # fmt: skip
+
+
+def test_a_setting_without_a_value_goes_back_to_its_default_and_others_stay(acme: Run) -> None:
+    acme(
+        "clients",
+        "connect",
+        *HUBSPOT,
+        *("--setting", "objects.1=ignore", "--setting", "objects.2=contact", "--setting", "create_unknown=true"),
+    )
+
+    acme("clients", "connect", *HUBSPOT, "--setting", "objects.1=", "--setting", "create_unknown=")
+
+    settings = listed(acme)[0]["settings"]
+    assert (settings["objects"], settings["create_unknown"]) == ({"2": "contact"}, None)
+
+
+def test_a_disconnected_tool_is_gone(acme: Run) -> None:
+    acme("clients", "connect", *HUBSPOT)
+
+    first, again = acme("clients", "disconnect", *HUBSPOT), acme("clients", "disconnect", *HUBSPOT)
+
+    assert (first.exit_code, again.exit_code) == (0, 1)
+    assert "no tool 'hubspot' is connected" in again.output
+    assert listed(acme) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "says"),
+    [
+        (["--secret", "short"], 2, "8 to 4000 characters"),
+        (["--secret", "x" * 8, "--secret", "y" * 8, "--generate-secret"], 2, "at most 2 secrets"),
+        (["--secret", SECRET, "--no-secret"], 2, "no other secret"),
+        (["--secret-file", "missing"], 1, "cannot read missing"),
+        (["--setting", "status_property"], 2, "NAME=VALUE"),
+        (["--setting", "colour=red"], 2, "NAME one of status_property"),
+        (["--setting", "create_unknown=perhaps"], 2, "no settings of a connection"),
+        (["--setting", "status_labels=[1]"], 2, "no settings of a connection"),
+        (["--setting", "objects.1=person"], 1, "/settings/objects/1"),
+        (["--setting", "fields.email=a"], 1, "is for the tool 'generic'"),
+        (["--setting", "deals_set_status=true"], 1, "/settings/deal_labels"),
+    ],
+)
+def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, more: list[str], status: int, says: str) -> None:
+    result = acme("clients", "connect", *HUBSPOT, *more)
+
+    assert (result.exit_code, "Traceback" in result.output) == (status, False)
+    assert says in result.output
+    assert listed(acme) == []
+
+
+def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
+    tool = acme("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspott")
+    client = acme("clients", "connect", "nobody", "--channel", "crm", "--tool", "hubspot")
+
+    assert (tool.exit_code, client.exit_code) == (1, 1)
+    assert "no crm tool is called 'hubspott'; there are activecampaign" in tool.output
+    assert "there is no client 'nobody'" in client.output

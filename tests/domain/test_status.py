@@ -1,0 +1,124 @@
+"""How a history gives its status."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from touchbase.domain import status as st
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import VIA_EMAIL, StoredEvent
+from touchbase.domain.fold import Folded, fold_event, refold_status
+from touchbase.domain.times import DAY
+
+MONDAY = 1_790_000_000_000_000
+WORDS = {st.SENT: "contacted", st.REPLY: "replied", st.BOUNCE: "bounced", st.UNSUBSCRIBE: "do_not_contact", st.COMPLAINT: "do_not_contact"}
+
+
+def entry(effect: str, at: int, status: str | None = None) -> StoredEvent:
+    word = status or WORDS.get(effect)
+    return StoredEvent(1, 1, at, f"k{at}", "any", effect, word, "tool", "email_campaign", None, 1, at, VIA_EMAIL, {})
+
+
+def contact(status: str | None = None, created: int = MONDAY) -> Contact:
+    return Contact(1, 1, created, created, initial_status=status)
+
+
+def folded(person: Contact, *entries: StoredEvent) -> tuple[str | None, str | None, int | None]:
+    refold_status(person, entries)
+    return person.status, person.previous_status, person.status_changed_us
+
+
+def test_a_status_given_at_creation_is_no_change() -> None:
+    assert folded(contact("New")) == ("New", None, None)
+
+
+def test_a_new_status_remembers_the_one_before_and_when_it_changed() -> None:
+    assert folded(contact("New"), entry(st.STATUS, MONDAY + DAY, "Customer")) == ("Customer", "New", MONDAY + DAY)
+
+
+def test_the_first_status_of_a_contact_without_one_has_none_before() -> None:
+    assert folded(contact(), entry(st.SENT, MONDAY)) == ("contacted", None, MONDAY)
+
+
+def test_equal_neighbours_count_as_one_change() -> None:
+    assert folded(contact(), entry(st.REPLY, MONDAY + 1), entry(st.REPLY, MONDAY + 2)) == ("replied", None, MONDAY + 1)
+
+
+def test_a_late_event_takes_its_place_before_a_status_given_later() -> None:
+    assert folded(contact("Customer"), entry(st.REPLY, MONDAY - DAY)) == ("Customer", "replied", MONDAY)
+
+
+@pytest.mark.parametrize(
+    ("before", "effect", "after"),
+    [
+        ("New", st.SENT, "contacted"),
+        ("not contacted yet", st.SENT, "contacted"),
+        ("Prospect", st.SENT, "Prospect"),
+        ("Prospect", st.REPLY, "replied"),
+        ("interested", st.REPLY, "interested"),
+        ("Customer", st.REPLY, "Customer"),
+        ("out_of_office", st.REPLY, "replied"),
+        ("interested", st.BOUNCE, "bounced"),
+        ("Customer", st.UNSUBSCRIBE, "do_not_contact"),
+        ("Customer", st.COMPLAINT, "do_not_contact"),
+        ("Customer", st.RESUBSCRIBE, "Customer"),
+    ],
+)
+def test_a_campaign_fact_climbs_only_what_it_knows_better(before: str, effect: str, after: str) -> None:
+    assert folded(contact(before), entry(effect, MONDAY + DAY))[0] == after
+
+
+@pytest.mark.parametrize("effect", [st.SENT, st.REPLY, st.BOUNCE])
+def test_nothing_but_a_decision_lifts_an_unsubscribe(effect: str) -> None:
+    person = contact()
+
+    assert folded(person, entry(st.UNSUBSCRIBE, MONDAY), entry(effect, MONDAY + 1))[0] == "do_not_contact"
+    assert folded(person, entry(st.UNSUBSCRIBE, MONDAY), entry(st.STATUS, MONDAY + 1, "Customer"))[0] == "Customer"
+
+
+def test_a_resubscription_lifts_an_unsubscribe_to_the_status_before() -> None:
+    entries = (entry(st.REPLY, MONDAY), entry(st.UNSUBSCRIBE, MONDAY + 1), entry(st.RESUBSCRIBE, MONDAY + 2))
+
+    assert folded(contact(), *entries) == ("replied", "do_not_contact", MONDAY + 2)
+
+
+def test_a_resubscription_does_not_lift_a_complaint() -> None:
+    entries = (entry(st.UNSUBSCRIBE, MONDAY), entry(st.COMPLAINT, MONDAY + 1), entry(st.RESUBSCRIBE, MONDAY + 2))
+
+    assert folded(contact(), *entries)[0] == "do_not_contact"
+
+
+EFFECTS = some.sampled_from([*WORDS, st.RESUBSCRIBE, st.STATUS])
+
+
+@given(
+    steps=some.lists(some.tuples(EFFECTS, some.integers(-3, 8), some.sampled_from(["interested", "Customer"])), max_size=8),
+    initial=some.sampled_from([None, "New", "Customer"]),
+    data=some.data(),
+)
+def test_any_order_of_arrival_gives_the_status_of_time_order(
+    steps: list[tuple[str, int, str]], initial: str | None, data: some.DataObject
+) -> None:
+    entries = [entry(effect, MONDAY + at, word if effect == st.STATUS else None) for effect, at, word in steps]
+    entries = list({(one.occurred_us, one.key): one for one in entries}.values())
+    whole = contact(initial)
+    refold_status(whole, entries)
+
+    arriving = contact(initial)
+    refold_status(arriving, [])
+    had: list[StoredEvent] = []
+    for one in data.draw(some.permutations(entries)):
+        had.append(one)
+        step = Folded()
+        fold_event(arriving, one, step)
+        if step.late:
+            refold_status(arriving, had)
+
+    assert (arriving.status, arriving.previous_status, arriving.status_changed_us, arriving.status_cause) == (
+        whole.status,
+        whole.previous_status,
+        whole.status_changed_us,
+        whole.status_cause,
+    )

@@ -1,0 +1,92 @@
+"""Times, keys and encodings."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from touchbase.domain.encoding import decoded
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Change, Event
+from touchbase.domain.keys import body_key, effective_time, event_key
+from touchbase.domain.times import DAY, EARLIEST, LATEST, from_text, to_text
+
+
+@given(some.integers(EARLIEST, LATEST))
+def test_any_time_reads_back_as_it_was_written(at: int) -> None:
+    text = to_text(at)
+
+    assert text.endswith("Z")
+    assert from_text(text) == at
+
+
+def test_a_time_is_utc_with_microseconds_only_where_there_are_any() -> None:
+    assert to_text(0) == "1970-01-01T00:00:00Z"
+    assert to_text(1_500_000) == "1970-01-01T00:00:01.500000Z"
+    assert from_text("1970-01-01T02:00:00+02:00") == 0
+    assert datetime.fromtimestamp(1.5, UTC).isoformat() == "1970-01-01T00:00:01.500000+00:00"
+
+
+@pytest.mark.parametrize(("occurred", "taken"), [(None, 100), (50, 50), (100 + DAY, 100 + DAY), (101 + DAY, 100), (-5, -5)])
+def test_a_missing_or_far_future_time_becomes_the_time_of_receipt(occurred: int | None, taken: int) -> None:
+    assert effective_time(occurred, 100, DAY) == taken
+
+
+def test_the_same_bytes_are_another_call_on_another_channel_query_or_event_header() -> None:
+    keys = {
+        body_key("crm", "", "", b"{}"),
+        body_key("email_campaign", "", "", b"{}"),
+        body_key("crm", "event=Contact.create", "", b"{}"),
+        body_key("crm", "", "x-tool-event:a", b"{}"),
+    }
+
+    assert len(keys) == 4
+    assert body_key("crm", "", "", b"{}") in keys
+
+
+def test_a_tools_own_event_id_recognises_the_event_whatever_else_changed() -> None:
+    first = Event("email_sent", 5, email="ann@example.com", key="evt_1")
+    again = Event("email_sent", 6, email="ann@example.com", key="evt_1", campaign="Q4")
+
+    assert event_key("tool", first, "1") == event_key("tool", again, "2")
+    assert event_key("tool", first, "1") != event_key("other", first, "1")
+
+
+def test_an_event_without_id_is_recognised_by_what_it_says() -> None:
+    one = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "won")])
+    same = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "won")])
+    other = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "lost")])
+
+    assert event_key("tool", one, "1") == event_key("tool", same, "2")
+    assert event_key("tool", one, "1") != event_key("tool", other, "1")
+
+
+def test_an_event_without_a_time_counts_once_for_each_call() -> None:
+    event = Event("lead_status_changed", None, email="ann@example.com", status="interested")
+
+    assert event_key("tool", event, "1") == event_key("tool", event, "1")
+    assert event_key("tool", event, "1") != event_key("tool", event, "2")
+
+
+@pytest.mark.parametrize(("encoding", "packed"), [("gzip", gzip.compress(b"hello")), ("deflate", zlib.compress(b"hello")), ("", b"hello")])
+def test_an_encoded_body_is_read_as_it_was(encoding: str, packed: bytes) -> None:
+    assert decoded(encoding, packed) == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed", "reason"),
+    [
+        ("gzip", b"not gzip", "cannot be unpacked"),
+        ("gzip", gzip.compress(b"hello")[:-9], "is cut off"),
+        ("br", b"hello", "encoded with br"),
+        ("gzip", gzip.compress(bytes(200_000)), "more than 100000 bytes"),
+    ],
+)
+def test_a_body_that_cannot_be_unpacked_says_why(encoding: str, packed: bytes, reason: str) -> None:
+    with pytest.raises(UnrecognisedPayload, match=reason):
+        decoded(encoding, packed, largest=100_000)

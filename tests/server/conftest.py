@@ -1,0 +1,132 @@
+"""A server in the test's own loop, and callers that speak to it byte by byte."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import uvloop
+
+from touchbase.server.bounds import Bounds
+from touchbase.server.cycle import Cycle
+from touchbase.server.run import Server, listen, make_server
+
+
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], Any]]:
+    """The loop that the server runs on in production."""
+    return {"uvloop": uvloop.new_event_loop}
+
+
+@dataclass
+class Caller:
+    """One connection to the server."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def answer(self) -> tuple[int, dict[str, str], bytes]:
+        """The next answer: status, headers, body."""
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        line, *lines = head.strip().split("\r\n")
+        headers = dict(each.split(": ", 1) for each in lines)
+        length = int(headers.get("content-length", 0))
+        return int(line.split()[1]), headers, await self.reader.readexactly(length)
+
+    async def rest(self) -> bytes:
+        """Everything until the server closes the connection."""
+        return await self.reader.read()
+
+
+@dataclass
+class Running:
+    """A running server, and what it has noted of its requests."""
+
+    server: Server
+    port: int
+    task: asyncio.Task[None]
+    ended: list[tuple[str, int]]
+    noted: asyncio.Event
+    """Set once a request has ended."""
+    callers: list[Caller] = field(default_factory=list)
+
+    async def call(self) -> Caller:
+        """A new connection."""
+        caller = Caller(*await asyncio.open_connection("127.0.0.1", self.port))
+        self.callers.append(caller)
+        return caller
+
+    async def stop(self) -> None:
+        """Stop the server as a signal does, and wait for its end."""
+        self.server.stop()
+        await self.task
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the request's body."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        body += message["body"]
+        if not message["more_body"]:
+            break
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Gate:
+    """An application that answers once it may."""
+
+    def __init__(self) -> None:
+        self.inside = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.inside.set()
+        await self.opened.wait()
+        await echo(scope, receive, send)
+
+
+Start = Callable[..., Awaitable[Running]]
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Start]:
+    """Start a server for an application, with these bounds changed."""
+    started: list[Running] = []
+
+    async def run(app: Any = echo, shutdown_timeout: float = 5, **changed: Any) -> Running:
+        ended: list[tuple[str, int]] = []
+        noted = asyncio.Event()
+
+        def observe(cycle: Cycle) -> None:
+            ended.append((cycle.scope["path"], cycle.status))
+            noted.set()
+
+        values: dict[str, Any] = {
+            "header_timeout": 5, "keep_alive": 5, "send_timeout": 5, "max_headers": 20, "max_header_bytes": 2000,
+            "max_requests": 10, "max_connections": 10, "observe": observe,
+        }  # fmt: skip
+        server = make_server(app, Bounds(**values | changed), shutdown_timeout=shutdown_timeout)
+        listener = listen("127.0.0.1", 0)
+        port = listener.getsockname()[1]
+        running = Running(server, port, asyncio.create_task(server.serve([listener])), ended, noted)
+        started.append(running)
+        return running
+
+    yield run
+    for running in started:
+        for caller in running.callers:
+            caller.writer.close()
+            with contextlib.suppress(ConnectionError):
+                await caller.writer.wait_closed()
+        await running.stop()

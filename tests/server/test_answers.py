@@ -1,0 +1,142 @@
+"""How answers leave the server, and what happens when the application fails."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.server.conftest import Start
+
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def answering(status: int, headers: list[tuple[bytes, bytes]], *parts: bytes) -> Any:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body"})
+
+    return app
+
+
+async def test_a_body_of_unknown_length_is_chunked(start: Start) -> None:
+    caller = await (await start(answering(200, [], b"hel", b"", b"lo"))).call()
+
+    await caller.send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    head, _, body = (await caller.rest()).partition(b"\r\n\r\n")
+
+    assert b"transfer-encoding: chunked" in head
+    assert body == b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
+
+
+async def test_the_answer_to_head_has_headers_and_no_body(start: Start) -> None:
+    caller = await (await start(answering(200, [(b"content-length", b"5")], b"hello"))).call()
+
+    await caller.send(GET.replace(b"GET", b"HEAD").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    head, _, body = (await caller.rest()).partition(b"\r\n\r\n")
+
+    assert b"content-length: 5" in head
+    assert body == b""
+
+
+async def test_an_answer_that_has_no_body_by_nature_is_not_chunked(start: Start) -> None:
+    caller = await (await start(answering(204, []))).call()
+
+    await caller.send(GET)
+    status, headers, _ = await caller.answer()
+
+    assert status == 204
+    assert "transfer-encoding" not in headers
+
+
+async def test_a_caller_of_http_1_0_gets_its_answer_and_the_end_of_the_connection(start: Start) -> None:
+    caller = await (await start(answering(200, [(b"content-length", b"5")], b"hello"))).call()
+
+    await caller.send(b"GET / HTTP/1.0\r\n\r\n")
+    status, headers, body = await caller.answer()
+
+    assert (status, headers["connection"], body) == (200, "close", b"hello")
+    assert await caller.rest() == b""
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        answering(200, [(b"content-length", b"3")], b"hello"),
+        answering(200, [(b"content-length", b"8")]),
+        answering(200, [(b"x-given", b"a\r\nset-cookie: stolen=1"), (b"content-length", b"0")]),
+        answering(200, [(b"x-given", b"a\nb"), (b"content-length", b"0")]),
+    ],
+    ids=["longer than announced", "shorter than announced", "line break in a header", "line feed in a header"],
+)
+async def test_an_answer_that_would_break_the_protocol_becomes_a_problem(start: Start, app: Any) -> None:
+    running = await start(app)
+    caller = await running.call()
+
+    await caller.send(GET)
+    status, headers, body = await caller.answer()
+
+    assert (status, headers["connection"], json.loads(body)["code"]) == (500, "close", "internal_error")
+    assert "set-cookie" not in headers
+    assert await caller.rest() == b""
+
+
+async def test_an_exception_in_the_application_becomes_a_problem_without_its_text(start: Start) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise ValueError("secret")
+
+    running = await start(broken)
+    caller = await running.call()
+
+    await caller.send(GET)
+    status, headers, body = await caller.answer()
+
+    assert (status, headers["content-type"]) == (500, "application/problem+json")
+    assert json.loads(body)["request_id"] == headers["x-request-id"]
+    assert b"secret" not in body
+    assert running.ended == [("/", 500)]
+
+
+async def test_an_application_that_says_nothing_is_a_problem_of_ours(start: Start) -> None:
+    async def silent(scope: Any, receive: Any, send: Any) -> None:
+        return
+
+    caller = await (await start(silent)).call()
+
+    await caller.send(GET)
+    status, _, body = await caller.answer()
+
+    assert (status, json.loads(body)["code"]) == (500, "internal_error")
+
+
+async def test_an_answer_broken_off_in_its_middle_ends_the_connection(start: Start) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise ValueError
+
+    caller = await (await start(broken)).call()
+
+    await caller.send(GET)
+    answer = await caller.rest()
+
+    assert answer.endswith(b"4\r\nhalf\r\n")
+
+
+async def test_a_fault_after_the_whole_answer_leaves_the_answer_as_it_is(start: Start) -> None:
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        await answering(200, [(b"content-length", b"0")])(scope, receive, send)
+        raise ValueError
+
+    running = await start(late)
+    caller = await running.call()
+
+    await caller.send(GET)
+    first = await caller.answer()
+    await caller.send(GET)
+    second = await caller.answer()
+
+    assert (first[0], second[0]) == (200, 200)
+    assert running.ended == [("/", 200), ("/", 200)]

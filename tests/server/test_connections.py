@@ -1,0 +1,348 @@
+"""What a connection may do to the server, tried with raw bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.server.conftest import Gate, Start, echo
+
+HOST = b"Host: localhost\r\n"
+
+
+def code_in(body: bytes) -> str:
+    return str(json.loads(body)["code"])
+
+
+async def test_a_request_is_answered_and_the_connection_stays_open(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"POST /a?q=1 HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
+    first = await caller.answer()
+    await caller.send(b"GET /b HTTP/1.1\r\n" + HOST + b"\r\n")
+    second = await caller.answer()
+
+    assert (first[0], first[2]) == (200, b"hello")
+    assert (second[0], second[2]) == (200, b"")
+
+
+async def test_every_answer_carries_the_security_headers_and_the_date(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    _, headers, _ = await caller.answer()
+
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["date"].endswith("GMT")
+    assert "server" not in headers
+
+
+async def test_a_chunked_body_needs_no_length(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n")
+    status, _, body = await caller.answer()
+
+    assert (status, body) == (200, b"hello")
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        b"Content-Length: 5\r\nContent-Length: 5\r\n",
+        b"Content-Length: 5\r\nContent-Length: 6\r\n",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+    ],
+)
+async def test_a_request_with_two_lengths_is_refused_and_its_connection_ended(start: Start, lengths: bytes) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + lengths + b"\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n")
+    status, headers, body = await caller.answer()
+
+    assert status == 400
+    assert headers["content-type"] == "application/problem+json"
+    assert headers["connection"] == "close"
+    assert code_in(body) == "ambiguous_length"
+    assert await caller.rest() == b""
+    assert running.ended == []
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 5, 5\r\n\r\nhello",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: +5\r\n\r\nhello",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: identity\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost : localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + b"X: a\r\n folded\r\n\r\n",
+        b"GET \xff HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+async def test_what_is_no_plain_request_is_refused_with_a_problem(start: Start, request_bytes: bytes) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(request_bytes)
+    status, headers, body = await caller.answer()
+
+    assert status == 400
+    assert headers["content-type"] == "application/problem+json"
+    assert json.loads(body)["request_id"] == headers["x-request-id"]
+    assert await caller.rest() == b""
+
+
+async def test_more_headers_than_allowed_are_refused(start: Start) -> None:
+    caller = await (await start(max_headers=5)).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"".join(b"X-%d: 1\r\n" % number for number in range(5)) + b"\r\n")
+    status, _, body = await caller.answer()
+
+    assert (status, code_in(body)) == (431, "too_many_headers")
+
+
+@pytest.mark.parametrize("where", [b"GET /" + b"a" * 3000 + b" HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 3000 + b"\r\n"])
+async def test_longer_headers_than_allowed_are_refused(start: Start, where: bytes) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(where + HOST + b"\r\n")
+    status, _, body = await caller.answer()
+
+    assert (status, code_in(body)) == (431, "headers_too_large")
+
+
+async def test_headers_without_end_are_refused_before_they_fill_the_memory(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST)
+    answering = asyncio.create_task(caller.answer())
+    while not answering.done():
+        await caller.send(b"X-More: " + b"a" * 100 + b"\r\n")
+        await asyncio.sleep(0)
+    status, _, body = await answering
+
+    assert (status, code_in(body)) == (431, "headers_too_large")
+
+
+async def test_large_pipelined_requests_do_not_count_as_headers(start: Start) -> None:
+    running = await start()
+    caller = await running.call()
+    one = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: 900\r\n\r\n" + b"x" * 900
+
+    await caller.send(one * 5 + b"GET /last HT")
+    await caller.send(b"TP/1.1\r\n" + HOST + b"\r\n")
+    answers = [await caller.answer() for _ in range(6)]
+
+    assert [(status, len(body)) for status, _, body in answers] == [(200, 900)] * 5 + [(200, 0)]
+
+
+async def test_slow_headers_are_cut(start: Start) -> None:
+    caller = await (await start(header_timeout=0.1)).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\nHo")
+    status, headers, body = await caller.answer()
+
+    assert (status, code_in(body)) == (408, "headers_too_slow")
+    assert headers["connection"] == "close"
+    assert await caller.rest() == b""
+
+
+async def test_a_caller_that_never_says_anything_is_cut(start: Start) -> None:
+    caller = await (await start(header_timeout=0.1)).call()
+
+    assert await caller.rest() == b""
+
+
+async def test_empty_lines_do_not_keep_a_connection_alive(start: Start) -> None:
+    caller = await (await start(header_timeout=0.1)).call()
+
+    for _ in range(3):
+        await caller.send(b"\r\n")
+        await asyncio.sleep(0)
+
+    assert await caller.rest() == b""
+
+
+async def test_an_idle_connection_is_closed_after_its_answer(start: Start) -> None:
+    caller = await (await start(keep_alive=0.1)).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    status, _, _ = await caller.answer()
+
+    assert status == 200
+    assert await caller.rest() == b""
+
+
+async def test_a_slow_answer_is_not_cut_by_deadlines_of_callers(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate, header_timeout=0.1, keep_alive=0.1)
+    caller, silent = await running.call(), await running.call()
+
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    await silent.rest()  # the other caller's deadline has passed, and so would have this one's
+    gate.opened.set()
+    status, _, _ = await caller.answer()
+
+    assert status == 200
+
+
+async def test_too_many_requests_at_once_are_told_so_at_once_and_may_come_again(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate, max_requests=1)
+    first, second = await running.call(), await running.call()
+    await first.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
+    await gate.inside.wait()
+
+    await second.send(b"POST /second HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
+    status, headers, body = await second.answer()
+    gate.opened.set()
+    await first.answer()
+    await second.send(b"POST /third HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
+    later = await second.answer()
+
+    assert (status, headers["retry-after"], code_in(body)) == (503, "1", "overloaded")
+    assert (later[0], later[2]) == (200, b"hello")
+
+
+async def test_one_connection_too_many_is_told_so_and_closed(start: Start) -> None:
+    running = await start(max_connections=1)
+    first = await running.call()
+    await first.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    await first.answer()
+
+    second = await running.call()
+    status, headers, body = await second.answer()
+
+    assert (status, headers["retry-after"], code_in(body)) == (503, "1", "overloaded")
+    assert await second.rest() == b""
+
+
+async def test_pipelined_requests_are_answered_in_order_before_a_broken_one_ends_the_connection(start: Start) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(b"GET /a HTTP/1.1\r\n" + HOST + b"\r\nGET /b HTTP/1.1\r\n" + HOST + b"\r\nnonsense\r\n\r\n")
+    answers = [await caller.answer(), await caller.answer()]
+
+    assert [status for status, _, _ in answers] == [200, 200]
+    assert await caller.rest() == b""
+    assert running.ended == [("/a", 200), ("/b", 200)]
+
+
+async def test_a_broken_chunk_ends_the_request_with_a_problem(start: Start) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+    status, _, body = await caller.answer()
+
+    assert (status, code_in(body)) == (400, "malformed_request")
+    assert await caller.rest() == b""
+    assert running.ended == [("/a", 499)]
+
+
+async def test_fields_after_a_chunked_body_do_not_become_headers(start: Start) -> None:
+    seen: list[Any] = []
+
+    async def spy(scope: Any, receive: Any, send: Any) -> None:
+        await echo(scope, receive, send)
+        seen.extend(scope["headers"])
+
+    caller = await (await start(spy)).call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Client-Id: other\r\n\r\n")
+    await caller.answer()
+
+    assert seen == [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
+
+
+async def test_a_caller_answered_before_its_body_ended_may_finish_it_and_go_on(start: Start) -> None:
+    async def hasty(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    caller = await (await start(hasty)).call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 10\r\n\r\nhello")
+    first = await caller.answer()
+    await caller.send(b"worldPOST / HTTP/1.1\r\n" + HOST + b"Content-Length: 0\r\n\r\n")
+    second = await caller.answer()
+
+    assert (first[0], second[0]) == (413, 413)
+
+
+async def test_an_answer_that_ends_the_connection_reaches_a_caller_that_is_still_sending(start: Start) -> None:
+    async def hasty(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0"), (b"connection", b"close")]})
+        await send({"type": "http.response.body"})
+
+    caller = await (await start(hasty)).call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3000000\r\n\r\n" + b"x" * 2_000_000)
+    status, headers, _ = await caller.answer()
+
+    assert (status, headers["connection"]) == (413, "close")
+    assert await caller.rest() == b""
+
+
+async def test_a_caller_that_waits_for_leave_to_send_its_body_gets_it(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+    leave = await caller.reader.readuntil(b"\r\n\r\n")
+    await caller.send(b"hello")
+    status, _, body = await caller.answer()
+
+    assert leave == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert (status, body) == (200, b"hello")
+
+
+async def test_an_answer_instead_of_leave_to_send_ends_the_connection(start: Start) -> None:
+    async def hasty(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    caller = await (await start(hasty)).call()
+
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+    status, headers, _ = await caller.answer()
+
+    assert (status, headers["connection"]) == (413, "close")
+    assert await caller.rest() == b""
+
+
+async def test_a_request_to_change_the_protocol_is_answered_as_what_it_is(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    status, _, _ = await caller.answer()
+
+    assert status == 200
+    assert await caller.rest() == b""
+
+
+async def test_a_caller_that_does_not_take_its_answer_is_cut(start: Start) -> None:
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": b"x" * 1_000_000, "more_body": True})
+
+    running = await start(large, send_timeout=0.1)
+    caller = await running.call()
+    await caller.send(b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n")
+
+    await running.noted.wait()
+
+    assert running.ended == [("/large", 499)]

@@ -1,0 +1,133 @@
+"""Log lines: what they hold, what they never hold, and that a slow reader does not hold up the server."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import threading
+from typing import Any
+
+from tests.server.conftest import Start
+
+from touchbase.server.logs import MOST_WAITING, JsonFormatter, LineWriter
+from touchbase.server.metrics import Metrics
+from touchbase.server.observe import Observer, client_in_logs
+
+
+class Pipe:
+    """A pipe whose reading end the test holds."""
+
+    def __init__(self) -> None:
+        self.reading, self.writing = os.pipe()
+
+    def close_writing(self) -> None:
+        os.close(self.writing)
+
+    def read_all(self) -> bytes:
+        """Everything up to the close of the writing end."""
+        with os.fdopen(self.reading, "rb") as reader:
+            return reader.read()
+
+
+async def labelled(scope: Any, receive: Any, send: Any) -> None:
+    """An application that says who called what, as ours does."""
+    scope |= {"touchbase.route": "webhook.crm", "touchbase.client": "client-nobody-may-guess", "touchbase.request_id": "r-1"}
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def test_a_request_is_one_line_without_anything_secret(start: Start) -> None:
+    pipe, metrics = Pipe(), Metrics()
+    writer = LineWriter(pipe.writing)
+    caller = await (await start(labelled, observe=Observer(metrics, writer))).call()
+
+    await caller.send(
+        b"POST /public/crm-webhook/client-nobody-may-guess?token=swordfish HTTP/1.1\r\nHost: localhost\r\n"
+        b"Authorization: Bearer tb_live_swordfish\r\nContent-Length: 9\r\n\r\nswordfish"
+    )
+    await caller.answer()
+    writer.close()
+    pipe.close_writing()
+    text = pipe.read_all()
+
+    line = json.loads(text)
+    assert text.count(b"\n") == 1
+    assert line.pop("time").endswith("Z")
+    assert line.pop("ms") >= 0
+    assert line == {
+        "level": "info",
+        "event": "request",
+        "method": "POST",
+        "route": "webhook.crm",
+        "status": 200,
+        "bytes": 2,
+        "request_id": "r-1",
+        "client": client_in_logs("client-nobody-may-guess"),
+    }
+    assert b"swordfish" not in text
+    assert b"nobody-may-guess" not in text
+
+
+async def test_a_level_above_info_writes_no_request_lines_and_counts_all_the_same(start: Start) -> None:
+    pipe, metrics = Pipe(), Metrics()
+    writer = LineWriter(pipe.writing)
+    caller = await (await start(labelled, observe=Observer(metrics, writer, lowest="warning"))).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await caller.answer()
+    writer.close()
+    pipe.close_writing()
+
+    assert pipe.read_all() == b""
+    assert 'route="webhook.crm",status="2xx"' in metrics.latencies
+
+
+def test_lines_that_nobody_reads_are_dropped_and_counted() -> None:
+    pipe = Pipe()
+    writer = LineWriter(pipe.writing)
+    line = b"x" * 999 + b"\n"
+    handed = 3 * MOST_WAITING // len(line)
+
+    for _ in range(handed):
+        writer.buffer += line
+        writer.flush()
+    dropped = writer.dropped
+    # Only now somebody begins to read.
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_all()))
+    reader.start()
+    writer.close()
+    pipe.close_writing()
+    reader.join()
+
+    assert dropped > 0
+    assert read[0].count(b"\n") + dropped == handed
+
+
+def test_a_log_whose_reader_is_gone_harms_nobody() -> None:
+    pipe = Pipe()
+    os.close(pipe.reading)
+    writer = LineWriter(pipe.writing)
+
+    writer.buffer += b"line\n"
+    writer.close()
+    pipe.close_writing()
+
+    assert writer.dropped == 1
+
+
+def test_an_exception_is_logged_with_its_place_and_without_its_text() -> None:
+    try:
+        raise ValueError("contact@example.com")
+    except ValueError:
+        record = logging.LogRecord("touchbase", logging.ERROR, __file__, 1, "it %s", ("failed",), sys.exc_info())
+
+    text = JsonFormatter().format(record)
+
+    line = json.loads(text)
+    assert (line["level"], line["event"], line["error"]) == ("error", "it failed", "ValueError")
+    assert "test_logs.py" in line["where"][0]
+    assert "contact@example.com" not in text.replace(json.dumps('raise ValueError("contact@example.com")')[1:-1], "")

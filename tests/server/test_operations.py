@@ -1,0 +1,171 @@
+"""Metrics and health over a real store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.server.conftest import Caller, Start, echo
+
+from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import Overloaded, UnrecognisedPayload
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.ports import Store
+from touchbase.domain.times import SECOND
+from touchbase.server.metrics import HELP, Metrics
+from touchbase.server.operations import Operations
+from touchbase.server.shared import Page, SharedPages
+from touchbase.storage import open_store
+
+NOW = 1_800_000_000_000_000
+
+
+@pytest.fixture
+async def private_store() -> AsyncIterator[Store]:
+    store = await open_store("sqlite://")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def operations(private_store: Store) -> Operations:
+    return Operations(echo, private_store, lambda: NOW, Metrics())
+
+
+async def get(caller: Caller, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+    await caller.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    status, headers, body = await caller.answer()
+    return status, headers, body.decode()
+
+
+async def test_every_metric_can_be_read(start: Start, operations: Operations) -> None:
+    caller = await (await start(operations)).call()
+
+    status, headers, text = await get(caller, "/metrics")
+
+    assert (status, headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert all(f"# HELP {name} " in text for name in HELP)
+    assert "\ntouchbase_queue_depth 0\n" in text
+    assert "\ntouchbase_inbox_oldest_waiting_seconds 0\n" in text
+
+
+async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest_of_each_kind_is(
+    start: Start, operations: Operations, private_store: Store
+) -> None:
+    client = (await private_store.write(EnsureClient("acme", NOW))).number
+    parked = Translation("test", [Event("contact.updated", object_id="7")])
+    puzzled, broken = UnrecognisedPayload("a riddle"), ZeroDivisionError("a fault")
+    for number, (age, outcome) in enumerate([(50, parked), (40, parked), (30, puzzled), (20, broken), (10, None)]):
+        await private_store.write(KeepDelivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
+
+        def translate(delivery: Delivery, outcome: Any = outcome) -> Translation:
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome  # type: ignore[no-any-return]
+
+        if outcome is not None:
+            await private_store.work(client, 10, translate, NOW)
+    caller = await (await start(operations)).call()
+
+    _, _, text = await get(caller, "/metrics")
+
+    found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("touchbase_inbox_"))
+    assert {name: number for name, number in found.items() if "deliveries" in name} == {
+        'touchbase_inbox_deliveries{state="failed"}': "0",
+        'touchbase_inbox_deliveries{state="parked"}': "2",
+        'touchbase_inbox_deliveries{state="received"}': "2",
+        'touchbase_inbox_deliveries{state="unrecognised"}': "1",
+    }
+    assert {name: number for name, number in found.items() if "oldest" in name} == {
+        'touchbase_inbox_oldest_seconds{state="failed"}': "0",
+        'touchbase_inbox_oldest_seconds{state="parked"}': "50",
+        'touchbase_inbox_oldest_seconds{state="received"}': "20",
+        'touchbase_inbox_oldest_seconds{state="unrecognised"}': "30",
+        "touchbase_inbox_oldest_waiting_seconds": "20",
+    }
+
+
+async def test_metrics_hold_what_other_processes_counted(start: Start, operations: Operations) -> None:
+    pages = SharedPages(2)
+    pages.write(1, Page({'touchbase_problems_total{code="invalid"}': 2}, {}))
+    operations.share(pages, 0)
+    operations.metrics.request_refused("invalid")
+    caller = await (await start(operations)).call()
+
+    _, _, text = await get(caller, "/metrics")
+
+    assert '\ntouchbase_problems_total{code="invalid"} 3\n' in text
+
+
+async def test_a_process_in_the_place_of_a_dead_one_goes_on_from_its_counters(operations: Operations) -> None:
+    pages = SharedPages(1)
+    pages.write(0, Page({'touchbase_problems_total{code="invalid"}': 2, "touchbase_connections": 7}, {}))
+
+    operations.share(pages, 0)
+    operations.metrics.request_refused("invalid")
+    operations.publish()
+
+    assert pages.read(0).values['touchbase_problems_total{code="invalid"}'] == 3
+    assert pages.read(0).values["touchbase_connections"] == 0
+
+
+async def test_a_live_server_says_so(start: Start, operations: Operations) -> None:
+    caller = await (await start(operations)).call()
+
+    status, _, body = await get(caller, "/health/live")
+
+    assert (status, json.loads(body)) == (200, {"status": "live"})
+
+
+async def test_a_store_that_can_write_makes_the_server_ready(start: Start, operations: Operations) -> None:
+    caller = await (await start(operations)).call()
+
+    status, _, body = await get(caller, "/health/ready")
+
+    assert (status, json.loads(body)) == (200, {"status": "ready"})
+
+
+async def test_a_store_that_cannot_write_makes_the_server_not_ready_and_keeps_it_alive(
+    start: Start, operations: Operations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full() -> None:
+        raise Overloaded("the disk is full")
+
+    monkeypatch.setattr(operations.store, "check", full)
+    caller = await (await start(operations)).call()
+
+    ready, headers, body = await get(caller, "/health/ready")
+    live, _, _ = await get(caller, "/health/live")
+
+    assert (ready, headers["retry-after"], json.loads(body)["detail"]) == (503, "1", "the disk is full")
+    assert live == 200
+
+
+async def test_a_server_that_is_being_stopped_is_not_ready(start: Start, operations: Operations) -> None:
+    operations.stopping = lambda: True
+    caller = await (await start(operations)).call()
+
+    status, _, body = await get(caller, "/health/ready")
+
+    assert (status, json.loads(body)["code"]) == (503, "shutting_down")
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/health/live", "/health/ready"])
+async def test_operators_only_read(start: Start, operations: Operations, path: str) -> None:
+    caller = await (await start(operations)).call()
+
+    status, headers, _ = await get(caller, path, "DELETE")
+
+    assert (status, headers["allow"]) == (405, "GET, HEAD")
+
+
+async def test_everything_else_is_the_applications(start: Start, operations: Operations) -> None:
+    caller = await (await start(operations)).call()
+
+    await caller.send(b"POST /metrics/more HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello")
+    answer: Any = await caller.answer()
+
+    assert (answer[0], answer[2]) == (200, b"hello")

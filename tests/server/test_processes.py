@@ -1,0 +1,62 @@
+"""Several processes: replaced when one dies, stopped together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+HEAD = """
+import os, signal, sys
+from touchbase.server.processes import Processes
+
+def waits(process):
+    print(process, os.getpid(), flush=True)
+    while True:
+        signal.pause()
+
+def fails(process):
+    print(process, os.getpid(), flush=True)
+    return 3
+
+def breaks(process):
+    print(process, os.getpid(), flush=True)
+    raise ValueError
+"""
+
+
+@contextmanager
+def running(work: str) -> Iterator[subprocess.Popen[str]]:
+    """Two processes of this work."""
+    code = HEAD + f"sys.exit(Processes(2, {work}).run(lambda: None))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        yield parent
+
+
+def started(parent: subprocess.Popen[str]) -> tuple[int, int]:
+    """The next process that says it runs: its number and its id."""
+    assert parent.stdout is not None
+    number, pid = parent.stdout.readline().split()
+    return int(number), int(pid)
+
+
+def test_a_process_that_dies_is_replaced_and_all_end_together() -> None:
+    with running("waits") as parent:
+        first = dict([started(parent), started(parent)])
+        os.kill(first[1], signal.SIGKILL)
+        replaced, pid = started(parent)
+        parent.terminate()
+        status = parent.wait(10)
+
+    assert replaced == 1
+    assert pid not in first.values()
+    assert status == 0
+
+
+def test_processes_that_cannot_run_are_not_started_for_ever() -> None:
+    for work in ("fails", "breaks"):
+        with running(work) as parent:
+            assert parent.wait(10) == 1

@@ -1,0 +1,55 @@
+"""The graceful end: requests in progress are answered, no others are taken."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.server.conftest import Gate, Start
+
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def test_a_request_in_progress_is_answered_and_no_other_is_taken(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate)
+    busy, idle = await running.call(), await running.call()
+    await busy.send(GET)
+    await gate.inside.wait()
+
+    running.server.stop()
+    closed = await idle.rest()
+    with pytest.raises(ConnectionRefusedError):
+        await running.call()
+    gate.opened.set()
+    status, headers, _ = await busy.answer()
+    await running.task
+
+    assert closed == b""
+    assert (status, headers["connection"]) == (200, "close")
+    assert await busy.rest() == b""
+
+
+async def test_a_request_that_does_not_end_in_time_is_told_why(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate, shutdown_timeout=0.1)
+    caller = await running.call()
+    await caller.send(GET)
+    await gate.inside.wait()
+
+    await running.stop()
+    status, headers, body = await caller.answer()
+
+    assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "1", "shutting_down")
+
+
+async def test_a_request_whose_headers_are_not_complete_is_not_waited_for(start: Start) -> None:
+    running = await start(shutdown_timeout=5)
+    caller = await running.call()
+    await caller.send(GET)
+    await caller.answer()
+    await caller.send(b"GET / HTTP/1.1\r\nHo")
+
+    await running.stop()
+
+    assert await caller.rest() == b""

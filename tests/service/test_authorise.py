@@ -1,0 +1,123 @@
+"""Keys: how they are made and recognised, and what is asked of the store for each call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from touchbase.domain.client import ClientSettings
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.errors import Unauthorized
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import FindKey
+from touchbase.domain.times import SECOND
+from touchbase.service.authorise import ADMIN, READ, Doorkeeper, add_key, key_parts, make_key
+from touchbase.service.clients import Clients
+from touchbase.storage import open_store
+
+
+class Watched:
+    """A store that notes what it is asked."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.asked: list[str] = []
+
+    async def read(self, query: Any) -> Any:
+        self.asked.append(type(query).__name__)
+        return await self._store.read(query)
+
+    async def write(self, command: Any) -> Any:
+        self.asked.append(type(command).__name__)
+        return await self._store.write(command)
+
+
+@pytest.fixture
+async def watched() -> AsyncIterator[Watched]:
+    store = await open_store("sqlite://")
+    yield Watched(store)
+    await store.close()
+
+
+class Clock:
+    now = 1_790_000_000 * SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_key_says_what_it_is_and_carries_its_own_checksum() -> None:
+    made = make_key("test")
+
+    assert re.fullmatch(r"tb_test_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}", made.text)
+    assert key_parts(made.text) == (made.key_id, made.digest)
+
+
+def test_no_two_keys_are_alike() -> None:
+    assert len({make_key().text for _ in range(50)}) == 50
+
+
+def test_one_wrong_letter_makes_it_no_key() -> None:
+    text = make_key().text
+
+    for place in range(len(text)):
+        other = "0" if text[place] != "0" else "1"
+        assert key_parts(text[:place] + other + text[place + 1 :]) is None
+
+
+async def test_the_secret_of_a_key_is_nowhere_in_the_store(watched: Watched) -> None:
+    text = await add_key(watched, None, [ADMIN], "first", 0)  # type: ignore[arg-type]
+
+    kept = await watched.read(FindKey(text.split("_")[2]))
+
+    assert text.split("_")[3] not in repr(kept)
+    assert len(kept.digest) == 32
+
+
+async def test_calls_in_quick_succession_ask_the_store_once(watched: Watched) -> None:
+    clock, store = Clock(), watched
+    client = await store.write(EnsureClient("ours", clock()))
+    text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
+    door = Doorkeeper(store, Clients(store, clock), clock, keys_needed=True)  # type: ignore[arg-type]
+
+    store.asked.clear()
+    for _ in range(3):
+        assert (await door.client(text, None, READ)).client_id == "ours"
+    quickly = list(store.asked)
+    clock.now += 2 * SECOND
+    await door.client(text, None, READ)
+
+    assert quickly == ["FindKey", "ListClients", "FindClient"]
+    assert store.asked == [*quickly, "FindKey", "FindClient"]
+
+
+async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None:
+    clock = Clock()
+    text = await add_key(watched, None, [ADMIN], "first", 0)  # type: ignore[arg-type]
+    forged = make_key().text.split("_")
+    forged[2] = text.split("_")[2]
+    body = "_".join(forged[:4])
+    from zlib import crc32
+
+    door = Doorkeeper(watched, Clients(watched, clock), clock, keys_needed=True)  # type: ignore[arg-type]
+
+    with pytest.raises(Unauthorized):
+        await door.administrator(f"{body}_{crc32(body.encode()):08x}")
+    assert await door.administrator(text) is None
+
+
+async def test_a_change_of_settings_is_seen_here_at_once_and_elsewhere_soon(watched: Watched) -> None:
+    clock = Clock()
+    here, elsewhere = Clients(watched, clock), Clients(watched, clock)  # type: ignore[arg-type]
+    await here.ensure("ours")
+    await elsewhere.ensure("ours")
+
+    await here.put("ours", ClientSettings(on_duplicate="return"))
+
+    seen = [(await one.get("ours")).settings.on_duplicate for one in (here, elsewhere)]
+    clock.now += 2 * SECOND
+    assert seen == ["return", "error"]
+    assert (await elsewhere.get("ours")).settings.on_duplicate == "return"

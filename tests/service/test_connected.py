@@ -1,0 +1,168 @@
+"""Connections at work: kept at hand for a second, handed to whoever reads a call, and heeded when it is applied."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from touchbase.domain.client import ClientSettings
+from touchbase.domain.commands import EnsureClient, KeepDelivery, SetClientSettings
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.errors import Conflict, NotFound, UnrecognisedPayload
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetDelivery, ListContacts
+from touchbase.domain.times import DAY, SECOND
+from touchbase.service.connections import FRESH, Connections, new_secret
+from touchbase.service.process_inbox import InboxWorker
+
+NOON = 1_790_000_000 * SECOND
+COUNT = itertools.count()
+SENT = Event("email_sent", NOON - DAY, "ann@example.com", key="s")
+CRM_UPDATE = Event("contact.updated", NOON - DAY, "ann@example.com", object_type="person", object_id="7", may_create=True)
+
+
+class Clock:
+    now = NOON
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def client_of(store: Store, **settings: Any) -> int:
+    client = await store.write(EnsureClient("acme", NOON))
+    await store.write(SetClientSettings("acme", ClientSettings(**settings)))
+    return client.number
+
+
+def hubspot(client: int, **settings: Any) -> Connection:
+    return Connection(client, "crm", "hubspot", NOON, NOON, ["a-secret-of-ours"], ConnectionSettings(**settings))
+
+
+async def keep(store: Store, client: int, channel: str = "email_campaign", tool: str | None = None, verified: bool | None = False) -> int:
+    key = body_key(channel, str(next(COUNT)), "", b"{}")
+    return (await store.write(KeepDelivery(client, channel, key, b"{}", "", b"{}", NOON, tool, verified))).id
+
+
+async def worked(store: Store, translation: Translation) -> None:
+    await InboxWorker(store, lambda request: translation, Clock()).drain()
+
+
+async def test_connections_are_remembered_for_a_second_and_a_change_is_seen_at_once(store: Store) -> None:
+    client, clock = await client_of(store), Clock()
+    here, elsewhere = Connections(store, clock), Connections(store, clock)
+
+    before = (here.at_hand(client, NOON), await here.of(client), here.at_hand(client, NOON))
+    await elsewhere.connect(hubspot(client))
+    unseen = await here.of(client)
+    clock.now += FRESH
+    seen = await here.of(client)
+    await here.disconnect(client, "crm", "hubspot")
+
+    assert before == (None, [], [])
+    assert unseen == []
+    assert seen == [hubspot(client)]
+    assert await here.of(client) == []
+
+
+async def test_a_connection_is_changed_and_found_by_its_place(store: Store) -> None:
+    client = await client_of(store)
+    connections = Connections(store, Clock())
+    made = await connections.connect(hubspot(client))
+
+    changed = await connections.change(made, ["another-secret"], ConnectionSettings(create_unknown=False))
+
+    assert await connections.get(client, "crm", "hubspot") == changed
+    assert (changed.secrets, changed.settings.create_unknown) == (["another-secret"], False)
+    with pytest.raises(NotFound):
+        await connections.get(client, "email_campaign", "hubspot")
+    with pytest.raises(Conflict):
+        await connections.connect(hubspot(client))
+
+
+def test_no_two_secrets_that_we_make_are_alike() -> None:
+    made = {new_secret() for _ in range(100)}
+
+    assert len(made) == 100
+    assert min(map(len, made)) >= 40
+
+
+async def test_whoever_reads_a_call_is_told_what_its_client_has_connected_and_who_has_proved_it(store: Store) -> None:
+    client = await client_of(store)
+    connections = Connections(store, Clock())
+    await connections.connect(hubspot(client))
+    read: list[tuple[str | None, list[str]]] = []
+
+    def reading(request: WebhookRequest) -> Translation:
+        read.append((request.tool, [one.tool for one in request.connections]))
+        return Translation("hubspot", [])
+
+    for tool, verified in (("hubspot", True), (None, False), ("smartlead", False)):
+        await keep(store, client, "crm", tool, verified)
+    await InboxWorker(store, reading, Clock(), connections=connections.of).drain()
+
+    assert read == [("hubspot", ["hubspot"]), (None, ["hubspot"]), (None, ["hubspot"])]
+
+
+async def test_a_call_that_proved_its_tool_and_is_not_understood_keeps_the_tool(store: Store) -> None:
+    client = await client_of(store)
+    proved, other = await keep(store, client, "crm", "hubspot", True), await keep(store, client, "crm")
+
+    def reading(request: WebhookRequest) -> Translation:
+        raise UnrecognisedPayload("nobody knows this")
+
+    await InboxWorker(store, reading, Clock()).drain()
+
+    found = [await store.read(GetDelivery(number)) for number in (proved, other)]
+    assert [(one.state, one.tool, one.verified) for one in found if one] == [
+        ("unrecognised", "hubspot", True),
+        ("unrecognised", None, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_client", "of_connection", "made"), [(True, None, 1), (True, False, 0), (False, None, 0), (False, True, 1), (False, False, 0)]
+)
+async def test_a_connection_decides_before_its_client_whether_unknown_people_are_created(
+    store: Store, of_client: bool, of_connection: bool | None, made: int
+) -> None:
+    client = await client_of(store, create_unknown=of_client)
+    number = await keep(store, client)
+
+    await worked(store, Translation("instantly", [SENT], of_connection))
+
+    found = await store.read(GetDelivery(number))
+    assert len(await store.read(ListContacts(client, 5))) == made
+    assert found is not None
+    assert found.state == ("applied" if made else "ignored")
+
+
+@pytest.mark.parametrize(("of_connection", "made"), [(None, 1), (True, 1), (False, 0)])
+async def test_a_crm_creates_people_unless_its_own_connection_says_no(store: Store, of_connection: bool | None, made: int) -> None:
+    client = await client_of(store, create_unknown=False)
+    await keep(store, client, "crm")
+
+    await worked(store, Translation("hubspot", [CRM_UPDATE], of_connection))
+
+    assert len(await store.read(ListContacts(client, 5))) == made
+
+
+@pytest.mark.parametrize(
+    ("of_client", "of_connection", "counts"), [(True, None, True), (True, False, False), (False, None, False), (False, True, True)]
+)
+async def test_a_connection_decides_before_its_client_whether_a_linkedin_reply_counts(
+    store: Store, of_client: bool, of_connection: bool | None, counts: bool
+) -> None:
+    client = await client_of(store, linkedin_reply_counts=of_client)
+    reply = Event("linkedin_replied", NOON - DAY, "ann@example.com", key="r", counts=of_connection)
+    await keep(store, client)
+
+    await worked(store, Translation("heyreach", [reply]))
+
+    (contact,) = await store.read(ListContacts(client, 5))
+    assert (contact.last_reply_us is not None) is counts
+    assert contact.status == ("replied" if counts else None)

@@ -1,0 +1,64 @@
+"""Creating or merging, when the record changes between the two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from touchbase.domain.commands import Created
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import Conflict, NotFound, Overloaded
+from touchbase.service.merge import TRIES, create_or_merge
+
+JANE = Contact(1, 7, 0, 0)
+
+
+class Answering:
+    """A store that gives these answers, one after the other."""
+
+    def __init__(self, *answers: object) -> None:
+        self._answers = list(answers)
+        self.asked: list[object] = []
+
+    async def write(self, command: Any) -> Any:
+        self.asked.append(command)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def taken(by: int) -> Conflict:
+    return Conflict("exists", data={"existing_id": by})
+
+
+async def merged(store: Any) -> Any:
+    return await create_or_merge(store, "create", lambda existing: f"merge {existing}")  # type: ignore[arg-type,return-value]
+
+
+async def test_a_record_that_was_united_meanwhile_is_looked_for_again() -> None:
+    store = Answering(taken(5), NotFound("gone"), taken(7), JANE)
+
+    found = await merged(store)
+
+    assert found == Created(JANE, is_new=False)
+    assert store.asked == ["create", "merge 5", "create", "merge 7"]
+
+
+async def test_a_record_that_was_taken_away_meanwhile_is_made() -> None:
+    store = Answering(taken(5), NotFound("gone"), Created(JANE, is_new=True))
+
+    assert (await merged(store)).is_new
+
+
+async def test_it_does_not_try_for_ever() -> None:
+    store = Answering(*[taken(5), NotFound("gone")] * TRIES)
+
+    with pytest.raises(Overloaded):
+        await merged(store)
+
+
+async def test_a_conflict_that_names_nobody_is_passed_on() -> None:
+    with pytest.raises(Conflict, match="try again"):
+        await merged(Answering(Conflict("try again")))

@@ -1,0 +1,299 @@
+"""How deliveries end: applied, ignored, parked, unrecognised or failed, and applied again when replayed."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+import msgspec
+import pytest
+
+from touchbase.domain.client import ClientSettings, StatusSet
+from touchbase.domain.commands import EnsureClient, KeepDelivery, ReplayDeliveries, SetClientSettings, UpdateContact
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import MAX_ATTEMPTS, Delivery, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store, WorkReport
+from touchbase.domain.queries import GetContact, GetDelivery, ListContacts, ListDeliveries
+from touchbase.domain.times import DAY, SECOND
+from touchbase.service.process_inbox import LONGEST_REST, PATIENCE, InboxWorker, rest_seconds
+
+NOON = 1_790_000_000 * SECOND
+COUNT = itertools.count()
+
+
+class Clock:
+    now = NOON
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def read(request: WebhookRequest) -> Translation:
+    """A tool whose bodies are lists of our own events; "broken" breaks it and "strange" is not its own."""
+    said = msgspec.json.decode(request.body)
+    if said == "broken":
+        raise ZeroDivisionError("the adapter has a fault")
+    if said == "strange":
+        raise UnrecognisedPayload("no tool that we know sends this")
+    return Translation("test", [msgspec.convert(one, Event) for one in said])
+
+
+async def client_of(store: Store, settings: ClientSettings | None = None) -> int:
+    client = await store.write(EnsureClient("acme", NOON))
+    if settings is not None:
+        await store.write(SetClientSettings("acme", settings))
+    return client.number
+
+
+async def keep(store: Store, client: int, said: Any, channel: str = "email_campaign", headers: bytes = b"{}") -> int:
+    body = said if isinstance(said, bytes) else msgspec.json.encode(said)
+    key = body_key(channel, str(next(COUNT)), "", body)
+    kept = await store.write(KeepDelivery(client, channel, key, headers, "", body, NOON))
+    return kept.id
+
+
+async def delivery(store: Store, number: int) -> Delivery:
+    found = await store.read(GetDelivery(number))
+    assert found is not None
+    return found
+
+
+async def contacts(store: Store, client: int) -> list[Contact]:
+    listed = await store.read(ListContacts(client, 50))
+    found = [await store.read(GetContact(client, one.id)) for one in listed]
+    return [one for one in found if one is not None]
+
+
+SENT = {"event": "email_sent", "email": "ann@example.com", "occurred_us": NOON - DAY}
+
+
+@pytest.mark.parametrize(
+    ("said", "channel", "state", "reason"),
+    [
+        ([SENT], "email_campaign", "applied", None),
+        ([], "email_campaign", "ignored", "understood, but not used: no event in it"),
+        ([{"event": "account_event", "source_event": "account_error"}], "email_campaign", "ignored", "not used: account_error"),
+        ([{"event": "unknown", "source_event": "moon_landed"}], "email_campaign", "unrecognised", "do not know: moon_landed"),
+        ("strange", "email_campaign", "unrecognised", "no tool that we know sends this"),
+        ([{"event": "email_replied"}], "email_campaign", "unrecognised", "names no person"),
+        ([{"event": "contact.updated", "object_id": "7"}], "crm", "parked", "waits until"),
+    ],
+)
+async def test_a_delivery_ends_with_the_reason(store: Store, said: Any, channel: str, state: str, reason: str | None) -> None:
+    client = await client_of(store)
+    number = await keep(store, client, said, channel)
+
+    report = await InboxWorker(store, read, Clock()).drain()
+
+    ended = await delivery(store, number)
+    assert (ended.state, report.ended) == (state, {state: 1})
+    assert ended.error is None if reason is None else reason in str(ended.error)
+
+
+async def test_one_bad_delivery_does_not_harm_its_neighbours(store: Store) -> None:
+    client = await client_of(store)
+    before, bad, after = [await keep(store, client, said) for said in ([SENT], "broken", [SENT | {"email": "bob@example.com"}])]
+
+    await InboxWorker(store, read, Clock()).drain()
+
+    assert [(await delivery(store, number)).state for number in (before, bad, after)] == ["applied", "received", "applied"]
+    assert (await delivery(store, bad)).error == "ZeroDivisionError: the adapter has a fault"
+
+
+async def test_a_delivery_that_keeps_failing_is_given_up_and_can_be_replayed(store: Store) -> None:
+    client, clock = await client_of(store), Clock()
+    bad = await keep(store, client, "broken")
+    for _ in range(MAX_ATTEMPTS):
+        await InboxWorker(store, read, clock).drain()
+        clock.now += DAY
+    assert ((await delivery(store, bad)).state, (await delivery(store, bad)).attempts) == ("failed", MAX_ATTEMPTS)
+
+    def mended(request: WebhookRequest) -> Translation:
+        return Translation("test", [Event(**SENT)])
+
+    replayed = await store.write(ReplayDeliveries(client, [bad]))
+    await InboxWorker(store, mended, clock).drain()
+
+    assert replayed == 1
+    assert (await delivery(store, bad)).state == "applied"
+
+
+async def test_the_same_fact_in_two_calls_counts_once(store: Store) -> None:
+    client = await client_of(store)
+    first, second = [await keep(store, client, [SENT]) for _ in range(2)]
+
+    await InboxWorker(store, read, Clock()).drain()
+
+    assert [(await delivery(store, number)).state for number in (first, second)] == ["applied", "ignored"]
+    assert len(await contacts(store, client)) == 1
+
+
+async def test_a_replay_of_an_applied_delivery_changes_nothing(store: Store) -> None:
+    client = await client_of(store)
+    number = await keep(store, client, [SENT, {"event": "email_replied", "email": "ann@example.com"}])
+    clock = Clock()
+    await InboxWorker(store, read, clock).drain()
+    before = await contacts(store, client)
+
+    clock.now += DAY
+    await store.write(ReplayDeliveries(client, [number]))
+    await InboxWorker(store, read, clock).drain()
+
+    assert await contacts(store, client) == before
+
+
+async def test_parked_events_are_applied_in_time_order_once_the_address_is_known(store: Store) -> None:
+    client = await client_of(store)
+    said = [
+        {"event": "contact.status_changed", "object_id": "7", "status": "customer", "occurred_us": NOON - 1},
+        {"event": "contact.status_changed", "object_id": "7", "status": "lead", "occurred_us": NOON - 2},
+    ]
+    parked = [await keep(store, client, [one], "crm") for one in said]
+    await InboxWorker(store, read, Clock()).drain()
+
+    await keep(store, client, [{"event": "contact.updated", "object_id": "7", "email": "ann@example.com", "occurred_us": NOON - 3}], "crm")
+    await InboxWorker(store, read, Clock()).drain()
+
+    [contact] = await contacts(store, client)
+    assert (contact.status, contact.previous_status, contact.status_changed_us) == ("customer", "lead", NOON - 1)
+    assert {(await delivery(store, number)).state for number in parked} == {"applied"}
+
+
+async def test_a_late_call_about_a_former_address_finds_the_contact_that_the_api_renamed(store: Store) -> None:
+    client = await client_of(store)
+    await keep(store, client, [SENT])
+    await InboxWorker(store, read, Clock()).drain()
+    [before] = await contacts(store, client)
+    new = {"email": "ann@example.org", "email_key": "ann@example.org"}
+    await store.write(UpdateContact(client, before.id, new, {}, NOON, "api"))
+
+    await keep(store, client, [{"event": "email_replied", "email": "ann@example.com", "occurred_us": NOON - 5}])
+    await InboxWorker(store, read, Clock()).drain()
+
+    [after] = await contacts(store, client)
+    assert (after.id, after.email, after.last_reply_us) == (before.id, "ann@example.org", NOON - 5)
+
+
+async def test_a_client_that_creates_nobody_still_keeps_the_call(store: Store) -> None:
+    client = await client_of(store, ClientSettings(create_unknown=False))
+    number = await keep(store, client, [SENT])
+
+    await InboxWorker(store, read, Clock()).drain()
+
+    assert await contacts(store, client) == []
+    assert "about somebody unknown" in str((await delivery(store, number)).error)
+
+
+async def test_a_linkedin_only_person_and_their_address_become_one_contact(store: Store) -> None:
+    client = await client_of(store)
+    url = "https://www.linkedin.com/in/Ann-Lee/"
+    await keep(store, client, [{"event": "linkedin_replied", "linkedin_url": url, "occurred_us": NOON - 9}])
+    await keep(store, client, [SENT])
+    await InboxWorker(store, read, Clock()).drain()
+    assert len(await contacts(store, client)) == 2
+
+    await keep(store, client, [{"event": "email_opened", "email": "ann@example.com", "linkedin_url": url, "occurred_us": NOON - 5}])
+    await InboxWorker(store, read, Clock()).drain()
+
+    [contact] = await contacts(store, client)
+    assert (contact.email, contact.last_reply_us, contact.first_sent_us) == ("ann@example.com", NOON - 9, NOON - DAY)
+
+
+async def test_statuses_follow_the_clients_own_set_and_spelling(store: Store) -> None:
+    client = await client_of(store, ClientSettings(contact_statuses=StatusSet(["Fresh", "Do not contact", "Interested"])))
+    await keep(store, client, [SENT])
+    labelled = {"event": "lead_status_changed", "email": "ann@example.com", "status": "interested", "occurred_us": NOON - 5}
+    await keep(store, client, [labelled])
+
+    await InboxWorker(store, read, Clock()).drain()
+
+    [contact] = await contacts(store, client)
+    assert (contact.status, contact.previous_status, contact.first_sent_us) == ("Interested", None, NOON - DAY)
+
+
+async def test_crm_values_become_fields_and_custom_fields_and_the_latest_stays(store: Store) -> None:
+    client = await client_of(store)
+    person = {"event": "contact.updated", "email": "ann@example.com", "object_id": "7"}
+    later = person | {"fields": {"last_name": "Lee"}, "custom": {"plan": "pro", "seats": None}, "occurred_us": NOON - 1}
+    earlier = person | {"fields": {"last_name": "Li"}, "custom": {"plan": "free", "seats": "3"}, "occurred_us": NOON - 2}
+    await keep(store, client, [later], "crm")
+    await keep(store, client, [earlier], "crm")
+
+    await InboxWorker(store, read, Clock()).drain()
+
+    [contact] = await contacts(store, client)
+    assert contact.last_name == "Lee"
+    assert {one.name: one.value for one in contact.custom_fields} == {"plan": "pro", "seats": None}
+
+
+@pytest.mark.parametrize("channel", ["email_campaign", "crm"])
+@pytest.mark.parametrize("odd", ["a\0b", "x" * 20_000, "é" * 5_000, " ", "🙂"])
+async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store, channel: str, odd: str) -> None:
+    client = await client_of(store)
+    said: dict[str, Any] = {
+        "event": "lead_status_changed" if channel == "email_campaign" else "contact.status_changed",
+        "email": "ann@example.com", "status": odd, "first_name": odd, "last_name": odd, "campaign": odd, "source_event": odd,
+        "linkedin_url": odd, "object_type": odd, "object_id": odd, "key": odd, "message_id": odd, "name": odd,
+        "fields": {"last_name": odd}, "custom": {odd: odd}, "changed": [{"property": odd, "value": odd, "previous": odd}],
+    }  # fmt: skip
+    number = await keep(store, client, [said], channel)
+
+    await InboxWorker(store, read, Clock()).drain()
+
+    assert (await delivery(store, number)).state == "applied"
+
+
+@pytest.mark.parametrize(
+    ("took", "commands", "behind", "rest"),
+    [
+        (10_000, 100, SECOND, 0.08),
+        (500_000, 5_000, SECOND, LONGEST_REST),
+        (10_000, 5, SECOND, 0),
+        (1_000, 1, SECOND, 0),
+        (10_000, 100, PATIENCE, 0),
+        (0, 100, -5, 8e-6),
+    ],
+    ids=["many callers", "never for long", "few callers", "one caller", "behind for too long", "a clock that went back"],
+)
+def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(took: int, commands: int, behind: int, rest: float) -> None:
+    assert rest_seconds(took, commands, behind) == pytest.approx(rest)
+
+
+async def test_what_another_process_kept_is_found_while_callers_never_stop(store: Store) -> None:
+    busy = await client_of(store)
+    quiet = (await store.write(EnsureClient("quiet", NOON))).number
+    clock = Clock()
+    turns = itertools.count()
+
+    def never_idle(report: WorkReport) -> None:
+        clock.now += SECOND
+        worker.wake(busy)
+        if next(turns) == 5:
+            worker.stop()
+
+    worker = InboxWorker(store, read, clock, turn=1, on_report=never_idle)
+
+    for step in range(8):
+        await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
+    kept = await keep(store, quiet, [SENT])
+    worker.wake(busy)
+
+    await worker.run()
+
+    assert (await delivery(store, kept)).state == "applied"
+
+
+async def test_what_two_processes_would_both_take_is_applied_once(store: Store) -> None:
+    client = await client_of(store)
+    for step in range(40):
+        await keep(store, client, [SENT | {"occurred_us": NOON - step, "email": f"p{step % 7}@example.com"}])
+    reports = await asyncio.gather(*(InboxWorker(store, read, Clock(), turn=5).drain() for _ in range(3)))
+
+    ended = await store.read(ListDeliveries(200, client))
+    assert {one.state for one in ended} == {"applied"}
+    assert sum(report.ended.get("applied", 0) for report in reports) == 40
+    assert len(await contacts(store, client)) == 7

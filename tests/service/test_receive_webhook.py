@@ -1,0 +1,58 @@
+"""Receiving: which headers are kept, and that a count never costs the sender its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept
+from touchbase.domain.errors import Overloaded
+from touchbase.service.receive_webhook import kept_headers, receive_webhook
+
+OURS = Client(1, "ours", 0, ClientSettings())
+
+
+def test_a_header_that_comes_twice_is_kept_as_one() -> None:
+    kept, _ = kept_headers([(b"X-Tag", b"a"), (b"x-tag", b"b")])
+
+    assert kept == {"x-tag": "a, b"}
+
+
+def test_headers_that_name_the_event_are_told_in_any_order() -> None:
+    one = kept_headers([(b"x-hook-event", b"sent"), (b"x-hook-topic", b"mail"), (b"x-other", b"1")])[1]
+    other = kept_headers([(b"x-other", b"2"), (b"X-Hook-Topic", b"mail"), (b"X-Hook-Event", b"sent")])[1]
+
+    assert one == other == "x-hook-event: sent\nx-hook-topic: mail"
+
+
+def test_bytes_beyond_ascii_in_a_header_are_kept() -> None:
+    assert kept_headers([(b"x-name", b"\xe9\xff")])[0] == {"x-name": "\xe9\xff"}
+
+
+async def test_a_repeat_that_cannot_be_counted_now_is_answered_all_the_same() -> None:
+    class Full:
+        async def write(self, command: Any) -> Any:
+            if isinstance(command, CountRepeat):
+                raise Overloaded("the queue is full")
+            return Kept(7, is_repeat=True)
+
+    found = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0)  # type: ignore[arg-type]
+
+    assert found == Kept(7, is_repeat=True)
+
+
+async def test_the_same_bytes_long_after_are_kept_under_the_key_that_the_store_names() -> None:
+    class Old:
+        def __init__(self) -> None:
+            self.asked: list[KeepDelivery] = []
+
+        async def write(self, command: Any) -> Any:
+            self.asked.append(command)
+            return Kept(7, is_repeat=True, keep_as=b"later") if len(self.asked) == 1 else Kept(8, is_repeat=False)
+
+    store = Old()
+    found = await receive_webhook(store, OURS, "crm", [], query="", body=b"{}", at=0)  # type: ignore[arg-type]
+
+    assert found == Kept(8, is_repeat=False)
+    assert [command.body for command in store.asked] == [b"{}", b"{}"]
+    assert store.asked[1].key == b"later"

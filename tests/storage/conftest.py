@@ -1,0 +1,30 @@
+"""Stores with toy commands, to watch how groups, failures and retries behave."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.sql.handlers import COMMANDS, Handler
+from touchbase.storage.sqlite.engine import SqliteStore
+
+AnyStore = SqliteStore | PostgresStore
+Opener = Callable[..., Awaitable[AnyStore]]
+
+
+@pytest.fixture
+async def open_with() -> AsyncIterator[Opener]:
+    """Opens a store at an address with more kinds of command than it has by itself; closes it after the test."""
+    async with AsyncExitStack() as opened:
+
+        async def open_it(url: str, commands: Mapping[type, Handler], **options: Any) -> AnyStore:
+            engine = SqliteStore if url.startswith("sqlite") else PostgresStore
+            store: AnyStore = await engine.open(url, **{"queue_limit": 4096, **options}, commands={**COMMANDS, **commands})
+            opened.push_async_callback(store.close)
+            return store
+
+        yield open_it

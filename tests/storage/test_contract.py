@@ -1,0 +1,305 @@
+"""What every engine promises about records: creating, repeating, changing and keeping clients apart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from touchbase.domain.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import Conflict, Invalid, NotFound, PreconditionFailed
+from touchbase.domain.events import COMPANY, CONTACT
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.domain.times import SECOND
+
+MONDAY = 1_790_000_000 * SECOND
+FRIDAY = MONDAY + 4 * 86_400 * SECOND
+OURS, THEIRS = 1, 2
+
+
+def contact(email: str | None = None, client: int = OURS, **values: Any) -> Contact:
+    return Contact(client, 0, MONDAY, MONDAY, email=email, email_key=email.lower() if email else None, **values)
+
+
+def company(domain: str, client: int = OURS, **values: Any) -> Company:
+    return Company(client, 0, MONDAY, MONDAY, domain, **values)
+
+
+async def made(store: Store, record: Contact | Company, *custom: tuple[str, str]) -> Any:
+    if isinstance(record, Contact):
+        return (await store.write(CreateContact(record, list(custom)))).record
+    return (await store.write(CreateCompany(record, list(custom)))).record
+
+
+def change(
+    record: Contact | Company, changes: dict[str, str | int | None], custom: dict[str, str | None] | None = None, **more: Any
+) -> Any:
+    kind = UpdateContact if isinstance(record, Contact) else UpdateCompany
+    return kind(record.client, record.id, changes, custom or {}, FRIDAY, "key", **more)
+
+
+async def test_a_new_contact_is_read_back_as_it_was_answered(store: Store) -> None:
+    employer = await made(store, company("acme.example"))
+    given = contact(
+        "Ann@Example.com", first_name="Ann", last_name="Lee ✓", linkedin_url="LinkedIn.com/in/ann", linkedin_key="linkedin.com/in/ann",
+        company_id=employer.id, origin="import", status="new",
+    )  # fmt: skip
+
+    answer = await store.write(CreateContact(given, [("seats", "12"), ("plan", "gold")]))
+
+    read = await store.read(GetContact(OURS, answer.record.id))
+    assert answer.is_new
+    assert 0 < answer.record.id < 2**53
+    assert read == answer.record
+    assert read is not None
+    assert [(field.name, field.value, field.updated_us) for field in read.custom_fields] == [
+        ("seats", "12", MONDAY),
+        ("plan", "gold", MONDAY),
+    ]
+    assert len({field.id for field in read.custom_fields}) == 2
+    assert (read.status, read.previous_status, read.status_changed_us) == ("new", None, None)
+
+
+async def test_a_new_company_is_read_back_as_it_was_answered(store: Store) -> None:
+    answer = await store.write(CreateCompany(company("acme.example", name="Acme", status="lead"), [("size", "9")]))
+
+    assert answer.is_new
+    assert await store.read(GetCompany(OURS, answer.record.id)) == answer.record
+
+
+async def test_a_contact_with_nothing_in_it_is_welcome_any_number_of_times(store: Store) -> None:
+    answers = await asyncio.gather(*(store.write(CreateContact(contact())) for _ in range(5)))
+
+    assert len({answer.record.id for answer in answers}) == 5
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize(
+    "again",
+    [
+        contact("ann@example.com"),
+        contact("ANN@example.com", linkedin_key="linkedin.com/in/other"),
+        contact(linkedin_key="linkedin.com/in/ann"),
+    ],
+    ids=["by e-mail", "by e-mail before LinkedIn", "by LinkedIn"],
+)
+async def test_the_same_person_twice_is_a_conflict_that_names_the_first(store: Store, again: Contact, together: bool) -> None:
+    first = CreateContact(contact("ann@example.com", linkedin_key="linkedin.com/in/ann"))
+    second = CreateContact(again)
+
+    answers = await _both(store, first, second, together)
+
+    assert isinstance(answers[0], Created)
+    assert isinstance(answers[1], Conflict)
+    assert answers[1].data == {"existing_id": answers[0].record.id}
+    assert len(await store.read(ListContacts(OURS, 10))) == 1
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_duplicate_may_be_answered_with_the_one_that_is_there(store: Store, together: bool) -> None:
+    first = CreateContact(contact("ann@example.com", first_name="Ann"), [("seats", "12")])
+    second = CreateContact(contact("ann@example.com", first_name="Anna"), [("plan", "gold")], on_duplicate="return")
+
+    answers = await _both(store, first, second, together)
+
+    assert [answer.is_new for answer in answers] == [True, False]
+    assert answers[1].record == await store.read(GetContact(OURS, answers[0].record.id))
+    assert answers[1].record.first_name == "Ann"
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_the_same_domain_twice_is_a_conflict_or_the_one_that_is_there(store: Store, together: bool) -> None:
+    first, second = CreateCompany(company("acme.example", name="Acme")), CreateCompany(company("acme.example"))
+    third = CreateCompany(company("acme.example"), on_duplicate="return")
+
+    answers = [*await _both(store, first, second, together), await store.write(third)]
+
+    assert isinstance(answers[1], Conflict)
+    assert answers[1].data == {"existing_id": answers[0].record.id}
+    assert (answers[2].is_new, answers[2].record) == (False, answers[0].record)
+
+
+async def _both(store: Store, first: Any, second: Any, together: bool) -> list[Any]:
+    if together:
+        return await asyncio.gather(store.write(first), store.write(second), return_exceptions=True)
+    return [await store.write(first), *await asyncio.gather(store.write(second), return_exceptions=True)]
+
+
+async def test_the_clients_never_see_each_other(store: Store) -> None:
+    ours, theirs = await made(store, contact("ann@example.com")), await made(store, contact("ann@example.com", THEIRS))
+    employer = await made(store, company("acme.example", THEIRS))
+
+    with pytest.raises(NotFound):
+        await store.write(UpdateContact(OURS, theirs.id, {"first_name": "Eve"}, {}, FRIDAY, "key"))
+
+    assert ours.id != theirs.id
+    assert await store.read(GetContact(OURS, theirs.id)) is None
+    assert await store.read(GetCompany(OURS, employer.id)) is None
+    assert [one.id for one in await store.read(ListContacts(OURS, 10))] == [ours.id]
+    assert await store.read(ListCompanies(OURS, 10)) == []
+    assert await store.read(GetHistory(OURS, CONTACT, theirs.id)) == []
+
+
+async def test_a_company_that_is_none_of_the_clients_is_refused(store: Store) -> None:
+    employer = await made(store, company("acme.example", THEIRS))
+    ann = await made(store, contact("ann@example.com"))
+
+    for number in (employer.id, 12345678):
+        with pytest.raises(Invalid, match="/company_id"):
+            await store.write(CreateContact(contact("bob@example.com", company_id=number)))
+        with pytest.raises(Invalid, match="/company_id"):
+            await store.write(change(ann, {"company_id": number}))
+
+    assert [one.id for one in await store.read(ListContacts(OURS, 10))] == [ann.id]
+
+
+async def test_a_change_is_kept_explained_and_moves_the_status(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("seats", "12"), ("plan", "gold"))
+
+    changed = await store.write(
+        change(ann, {"first_name": None, "last_name": "Lee", "status": "won"}, {"seats": "13", "plan": None, "tier": "a"})
+    )
+
+    read = await store.read(GetContact(OURS, ann.id))
+    history = await store.read(GetHistory(OURS, CONTACT, ann.id))
+    assert read == changed
+    assert (read.first_name, read.last_name, read.email) == (None, "Lee", "ann@example.com")
+    assert (read.status, read.previous_status, read.status_changed_us) == ("won", "new", FRIDAY)
+    assert {field.name: field.value for field in read.custom_fields} == {"seats": "13", "plan": None, "tier": "a"}
+    assert read.updated_us >= FRIDAY
+    assert [(event.event, event.occurred_us, event.status) for event in history] == [("contact.updated", FRIDAY, "won")]
+
+
+async def test_all_custom_fields_may_be_replaced(store: Store) -> None:
+    acme = await made(store, company("acme.example"), ("size", "9"), ("plan", "gold"))
+
+    await store.write(change(acme, {"name": "Acme"}, {"tier": "a"}, clear_custom=True))
+
+    read = await store.read(GetCompany(OURS, acme.id))
+    assert read is not None
+    assert {field.name: field.value for field in read.custom_fields} == {"size": None, "plan": None, "tier": "a"}
+    assert len(await store.read(GetHistory(OURS, COMPANY, acme.id))) == 1
+
+
+async def test_a_change_that_changes_nothing_leaves_no_trace(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com", first_name="Ann"))
+
+    await store.write(change(ann, {"first_name": "Ann"}))
+
+    read = await store.read(GetContact(OURS, ann.id))
+    assert read is not None
+    assert read.updated_us == ann.updated_us
+    assert await store.read(GetHistory(OURS, CONTACT, ann.id)) == []
+
+
+async def test_a_key_of_another_record_cannot_be_taken(store: Store) -> None:
+    ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
+    acme, other = await made(store, company("acme.example")), await made(store, company("other.example"))
+
+    with pytest.raises(Conflict) as refused:
+        await store.write(change(bob, {"email": "Ann@example.com", "email_key": "ann@example.com"}))
+    with pytest.raises(Conflict):
+        await store.write(change(other, {"domain": "acme.example"}))
+    await store.write(change(ann, {"email": "ANN@example.com", "email_key": "ann@example.com"}))
+
+    assert refused.value.data == {"existing_id": ann.id}
+    assert [one.email for one in await store.read(ListContacts(OURS, 10))] == ["ANN@example.com", "bob@example.com"]
+    assert [one.id for one in await store.read(ListCompanies(OURS, 10, domain="acme.example"))] == [acme.id]
+
+
+async def test_of_many_that_want_the_same_key_at_once_one_gets_it(engine_url: str, open_with) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+    people = [await made(stores[0], contact(f"p{n}@example.com")) for n in range(30)]
+    wish = {"email": "ann@example.com", "email_key": "ann@example.com"}
+
+    answers = await asyncio.gather(*(stores[n % 3].write(change(one, dict(wish))) for n, one in enumerate(people)), return_exceptions=True)
+
+    assert sorted(type(answer).__name__ for answer in answers) == ["Conflict"] * 29 + ["Contact"]
+    assert len(await stores[0].read(ListContacts(OURS, 10, email_key="ann@example.com"))) == 1
+
+
+async def test_changes_of_one_record_at_once_are_all_kept(engine_url: str, open_with) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+    ann = await made(stores[0], contact("ann@example.com"))
+
+    await asyncio.gather(
+        *(stores[n % 3].write(UpdateContact(OURS, ann.id, {}, {f"field{n}": str(n)}, FRIDAY + n, f"key{n}")) for n in range(30))
+    )
+
+    read = await stores[0].read(GetContact(OURS, ann.id))
+    assert {field.name: field.value for field in read.custom_fields} == {f"field{n}": str(n) for n in range(30)}
+    assert len(await stores[0].read(GetHistory(OURS, CONTACT, ann.id))) == 30
+
+
+async def test_a_record_that_changed_since_it_was_read_is_not_overwritten(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com"))
+    seen = ann.updated_us
+
+    await store.write(change(ann, {"first_name": "Ann"}, if_updated_us=seen))
+    with pytest.raises(PreconditionFailed):
+        await store.write(change(ann, {"first_name": "Anna"}, if_updated_us=seen))
+
+    read = await store.read(GetContact(OURS, ann.id))
+    assert read is not None
+    assert read.first_name == "Ann"
+
+
+async def test_only_declared_transitions_are_allowed(store: Store) -> None:
+    acme = await made(store, company("acme.example", status="lead"))
+    declared = {"lead": ["customer"], "customer": []}
+
+    with pytest.raises(Invalid, match="customer"):
+        await store.write(change(acme, {"status": "lost"}, transitions=declared))
+    await store.write(change(acme, {"status": "customer"}, transitions=declared))
+
+    read = await store.read(GetCompany(OURS, acme.id))
+    assert read is not None
+    assert (read.status, read.previous_status) == ("customer", "lead")
+
+
+async def test_a_late_status_takes_its_place_in_time(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com", status="new"))
+
+    await store.write(UpdateContact(OURS, ann.id, {"status": "won"}, {}, FRIDAY, "b"))
+    await store.write(UpdateContact(OURS, ann.id, {"status": "interested"}, {}, FRIDAY - SECOND, "a"))
+
+    read = await store.read(GetContact(OURS, ann.id))
+    assert read is not None
+    assert (read.status, read.previous_status, read.status_changed_us) == ("won", "interested", FRIDAY)
+
+
+async def test_a_change_of_nobody_is_not_found(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await store.write(UpdateContact(OURS, 1, {"first_name": "Ann"}, {}, FRIDAY, "key"))
+    with pytest.raises(NotFound):
+        await store.write(UpdateCompany(OURS, 1, {"name": "Acme"}, {}, FRIDAY, "key"))
+
+
+@pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
+async def test_a_record_never_has_more_than_500_custom_fields(store: Store, make: Any) -> None:
+    first = await made(store, make(), *((f"f{n}", "x") for n in range(499)))
+
+    await store.write(change(first, {}, {"one": "x"}))
+    with pytest.raises(Invalid, match="501 custom fields, and at most 500"):
+        await store.write(change(first, {}, {"another": "x"}))
+    await store.write(change(first, {}, {"one": None, "another": "x"}))
+
+    query = GetContact(OURS, first.id) if isinstance(first, Contact) else GetCompany(OURS, first.id)
+    found = await store.read(query)
+    assert found is not None
+    assert sorted(one.name for one in found.custom_fields if one.value is not None)[:2] == ["another", "f0"]
+
+
+async def test_an_update_that_is_refused_takes_no_key_from_its_neighbour(store: Store) -> None:
+    ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
+    cy = {"email": "cy@example.com", "email_key": "cy@example.com"}
+
+    answers = await asyncio.gather(store.write(change(ann, cy | {"company_id": 99})), store.write(change(bob, cy)), return_exceptions=True)
+
+    assert isinstance(answers[0], Invalid)
+    assert isinstance(answers[1], Contact)
+    assert answers[1].email == "cy@example.com"

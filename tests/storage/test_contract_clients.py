@@ -1,0 +1,63 @@
+"""What every engine promises about clients and keys."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from touchbase.domain.client import Client, ClientSettings, FieldType, StatusSet
+from touchbase.domain.commands import EnsureClient, SetClientSettings, StoreKey
+from touchbase.domain.errors import NotFound
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import AnyKey, ApiKey, FindClient, FindKey, ListClients
+
+
+async def test_a_client_comes_into_being_once(engine_url: str, open_with) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+
+    made = await asyncio.gather(*(stores[n % 3].write(EnsureClient(f"client{n % 4}", n)) for n in range(24)))
+
+    listed = await stores[0].read(ListClients())
+    assert [client.client_id for client in listed] == ["client0", "client1", "client2", "client3"]
+    assert {client.number for client in made} == {client.number for client in listed}
+    assert await stores[1].read(FindClient("client2")) == listed[2]
+    assert await stores[1].read(FindClient("nobody")) is None
+
+
+async def test_a_client_has_the_default_settings_until_it_decides(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 5))
+
+    assert client == Client(client.number, "acme", 5, ClientSettings())
+
+
+async def test_settings_are_replaced_whole(store: Store) -> None:
+    settings = ClientSettings(
+        on_duplicate="update", contact_statuses=StatusSet(["new", "won"], {"new": ["won"]}), contact_fields={"size": FieldType("number")},
+        create_unknown=False,
+    )  # fmt: skip
+    await store.write(EnsureClient("acme", 5))
+
+    changed = await store.write(SetClientSettings("acme", settings))
+    found = await store.read(FindClient("acme"))
+
+    assert changed.settings == settings
+    assert found == changed
+    assert await store.write(EnsureClient("acme", 6)) == changed
+
+
+async def test_settings_of_nobody_are_not_found(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await store.write(SetClientSettings("nobody", ClientSettings()))
+
+
+async def test_a_key_is_kept_and_found(store: Store) -> None:
+    before = await store.read(AnyKey())
+
+    await store.write(StoreKey("k1", b"\x00\xffdigest", ["records:read", "admin"], 7, "for the importer", 5))
+    await store.write(StoreKey("k2", b"other", [], None, "", 5))
+
+    assert (before, await store.read(AnyKey())) == (False, True)
+    assert await store.read(FindKey("k1")) == ApiKey("k1", b"\x00\xffdigest", ("records:read", "admin"), 7, "for the importer")
+    assert await store.read(FindKey("k2")) == ApiKey("k2", b"other", (), None, "")
+    assert await store.read(FindKey("k3")) is None

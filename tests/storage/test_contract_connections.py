@@ -1,0 +1,112 @@
+"""What every engine promises about connections, and about what a delivery has proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, KeepDelivery, RemoveConnection
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.errors import Conflict, NotFound
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetDelivery, ListConnections, ListDeliveries
+
+SETTINGS = ConnectionSettings(
+    status_property={"contact": "hs_lead_status", "company": None}, status_labels={"Won": "customer", "Spam": None},
+    objects={"17": "ignore"},
+    create_unknown=False, linkedin_reply_counts=True, deals_set_status=True, deal_labels={"5": "won"}, fields={"email": "data.mail"},
+)  # fmt: skip
+
+
+async def client_of(store: Store, client_id: str = "acme") -> int:
+    return (await store.write(EnsureClient(client_id, 1))).number
+
+
+def connection(client: int, tool: str = "hubspot", channel: str = "crm", **more: object) -> Connection:
+    return replace(Connection(client, channel, tool, 5, 5), **more)
+
+
+async def test_a_connection_is_kept_with_all_that_it_holds(store: Store) -> None:
+    client = await client_of(store)
+    wanted = connection(client, secrets=["one é", 'two"'], settings=SETTINGS)
+
+    made = await store.write(AddConnection(wanted))
+
+    assert made == wanted
+    assert await store.read(ListConnections(client)) == [wanted]
+
+
+async def test_a_tool_is_connected_once_for_each_channel_of_each_client(store: Store) -> None:
+    one, other = await client_of(store), await client_of(store, "other")
+    for client, channel in ((one, "crm"), (one, "email_campaign"), (other, "crm")):
+        await store.write(AddConnection(connection(client, "outreach", channel)))
+
+    with pytest.raises(Conflict, match="outreach is connected on the channel crm already"):
+        await store.write(AddConnection(connection(one, "outreach", secrets=["another"])))
+
+    listed = await store.read(ListConnections(one))
+    assert [(each.channel, each.secrets) for each in listed] == [("crm", []), ("email_campaign", [])]
+
+
+async def test_connections_are_listed_by_channel_and_tool_and_of_one_client_only(store: Store) -> None:
+    one, other = await client_of(store), await client_of(store, "other")
+    for client, channel, tool in ((one, "email_campaign", "a"), (one, "crm", "b"), (one, "crm", "a"), (other, "crm", "c")):
+        await store.write(AddConnection(connection(client, tool, channel)))
+
+    listed = await store.read(ListConnections(one))
+
+    assert [(each.channel, each.tool) for each in listed] == [("crm", "a"), ("crm", "b"), ("email_campaign", "a")]
+
+
+async def test_a_change_replaces_settings_and_only_the_secrets_that_are_given(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(AddConnection(connection(client, secrets=["first secret"])))
+    await store.write(AddConnection(connection(client, "close", secrets=["its own"])))
+
+    kept = await store.write(ChangeConnection(client, "crm", "hubspot", None, SETTINGS, 9))
+    rotated = await store.write(ChangeConnection(client, "crm", "hubspot", ["second", "first secret"], ConnectionSettings(), 10))
+    taken = await store.write(ChangeConnection(client, "crm", "hubspot", [], ConnectionSettings(), 11))
+
+    assert (kept.secrets, kept.settings, kept.created_us, kept.updated_us) == (["first secret"], SETTINGS, 5, 9)
+    assert (rotated.secrets, rotated.settings) == (["second", "first secret"], ConnectionSettings())
+    assert taken.secrets == []
+    assert [each.secrets for each in await store.read(ListConnections(client))] == [["its own"], []]
+
+
+async def test_a_removed_connection_is_gone_and_may_come_back(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(AddConnection(connection(client)))
+
+    await store.write(RemoveConnection(client, "crm", "hubspot"))
+    left = await store.read(ListConnections(client))
+    await store.write(AddConnection(connection(client)))
+
+    assert left == []
+    assert len(await store.read(ListConnections(client))) == 1
+
+
+@pytest.mark.parametrize("place", [("crm", "close"), ("email_campaign", "hubspot")])
+async def test_what_is_not_connected_is_neither_changed_nor_removed(store: Store, place: tuple[str, str]) -> None:
+    client, other = await client_of(store), await client_of(store, "other")
+    await store.write(AddConnection(connection(client)))
+
+    for owner, channel, tool in ((client, *place), (other, "crm", "hubspot")):
+        with pytest.raises(NotFound):
+            await store.write(ChangeConnection(owner, channel, tool, ["x"], SETTINGS, 9))
+        with pytest.raises(NotFound):
+            await store.write(RemoveConnection(owner, channel, tool))
+
+    assert await store.read(ListConnections(client)) == [connection(client)]
+
+
+@pytest.mark.parametrize(("tool", "verified"), [("hubspot", True), (None, False), (None, None)])
+async def test_a_delivery_remembers_what_it_has_proved(store: Store, tool: str | None, verified: bool | None) -> None:
+    client = await client_of(store)
+
+    kept = await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
+
+    found = await store.read(GetDelivery(kept.id))
+    (listed,) = await store.read(ListDeliveries(5))
+    assert found is not None
+    assert (found.tool, found.verified) == (listed.tool, listed.verified) == (tool, verified)

@@ -1,0 +1,208 @@
+"""What every engine promises about the inbox: kept byte for byte, recognised again, applied once, never lost."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+
+import msgspec
+import pytest
+
+from touchbase.domain import delivery as dl
+from touchbase.domain.commands import CountRepeat, EnsureClient, KeepDelivery, Kept, ReplayDeliveries
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.ports import Store, WorkReport
+from touchbase.domain.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListContacts, ListDeliveries
+from touchbase.domain.times import SECOND
+
+NOON = 1_790_000_000 * SECOND
+LATER = NOON + dl.REPEAT_WINDOW
+
+
+@pytest.fixture
+async def client(store: Store) -> int:
+    return (await store.write(EnsureClient("acme", NOON))).number
+
+
+def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> KeepDelivery:
+    text = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return KeepDelivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
+
+
+def sent(name: str) -> list[dict[str, object]]:
+    return [{"event": "email_sent", "occurred_us": NOON, "email": f"{name}@example.com"}]
+
+
+def translate(delivery: Delivery) -> Translation:
+    """Bodies that are our own events; some break the adapter, some break what comes after it."""
+    if delivery.body.startswith(b"nonsense"):
+        raise UnrecognisedPayload("nobody understands this")
+    if delivery.body.startswith(b"bug"):
+        raise ZeroDivisionError("a bug of an adapter")
+    if delivery.body.startswith(b"poison"):
+        return Translation("test", [Event("email_sent", -(2**70), "poison@example.com")])
+    return Translation("test", [Event(**one) for one in msgspec.json.decode(delivery.body)])
+
+
+async def state(store: Store, number: int) -> Delivery:
+    found = await store.read(GetDelivery(number))
+    assert found is not None
+    return found
+
+
+async def test_a_call_is_kept_byte_for_byte(store: Store, client: int) -> None:
+    body = bytes(range(256)) * 300
+
+    kept = await store.write(call(client, body))
+
+    found = await state(store, kept.id)
+    assert kept == Kept(kept.id, False)
+    assert (found.body, found.query, found.headers) == (body, "a=1", {"content-type": "application/json"})
+    assert (found.client, found.client_id, found.state, found.received_us, found.size) == (client, "acme", dl.RECEIVED, NOON, len(body))
+    assert await store.read(GetDelivery(kept.id, client + 1)) is None
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_the_same_call_again_is_the_delivery_we_had(store: Store, client: int, together: bool) -> None:
+    if together:
+        first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
+    else:
+        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=LATER))
+    await asyncio.gather(*(store.write(CountRepeat(client, first.id)) for _ in range(3)))
+
+    assert (first.is_repeat, second) == (False, Kept(first.id, True))
+    assert (await state(store, first.id)).repeats == 3
+    assert len(await store.read(ListDeliveries(10))) == 1
+
+
+async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> None:
+    first = await store.write(call(client, b"same"))
+
+    second = await store.write(call(client, b"same", at=LATER + 1))
+    third = await store.write(call(client, b"same", key=second.keep_as, at=LATER + 1))
+
+    assert second.is_repeat
+    assert second.keep_as is not None
+    assert not third.is_repeat
+    assert third.id != first.id
+
+
+async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:
+    kept = await asyncio.gather(*(store.write(call(client, sent(f"p{n}"))) for n in range(10)))
+
+    first = await store.work(client, 100, translate, NOON)
+    second = await store.work(client, 100, translate, NOON)
+
+    assert first == WorkReport(10, {dl.APPLIED: 10}, 10)
+    assert second == WorkReport()
+    assert {contact.first_sent_us for contact in await store.read(ListContacts(client, 100))} == {NOON}
+    assert [(e.event, e.delivery_id) for e in await store.read(DeliveryEvents(client, kept[0].id))] == [("email_sent", kept[0].id)]
+    assert (await state(store, kept[0].id)).applied_us == NOON
+
+
+async def test_many_workers_apply_each_delivery_once(engine_url: str, open_with) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+    client = (await stores[0].write(EnsureClient("acme", NOON))).number
+    await asyncio.gather(*(stores[0].write(call(client, sent(f"p{n % 7}") + sent(f"q{n}"))) for n in range(60)))
+
+    reports = await asyncio.gather(*(stores[n % 3].work(client, 20, translate, NOON) for n in range(9)))
+    reports += [await stores[0].work(client, 100, translate, NOON)]
+
+    assert sum(report.taken for report in reports) == 60
+    assert sum(report.created for report in reports) == 67
+    assert len(await stores[0].read(ListContacts(client, 100))) == 67
+    assert await stores[0].read(BusyClients(NOON)) == []
+
+
+async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store, client: int) -> None:
+    kept = [await store.write(call(client, sent(f"p{n}"))) for n in range(5)]
+
+    report = await store.work(client, 3, translate, NOON)
+
+    assert report.taken == 3
+    assert [(await state(store, one.id)).state for one in kept] == [dl.APPLIED] * 3 + [dl.RECEIVED] * 2
+    assert await store.read(BusyClients(NOON)) == [client]
+
+
+async def test_one_bad_delivery_never_harms_its_neighbours(store: Store, client: int) -> None:
+    bodies: list[object] = [sent("ann"), b"nonsense", b"bug", b"poison", [], sent("bob")]
+    kept = [await store.write(call(client, body)) for body in bodies]
+
+    report = await store.work(client, 100, translate, NOON)
+
+    found = [await state(store, one.id) for one in kept]
+    assert [one.state for one in found] == [dl.APPLIED, dl.UNRECOGNISED, dl.RECEIVED, dl.RECEIVED, dl.IGNORED, dl.APPLIED]
+    assert found[1].error == "nobody understands this"
+    assert found[2].error == "ZeroDivisionError: a bug of an adapter"
+    assert found[3].error
+    assert [one.attempts for one in found] == [1] * 6
+    assert report.taken == 6
+    assert [one.email for one in await store.read(ListContacts(client, 10))] == ["ann@example.com", "bob@example.com"]
+
+
+@pytest.mark.parametrize("body", [b"bug", b"poison"])
+async def test_what_fails_is_tried_again_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
+    kept = await store.write(call(client, body))
+    now, tries = NOON, 0
+    while (found := await state(store, kept.id)).state == dl.RECEIVED:
+        now = max(now, found.next_attempt_us)
+        assert (await store.work(client, 10, translate, now - 1)).taken == (0 if tries else 1)
+        if tries:
+            await store.work(client, 10, translate, now)
+        tries += 1
+
+    assert found.state == dl.FAILED
+    assert found.attempts == dl.MAX_ATTEMPTS
+    assert found.error
+    assert await store.read(ListDeliveries(10, state=dl.FAILED)) != []
+
+
+async def test_a_failed_delivery_can_be_replayed(store: Store, client: int) -> None:
+    kept = await store.write(call(client, b"nonsense"))
+    await store.work(client, 10, translate, NOON)
+
+    count = await store.write(ReplayDeliveries(client, [kept.id, 999_999]))
+    waiting = await state(store, kept.id)
+    report = await store.work(client, 10, lambda delivery: Translation("test", [Event("email_sent", NOON, "ann@example.com")]), NOON)
+
+    assert count == 1
+    assert (waiting.state, waiting.attempts, waiting.error) == (dl.RECEIVED, 0, None)
+    assert report == WorkReport(1, {dl.APPLIED: 1}, 1)
+
+
+async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, client: int) -> None:
+    thin = {"event": "contact.status_changed", "occurred_us": NOON, "object_type": "contact", "object_id": "7", "status": "customer"}
+    named = {"event": "contact.updated", "occurred_us": NOON + 1, "object_type": "contact", "object_id": "7", "email": "ann@example.com"}
+    first = await store.write(call(client, [thin], b"thin"))
+    await store.work(client, 10, translate, NOON)
+    parked = await state(store, first.id)
+
+    await store.write(call(client, [named | {"may_create": True}], b"named"))
+    await store.work(client, 10, translate, NOON)
+
+    (ann,) = await store.read(ListContacts(client, 10))
+    assert parked.state == dl.PARKED
+    assert (await state(store, first.id)).state == dl.APPLIED
+    assert (ann.email, ann.status) == ("ann@example.com", "customer")
+
+
+async def test_the_inbox_is_counted_and_listed_newest_first(store: Store, client: int) -> None:
+    other = (await store.write(EnsureClient("other", NOON))).number
+    kept = [await store.write(call(client, sent(f"p{n}"), at=NOON + n)) for n in range(4)]
+    kept.append(await store.write(call(other, b"nonsense", at=NOON - 1)))
+    await store.work(other, 10, translate, NOON)
+
+    counts = await store.read(CountInbox())
+    first = await store.read(ListDeliveries(3))
+    rest = await store.read(ListDeliveries(3, before=first[-1].id))
+    ours = await store.read(ListDeliveries(10, client=client, channel="email_campaign", state=dl.RECEIVED))
+
+    assert counts.by_state[dl.RECEIVED] == 4
+    assert counts.by_state[dl.UNRECOGNISED] == 1
+    assert counts.oldest_us == {dl.RECEIVED: NOON, dl.UNRECOGNISED: NOON - 1}
+    assert [one.id for one in first + rest] == sorted((one.id for one in kept), reverse=True)
+    assert {one.body for one in first} == {b""}
+    assert [one.id for one in ours] == [one.id for one in reversed(kept[:4])]
+    assert await store.read(ListDeliveries(10, tool="instantly")) == []

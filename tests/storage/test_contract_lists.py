@@ -1,0 +1,99 @@
+"""What every engine promises about lists: filters combine, and pages neither miss nor repeat a record."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from touchbase.domain.commands import CreateCompany, CreateContact
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetContact, ListCompanies, ListContacts
+
+CLIENTS = itertools.count(1)
+EMAILS = [None, *(f"p{n}@example.com" for n in range(8))]
+STATUSES = [None, "new", "won"]
+
+contacts = some.lists(
+    some.tuples(some.sampled_from(EMAILS), some.sampled_from(STATUSES), some.integers(1, 4), some.booleans()),
+    max_size=14,
+    unique_by=lambda one: one[0] or object(),
+)
+filters = some.fixed_dictionaries(
+    {},
+    optional={
+        "email_key": some.sampled_from(EMAILS[1:4]), "linkedin_key": some.sampled_from(["in/1", "in/2"]),
+        "status": some.sampled_from(STATUSES[1:]), "company_id": some.just("employer"), "updated_since_us": some.integers(0, 5),
+    },
+)  # fmt: skip
+
+
+async def pages(store: Store, query: Any) -> list[Any]:
+    """All records, page by page, as a caller with a cursor would read them."""
+    seen: list[Any] = []
+    while True:
+        page = await store.read(query)
+        seen += page
+        if len(page) < query.limit:
+            return seen
+        query.after = (page[-1].updated_us if query.updated_since_us is not None else 0, page[-1].id)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(given_contacts=contacts, wanted=filters, limit=some.integers(1, 5))
+async def test_pages_of_contacts_are_those_that_match_in_order(
+    store: Store, given_contacts: list[Any], wanted: dict[str, Any], limit: int
+) -> None:
+    client = next(CLIENTS)
+    employer = (await store.write(CreateCompany(Company(client, 0, 1, 1, "acme.example")))).record.id
+    wanted = wanted | ({"company_id": employer} if "company_id" in wanted else {})
+    kept = [
+        Contact(client, 0, 1, updated, email=email, email_key=email, linkedin_key=f"in/{n}", status=status, company_id=company_id)
+        for n, (email, status, updated, company_id) in enumerate((*one[:3], employer if one[3] else None) for one in given_contacts)
+    ]
+    await asyncio.gather(*(store.write(CreateContact(one, [("n", str(n))])) for n, one in enumerate(kept)))
+
+    listed = await pages(store, ListContacts(client, limit, **wanted))
+
+    since = wanted.pop("updated_since_us", None)
+    match = [one for one in kept if all(getattr(one, name) == value for name, value in wanted.items())]
+    if since is None:
+        assert listed == sorted(match, key=lambda one: one.id)
+    else:
+        assert listed == sorted((one for one in match if one.updated_us >= since), key=lambda one: (one.updated_us, one.id))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    given_companies=some.lists(some.tuples(some.sampled_from(STATUSES), some.integers(1, 4)), max_size=9),
+    status=some.sampled_from(STATUSES),
+    since=some.one_of(some.none(), some.integers(0, 5)),
+    limit=some.integers(1, 4),
+)
+async def test_pages_of_companies_are_those_that_match_in_order(
+    store: Store, given_companies: list[Any], status: str | None, since: int | None, limit: int
+) -> None:
+    client = next(CLIENTS)
+    kept = [Company(client, 0, 1, updated, f"c{n}.example", status=one) for n, (one, updated) in enumerate(given_companies)]
+    await asyncio.gather(*(store.write(CreateCompany(one)) for one in kept))
+
+    listed = await pages(store, ListCompanies(client, limit, status=status, updated_since_us=since))
+    by_domain = await store.read(ListCompanies(client, 10, domain="c0.example"))
+
+    match = [one for one in kept if status in (None, one.status) and (since is None or one.updated_us >= since)]
+    assert listed == sorted(match, key=lambda one: (one.updated_us if since is not None else 0, one.id))
+    assert by_domain == kept[:1]
+
+
+async def test_a_listed_contact_is_the_one_that_is_read_alone(store: Store) -> None:
+    await store.write(CreateContact(Contact(1, 0, 1, 1, email="a@example.com", email_key="a@example.com"), [("x", "1"), ("y", "2")]))
+
+    (listed,) = await store.read(ListContacts(1, 10))
+
+    assert listed == await store.read(GetContact(1, listed.id))
+    assert [field.name for field in listed.custom_fields] == ["x", "y"]

@@ -1,0 +1,286 @@
+"""Group commit on every engine: who shares a transaction, and who fails alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from touchbase.domain.commands import Command, CreateContact
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import NotFound, Overloaded
+from touchbase.domain.queries import ListContacts
+from touchbase.storage.sql.group import MOST, take
+from touchbase.storage.sql.handlers import COMMANDS, Handler
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Ask, Op, Plan, Retry, Step
+
+PUT = Op("put", (("name", "text"), ("next", "bigint")), "INSERT INTO id_block (name, next) SELECT * FROM p WHERE true RETURNING next")
+
+
+@dataclass
+class Put(Command[int]):
+    """Stores a name that must be new: a second time breaks a constraint that no handler foresees."""
+
+    name: str
+    number: int = 0
+
+
+@dataclass
+class Count(Command[int]):
+    """Answers how many names there are that begin with `like`."""
+
+    like: str
+
+
+class Toys:
+    """Handlers that remember the groups they were given."""
+
+    def __init__(self) -> None:
+        self.groups: list[int] = []
+        self.handlers = {Put: Handler(self.put), Count: Handler(self.count)}
+
+    def put(self, commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
+        self.groups.append(len(commands))
+        rows = yield Step(PUT, [(command.name, command.number) for command in commands])
+        return [row[0] for row in rows]
+
+    def count(self, commands: Sequence[Count], ids: Ids) -> Plan[list[object]]:
+        answers: list[object] = []
+        for command in commands:
+            rows = yield Ask("SELECT count(*) FROM id_block WHERE name LIKE ?", (command.like + "%",))
+            answers.append(rows[0][0])
+        return answers
+
+
+@dataclass
+class Hold(Command[None]):
+    """Keeps the thread that writes busy until the gate opens."""
+
+    gate: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Event = field(default_factory=threading.Event)
+
+
+def _hold(commands: Sequence[Hold], ids: Ids) -> Plan[list[object]]:
+    for command in commands:
+        command.begun.set()
+        command.gate.wait(30)
+    yield Ask("SELECT 1", ())
+    return [None] * len(commands)
+
+
+HOLD = {Hold: Handler(_hold)}
+
+
+async def test_commands_that_arrive_together_share_one_transaction(engine_url, open_with) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, toys.handlers)
+
+    answers = await asyncio.gather(*(store.write(Put(f"name{n}", n)) for n in range(100)))
+
+    assert answers == list(range(100))
+    assert max(toys.groups) >= 99  # the thread of SQLite may have taken the first one at once
+
+
+async def test_commands_that_arrive_during_a_flush_share_the_next_transaction(sqlite_url, open_with) -> None:
+    toys, hold = Toys(), Hold()
+    store = await open_with(sqlite_url, {**toys.handlers, **HOLD})
+    first = asyncio.ensure_future(store.write(hold))
+    await asyncio.to_thread(hold.begun.wait)
+
+    others = [asyncio.ensure_future(store.write(Put(f"name{n}"))) for n in range(MOST + 10)]
+    await asyncio.sleep(0)
+    waiting = store.queue_depth
+    hold.gate.set()
+    await asyncio.gather(first, *others)
+
+    assert waiting == MOST + 10
+    assert toys.groups == [MOST, 10]
+
+
+async def test_only_the_command_that_breaks_fails(engine_url, open_with) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, toys.handlers)
+    await store.write(Put("taken"))
+
+    answers = await asyncio.gather(*(store.write(Put("taken" if n == 13 else f"name{n}", n)) for n in range(40)), return_exceptions=True)
+
+    broken = answers.pop(13)
+    assert isinstance(broken, Exception)
+    assert answers == [n for n in range(40) if n != 13]
+    assert await store.write(Count("name")) == 39
+
+
+async def test_a_contact_beside_a_command_that_breaks_is_stored_once_with_its_fields(engine_url, open_with) -> None:
+    toys = Toys()
+
+    def poisoned(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
+        answers = yield from real.run(commands, ids)
+        if any(command.contact.first_name == "poison" for command in commands):
+            raise ZeroDivisionError
+        return answers
+
+    real = COMMANDS[CreateContact]
+    store = await open_with(engine_url, {**toys.handlers, CreateContact: Handler(poisoned, real.needs)})
+    people = ["Ada", "poison", "Grace", "Joan"]
+
+    answers = await asyncio.gather(
+        *(store.write(CreateContact(Contact(1, 0, 5, 5, first_name=name), [("seat", "12")])) for name in people), return_exceptions=True
+    )
+
+    kept = await store.read(ListContacts(1, 10))
+    assert [type(answer).__name__ for answer in answers] == ["Created", "ZeroDivisionError", "Created", "Created"]
+    assert [[(f.name, f.value) for f in answer.record.custom_fields] for answer in answers if answer is not answers[1]] == [
+        [("seat", "12")]
+    ] * 3
+    assert sorted((c.first_name, [f.value for f in c.custom_fields]) for c in kept) == [
+        ("Ada", ["12"]), ("Grace", ["12"]), ("Joan", ["12"]),
+    ]  # fmt: skip
+
+
+async def test_a_known_error_harms_no_neighbour_and_costs_no_second_transaction(engine_url, open_with) -> None:
+    groups: list[int] = []
+
+    def some_fail(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
+        groups.append(len(commands))
+        yield Step(PUT, [(c.name, c.number) for c in commands if c.number >= 0])
+        return [NotFound("no such thing") if c.number < 0 else c.number for c in commands]
+
+    store = await open_with(engine_url, {Put: Handler(some_fail), Count: Handler(Toys().count)})
+
+    answers = await asyncio.gather(*(store.write(Put(f"name{n}", n if n % 2 else -1)) for n in range(10)), return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [NotFound, int] * 5
+    assert await store.write(Count("name")) == 5
+    assert sum(groups) == 10
+
+
+async def test_a_full_queue_refuses_at_once_and_loses_nothing_it_took(postgres_url, open_with) -> None:
+    toys = Toys()
+    store = await open_with(postgres_url, toys.handlers, queue_limit=5)
+
+    answers = await asyncio.gather(*(store.write(Put(f"name{n}", n)) for n in range(8)), return_exceptions=True)
+
+    assert answers[:5] == [0, 1, 2, 3, 4]
+    assert [type(answer) for answer in answers[5:]] == [Overloaded] * 3
+    assert await store.write(Count("name")) == 5
+
+
+async def test_a_full_queue_refuses_while_the_thread_is_busy(sqlite_url, open_with) -> None:
+    toys, hold = Toys(), Hold()
+    store = await open_with(sqlite_url, {**toys.handlers, **HOLD}, queue_limit=5)
+    first = asyncio.ensure_future(store.write(hold))
+    await asyncio.to_thread(hold.begun.wait)
+
+    waiting = [asyncio.ensure_future(store.write(Put(f"name{n}", n))) for n in range(5)]
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded) as refused:
+        await store.write(Put("too many"))
+    hold.gate.set()
+
+    assert refused.value.retry_after >= 1
+    assert await asyncio.gather(first, *waiting) == [None, 0, 1, 2, 3, 4]
+
+
+async def test_a_caller_that_goes_away_does_not_break_the_group(engine_url, open_with) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, toys.handlers)
+    writes = [asyncio.ensure_future(store.write(Put(f"name{n}", n))) for n in range(6)]
+    await asyncio.sleep(0)
+
+    writes[2].cancel()
+    answers = await asyncio.gather(*writes, return_exceptions=True)
+
+    assert isinstance(answers[2], asyncio.CancelledError)
+    assert answers[:2] + answers[3:] == [0, 1, 3, 4, 5]
+    assert await store.write(Put("afterwards", 7)) == 7
+
+
+@dataclass
+class TakeId(Command[int]):
+    """Takes an id of a contact and then perhaps breaks."""
+
+    breaks: bool = False
+
+
+async def test_an_id_is_never_given_twice_even_after_a_roll_back(engine_url, open_with) -> None:
+    given: list[int] = []
+
+    def take_ids(commands: Sequence[TakeId], ids: Ids) -> Plan[list[object]]:
+        mine = [ids.take("contact") for _ in commands]
+        given.extend(mine)
+        yield Step(PUT, [(f"id{number}", number) for number in mine])
+        if any(command.breaks for command in commands):
+            raise ZeroDivisionError
+        return list(mine)
+
+    handlers = {TakeId: Handler(take_ids, lambda commands: {"contact": len(commands)})}
+    store = await open_with(engine_url, handlers)
+    await asyncio.gather(*(store.write(TakeId(breaks=n == 3)) for n in range(9)), return_exceptions=True)
+    again = await open_with(engine_url, handlers)
+
+    await asyncio.gather(*(again.write(TakeId()) for _ in range(9)))
+
+    assert len(given) == len(set(given))
+    assert len(given) > 18
+
+
+async def test_a_transaction_that_met_another_one_is_run_again(engine_url, open_with) -> None:
+    attempts: list[int] = []
+
+    def meets(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
+        attempts.append(len(commands))
+        rows = yield Step(PUT, [(command.name, command.number) for command in commands])
+        if len(attempts) < 3:
+            raise Retry
+        return [row[0] for row in rows]
+
+    store = await open_with(engine_url, {Put: Handler(meets)})
+
+    answer = await store.write(Put("name", 5))
+
+    assert answer == 5
+    assert attempts == [1, 1, 1]
+
+
+async def test_a_transaction_that_meets_others_for_ever_is_given_up(engine_url, open_with) -> None:
+    def meets(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
+        yield Step(PUT, [(command.name, command.number) for command in commands])
+        raise Retry
+
+    store = await open_with(engine_url, {Put: Handler(meets), Count: Handler(Toys().count)})
+
+    with pytest.raises(Overloaded):
+        await store.write(Put("name"))
+
+    assert await store.write(Count("name")) == 0
+
+
+async def test_what_was_queued_before_closing_is_written(engine_url, open_with) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, toys.handlers)
+    writes = [asyncio.ensure_future(store.write(Put(f"name{n}", n))) for n in range(300)]
+    await asyncio.sleep(0)
+
+    await store.close()
+
+    assert await asyncio.gather(*writes) == list(range(300))
+    with pytest.raises(Overloaded):
+        await store.write(Put("too late"))
+
+
+def test_heavy_deliveries_are_spread_over_groups() -> None:
+    @dataclass
+    class Heavy(Command[None]):
+        body: bytes
+
+    heavy = Heavy(bytes(7 * 1024 * 1024))
+    waiting = deque((heavy, n) for n in range(5))
+
+    groups = [len(take(waiting)) for _ in range(3)]
+
+    assert groups == [2, 2, 1]

@@ -1,0 +1,185 @@
+"""Migrations: the same schema by every way, nothing run twice, and refusals that say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import apsw
+import asyncpg
+import pytest
+
+from touchbase.domain.errors import UnusableStore
+from touchbase.domain.queries import ListClients
+from touchbase.storage import open_store
+from touchbase.storage.postgres import schema as postgres_schema
+from touchbase.storage.sql.migrate import Migration, packaged, pending
+from touchbase.storage.sqlite import schema as sqlite_schema
+
+TWO = [Migration("0001_first", "CREATE TABLE a (x BIGINT);"), Migration("0002_second", "CREATE TABLE b (y BIGINT);")]
+
+
+def _sqlite_schema(path: str) -> list[tuple[object, ...]]:
+    connection = apsw.Connection(path)
+    found = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name").fetchall()
+    connection.close()
+    return found
+
+
+async def _postgres_schema(url: str) -> list[tuple[object, ...]]:
+    connection = await asyncpg.connect(url)
+    columns = await connection.fetch(
+        "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2"
+    )
+    indexes = await connection.fetch("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1")
+    await connection.close()
+    return [tuple(row) for row in (*columns, *indexes)]
+
+
+@pytest.mark.parametrize("version", range(len(packaged("sqlite"))))
+async def test_every_earlier_sqlite_store_becomes_a_fresh_one(tmp_path, version: int) -> None:
+    connection = apsw.Connection(f"{tmp_path}/old.db")
+    sqlite_schema.migrate(connection.cursor(), packaged("sqlite")[:version])
+    connection.close()
+
+    for name in ("old", "fresh"):
+        await (await open_store(f"sqlite:///{tmp_path}/{name}.db")).close()
+
+    assert _sqlite_schema(f"{tmp_path}/old.db") == _sqlite_schema(f"{tmp_path}/fresh.db")
+
+
+@pytest.mark.parametrize("version", range(1, len(packaged("postgres")) + 1))
+async def test_every_earlier_postgres_store_becomes_a_fresh_one(empty_postgres_url, postgres_url, version: int) -> None:
+    connection = await asyncpg.connect(empty_postgres_url)
+    await postgres_schema.migrate(connection, packaged("postgres")[:version])
+    await postgres_schema.migrate(connection, packaged("postgres"))
+    await connection.close()
+
+    assert await _postgres_schema(empty_postgres_url) == await _postgres_schema(postgres_url)
+
+
+def test_both_engines_have_the_same_migrations() -> None:
+    assert [m.name for m in packaged("sqlite")] == [m.name for m in packaged("postgres")]
+
+
+def test_only_what_is_new_is_pending() -> None:
+    assert pending(TWO, {}) == TWO
+    assert pending(TWO, {"0001_first": TWO[0].digest}) == TWO[1:]
+
+
+def test_a_changed_file_is_refused_but_line_ends_do_not_count() -> None:
+    applied = {"0001_first": TWO[0].digest}
+
+    assert pending([Migration("0001_first", "CREATE TABLE a (x BIGINT);\r\n")], applied) == []
+    with pytest.raises(UnusableStore, match="0001_first is not the text that was applied"):
+        pending([Migration("0001_first", "CREATE TABLE a (x BIGINT, z BIGINT);")], applied)
+
+
+async def test_a_store_newer_than_the_program_is_refused(engine_url) -> None:
+    await (await open_store(engine_url)).close()
+    await _record(engine_url, "9999_future", "digest")
+
+    with pytest.raises(UnusableStore, match="newer than this program: it has 9999_future"):
+        await open_store(engine_url)
+
+    await _forget(engine_url, "9999_future")
+
+
+async def test_a_migration_that_breaks_leaves_nothing_behind(tmp_path, empty_postgres_url) -> None:
+    broken = [TWO[0], Migration("0002_second", "CREATE TABLE b (y BIGINT); SELECT nonsense;")]
+    cursor = apsw.Connection(f"{tmp_path}/store.db").cursor()
+    connection = await asyncpg.connect(empty_postgres_url)
+
+    with pytest.raises(apsw.SQLError):
+        sqlite_schema.migrate(cursor, broken)
+    await postgres_schema.migrate(connection, broken[:1])
+    with pytest.raises(asyncpg.PostgresError):
+        await postgres_schema.migrate(connection, broken)
+
+    assert sqlite_schema.migrate(cursor, TWO) == ["0002_second"]
+    assert await postgres_schema.migrate(connection, TWO) == ["0002_second"]
+    await connection.close()
+
+
+async def test_an_outdated_postgres_is_refused_until_migrate_is_run(empty_postgres_url) -> None:
+    connection = await asyncpg.connect(empty_postgres_url)
+    await postgres_schema.migrate(connection, packaged("postgres")[:1])
+    todo = [m.name for m in packaged("postgres")[1:]]
+    await connection.close()
+
+    with pytest.raises(UnusableStore, match="run touchbase migrate"):
+        await open_store(empty_postgres_url)
+    store = await open_store(empty_postgres_url, as_is=True)
+    ran = await store.migrate()
+    await store.close()
+
+    assert ran == todo
+
+
+async def test_an_empty_postgres_gets_its_schema_at_the_start(empty_postgres_url) -> None:
+    store = await open_store(empty_postgres_url)
+
+    found = await store.read(ListClients())
+    ran = await store.migrate()
+    await store.close()
+
+    assert (found, ran) == ([], [])
+
+
+async def test_two_processes_may_start_on_one_empty_postgres(empty_postgres_url) -> None:
+    stores = await asyncio.gather(*(open_store(empty_postgres_url) for _ in range(4)))
+
+    assert [await store.read(ListClients()) for store in stores] == [[]] * 4
+    for store in stores:
+        await store.close()
+
+
+def test_two_processes_may_start_on_one_new_sqlite_file(sqlite_url) -> None:
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        async def open_and_close() -> None:
+            await (await open_store(sqlite_url)).close()
+
+        try:
+            asyncio.run(open_and_close())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+
+
+async def test_migrate_left_to_the_operator_runs_on_command(sqlite_url) -> None:
+    store = await open_store(sqlite_url, as_is=True)
+
+    ran = await store.migrate()
+    again = await store.migrate()
+    await store.close()
+
+    assert ran == [migration.name for migration in packaged("sqlite")]
+    assert again == []
+
+
+async def _record(url: str, name: str, digest: str) -> None:
+    await _run(url, f"INSERT INTO migration (name, digest) VALUES ('{name}', '{digest}')")
+
+
+async def _forget(url: str, name: str) -> None:
+    await _run(url, f"DELETE FROM migration WHERE name = '{name}'")
+
+
+async def _run(url: str, sql: str) -> None:
+    if url.startswith("sqlite"):
+        connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        connection.execute(sql)
+        connection.close()
+    else:
+        server = await asyncpg.connect(url)
+        await server.execute(sql)
+        await server.close()

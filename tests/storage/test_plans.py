@@ -1,0 +1,86 @@
+"""No statement of the write path, and no filtered list, walks what a client has: SQLite finds its rows in an index."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from touchbase.domain import queries as q
+from touchbase.storage.sql import statements
+from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sql.op import Ask, Op, for_sqlite
+from touchbase.storage.sql.reads import answer
+from touchbase.storage.sqlite.connection import open_writer
+from touchbase.storage.sqlite.schema import migrate
+
+OPS = {name: op for name, op in vars(statements).items() if isinstance(op, Op)}
+LISTS: list[q.Query[Any]] = [
+    q.ListContacts(1, 50),
+    q.ListContacts(1, 50, after=(0, 9)),
+    q.ListContacts(1, 50, email_key="a"),
+    q.ListContacts(1, 50, linkedin_key="a"),
+    q.ListContacts(1, 50, status="a"),
+    q.ListContacts(1, 50, status="a", after=(0, 9)),
+    q.ListContacts(1, 50, company_id=1),
+    q.ListContacts(1, 50, updated_since_us=5),
+    q.ListContacts(1, 50, updated_since_us=5, after=(6, 7)),
+    q.ListCompanies(1, 50, domain="a"),
+    q.ListCompanies(1, 50, status="a"),
+    q.ListCompanies(1, 50, updated_since_us=5),
+    q.GetHistory(1, 1, 1),
+    q.DeliveryEvents(1, 1),
+]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> apsw.Cursor:
+    path = str(Path(tmp_path_factory.mktemp("plans")) / "store.db")
+    connection = open_writer(path, durable=False)
+    migrate(connection.cursor(), packaged("sqlite"))
+    connection.close()
+    return open_writer(path, durable=False).cursor()  # a store is opened with the figures that it holds
+
+
+def steps(store: apsw.Cursor, sql: str, parameters: int) -> list[str]:
+    return [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * parameters).fetchall()]
+
+
+def walks(plan: list[str]) -> list[str]:
+    """Steps that read a whole table, or everything of one client."""
+    whole = [step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (p|q|\d+ CONSTANT ROWS?|CONSTANT ROW)$", step)]
+    return whole + [step for step in plan if step.endswith("(client=?)")]
+
+
+def texts(op: Op) -> list[tuple[str, int]]:
+    """What SQLite is asked for an op, and with how many parameters."""
+    if op.sqlite:
+        return [(op.sqlite, len(op.columns))]
+    bodies = [body for body in (op.sqlite_set or op.body, op.made) if body]
+    asked = [(for_sqlite(op.columns, body, 2), 2 * len(op.columns)) for body in bodies]
+    return [*asked, *([(for_sqlite(op.more_columns, op.more_set, 2, "q"), 2 * len(op.more_columns))] if op.more_set else [])]
+
+
+# When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
+NEVER_RUN = {"CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY"}
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_a_statement_finds_its_rows_in_an_index(store: apsw.Cursor, name: str) -> None:
+    found = [walk for sql, parameters in texts(OPS[name]) for walk in walks(steps(store, sql, parameters))]
+
+    assert [walk for walk in found if not (name in NEVER_RUN and walk.startswith("SEARCH contact USING PRIMARY KEY"))] == []
+
+
+@pytest.mark.parametrize("query", LISTS, ids=repr)
+def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: q.Query[Any]) -> None:
+    asked = next(answer(query))
+
+    assert isinstance(asked, Ask)
+    plan = steps(store, asked.sql, len(asked.params))
+    if query == q.ListContacts(1, 50):
+        plan = []  # all that the client has, in order of id: the primary key is the index
+    assert walks(plan) == []

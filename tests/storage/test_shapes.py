@@ -1,0 +1,217 @@
+"""Groups of deliveries that changed nothing, and rehearsals of applying them again."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain import delivery as dl
+from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Rehearsed, Store
+from touchbase.domain.queries import CountDeliveries, DeliveryGroup, GetDelivery, GroupDeliveries
+from touchbase.domain.shape import parts_of
+from touchbase.domain.times import DAY, SECOND
+from touchbase.service.inbox import Sought, group_deliveries
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.replay import Rehearser, count, pages, put_back
+from touchbase.service.verify import Verified, verify
+
+NOON = 1_795_000_000 * SECOND
+COUNT = itertools.count()
+ADAPTERS = load_adapters()
+DEAL = {"subscriptionType": "deal.creation", "portalId": 1, "objectId": 5}
+NAME = {"subscriptionType": "contact.propertyChange", "portalId": 1, "objectId": 7, "propertyName": "firstname", "propertyValue": "Ann"}
+EMAIL = NAME | {"propertyName": "email", "propertyValue": "ann@example.com", "eventId": 9}
+SENT = {"event_type": "email_sent", "lead_email": "ann@example.com", "email_account": "us@example.net", "timestamp": "2026-11-10T09:30:00Z"}
+
+
+async def keep(store: Store, client: int, said: Any, channel: str = "crm", at: int = NOON, headers: str = "{}") -> int:
+    body = said if isinstance(said, bytes) else json.dumps(said).encode()
+    key = body_key(channel, str(next(COUNT)), "", body)
+    return (await store.write(KeepDelivery(client, channel, key, headers.encode(), "", body, at))).id
+
+
+async def client_of(store: Store, name: str = "acme") -> int:
+    return (await store.write(EnsureClient(name, NOON))).number
+
+
+async def drain(store: Store, read: Any = ADAPTERS.translate, at: int = NOON) -> None:
+    await InboxWorker(store, read, lambda: at).drain()
+
+
+async def test_many_calls_of_an_event_without_use_are_one_group(store: Store) -> None:
+    client, other = await client_of(store), await client_of(store, "other")
+    numbers = [await keep(store, client, [DEAL | {"objectId": place}], at=NOON + place) for place in range(12)]
+    await keep(store, client, [DEAL | {"subscriptionType": "ticket.creation"}])
+    await keep(store, other, [DEAL])
+    await drain(store)
+
+    found = await store.read(GroupDeliveries(dl.IGNORED, 50, client))
+
+    keys = "deal.creation\nobjectId, portalId, subscriptionType"
+    reason = "understood, but not used: deal.creation"
+    assert found[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
+    assert [(each.count, parts_of(each.shape)[0]) for each in found[1:]] == [(1, "ticket.creation")]
+    assert [(each.client_id, each.count) for each in await store.read(GroupDeliveries(dl.IGNORED, 1))] == [("acme", 12)]
+    assert len(await store.read(GroupDeliveries(dl.IGNORED, 50))) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "headers", "event", "keys"),
+    [
+        ({"riddle": 1, "type": "thing.done"}, "{}", "thing.done", ["riddle", "type"]),
+        ([1, {"b": 1, "a": {}}, {"c": 2}], "{}", None, ["a", "b"]),
+        (b"contact[id]=4&what=x&empty", "{}", None, ["contact", "what"]),
+        (b"\xff\x00 nothing", "{}", None, []),
+        (b"<a b='1'/>", "{}", None, []),
+        (b"{broken", "{}", None, []),
+        (b"", "{}", None, []),
+        (gzip.compress(b'{"event": "packed", "x": 1}'), '{"content-encoding": "gzip"}', "packed", ["event", "x"]),
+        (b"no gzip", '{"content-encoding": "gzip"}', None, []),
+        (b'{"a": ' + b"[" * 100_000, "{}", None, []),
+        (b'{"event": "' + b"x" * 300_000 + b'"}', "{}", None, []),
+    ],
+    ids=["json", "list", "form", "bytes", "xml", "broken", "empty", "gzip", "no gzip", "deep", "large"],
+)
+async def test_what_nobody_understands_shows_by_its_keys(store: Store, said: Any, headers: str, event: str | None, keys: list[str]) -> None:
+    client = await client_of(store)
+    await keep(store, client, said, headers=headers)
+
+    def read(request: WebhookRequest) -> Translation:
+        raise UnrecognisedPayload("a riddle")
+
+    await drain(store, read)
+
+    [group] = await store.read(GroupDeliveries(dl.UNRECOGNISED, 50))
+    assert (parts_of(group.shape), group.tool, group.reason) == ((event, keys), None, group.reason)
+
+
+async def test_what_waits_and_what_failed_have_groups_too(store: Store) -> None:
+    client = await client_of(store)
+    await keep(store, client, [NAME])
+    await drain(store)
+    await keep(store, client, {"x": 1, "event": "odd"})
+
+    def breaks(request: WebhookRequest) -> Translation:
+        raise ZeroDivisionError
+
+    for attempt in range(dl.MAX_ATTEMPTS):
+        await drain(store, breaks, NOON + attempt * DAY)
+
+    found = await group_deliveries(store, Sought(), 50)
+
+    assert {(each.state, *map(str, parts_of(each.shape))) for each in found} == {
+        ("parked", "contact.propertyChange", "['objectId', 'portalId', 'propertyName', 'propertyValue', 'subscriptionType']"),
+        ("failed", "odd", "['event', 'x']"),
+    }
+
+
+async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) -> None:
+    first, second = await client_of(store, "a"), await client_of(store, "b")
+    ids = [await keep(store, client, [DEAL], at=NOON + place) for place, client in enumerate([first] * 3 + [second] * 4)]
+    await drain(store)
+    await keep(store, second, {"riddle": 1})
+    sought = Sought(state=dl.IGNORED, received_since_us=NOON + 1)
+
+    whole = [(page.client.client_id, [each.id for each in page.deliveries]) async for page in pages(store, sought, size=2)]
+    stopped, left = [], []
+    async for page in pages(store, sought, size=2):
+        stopped += [await put_back(store, page)]
+        place = page.place
+        if len(stopped) == 2:
+            break
+    left_count = await count(store, sought, place)
+    async for page in pages(store, sought, place, size=2):
+        left += [each.id for each in page.deliveries]
+
+    assert whole == [("a", [ids[2], ids[1]]), ("b", [ids[6], ids[5]]), ("b", [ids[4], ids[3]])]
+    assert (stopped, left, left_count) == ([2, 2], [ids[4], ids[3]], 2)
+    assert await store.read(CountDeliveries(second, state=dl.RECEIVED)) == 3
+    assert await count(store, Sought(state=dl.IGNORED)) == 3
+
+
+async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store, by_hand: Any) -> None:
+    client = await client_of(store)
+
+    def ignorant(request: WebhookRequest) -> Translation:
+        raise UnrecognisedPayload("not yet")
+
+    strange = [await keep(store, client, [said]) for said in (EMAIL, NAME, DEAL)]
+    await drain(store, ignorant)
+    sent = await keep(store, client, SENT, "email_campaign")
+    await drain(store)
+    broken = await keep(store, client, b"{}")
+
+    async def everything() -> list[Any]:
+        tables = ("client", "contact", "company", "custom_field", "link", "event", "delivery", "id_block")
+        return [sorted(await by_hand(f"SELECT * FROM {table}"), key=repr) for table in tables]
+
+    def knowing(request: WebhookRequest) -> Translation:
+        if request.body == b"{}":
+            raise ZeroDivisionError("a fault")
+        return ADAPTERS.translate(request)
+
+    before = await everything()
+    told = await Rehearser(store, knowing, lambda: NOON).rehearse(client, [*strange, sent, broken, 999_999])
+
+    assert await everything() == before
+    assert told.deliveries == [
+        Rehearsed(strange[0], "unrecognised", "applied", 1, None),
+        Rehearsed(strange[1], "unrecognised", "applied", 1, None),
+        Rehearsed(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation"),
+        Rehearsed(sent, "applied", "applied", 1, None),
+        Rehearsed(broken, "received", "failed", 0, "ZeroDivisionError: a fault"),
+    ]
+    assert (told.created, told.changed, told.fields) == (0, 1, {"first_name": 1})
+
+
+async def test_a_rehearsal_comes_true(store: Store) -> None:
+    client = await client_of(store)
+
+    def ignorant(request: WebhookRequest) -> Translation:
+        raise UnrecognisedPayload("not yet")
+
+    ids = [await keep(store, client, said, channel) for said, channel in (([NAME], "crm"), ([EMAIL], "crm"), (SENT, "email_campaign"))]
+    await drain(store, ignorant)
+    told = await Rehearser(store, ADAPTERS.translate, lambda: NOON).rehearse(client, ids)
+
+    async for page in pages(store, Sought(state=dl.UNRECOGNISED)):
+        await put_back(store, page)
+    await drain(store)
+
+    states = [found.state for each in ids if (found := await store.read(GetDelivery(each))) is not None]
+    assert [each.state for each in told.deliveries] == states == ["applied"] * 3
+    assert told.created == 1
+    assert [each async for each in verify(store, client, Verified())] == []
+
+
+async def test_a_delivery_that_breaks_its_rehearsal_does_not_harm_its_neighbours(store: Store) -> None:
+    client = await client_of(store)
+    ids = [await keep(store, client, {"n": place}) for place in range(5)]
+
+    class Breaking:
+        """A store that cannot apply one of them."""
+
+        async def rehearse(self, client: int, some: list[int], *more: Any) -> Any:
+            if ids[3] in some:
+                raise LookupError("no")
+            return await store.rehearse(client, some, *more)
+
+        async def read(self, query: Any) -> Any:
+            return await store.read(query)
+
+    def read(request: WebhookRequest) -> Translation:
+        return Translation("test", [Event("email_sent", email="ann@example.com", occurred_us=NOON - json.loads(request.body)["n"])])
+
+    told = await Rehearser(Breaking(), read, lambda: NOON).rehearse(client, ids)  # type: ignore[arg-type]
+
+    assert {each.id: each.state for each in told.deliveries} == dict.fromkeys(ids, "applied") | {ids[3]: "failed"}

@@ -1,0 +1,222 @@
+"""SQLite: a full disk, a killed process, addresses and versions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import apsw
+import pytest
+
+from touchbase.domain.commands import Command, EnsureClient
+from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.domain.queries import FindClient, ListClients
+from touchbase.storage import open_store
+from touchbase.storage.sql.handlers import Handler
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Ask, Plan
+from touchbase.storage.sqlite.connection import path_of, refuse_old
+
+
+@dataclass
+class Pages(Command[None]):
+    """Sets how many pages the file may have: a small disk, or a larger one."""
+
+    most: int
+
+
+@dataclass
+class Fill(Command[None]):
+    """Stores a large client."""
+
+    client_id: str
+    size: int = 500_000
+
+
+def _pages(commands: Sequence[Pages], ids: Ids) -> Plan[list[object]]:
+    for command in commands:
+        yield Ask(f"PRAGMA max_page_count = {command.most}", ())
+    return [None] * len(commands)
+
+
+def _fill(commands: Sequence[Fill], ids: Ids) -> Plan[list[object]]:
+    for command in commands:
+        sql = "INSERT INTO client (id, client_id, created_us, settings) VALUES ((SELECT 1 + count(*) FROM client), ?, 0, ?)"
+        yield Ask(sql, (command.client_id, "{}" + " " * command.size))
+    return [None] * len(commands)
+
+
+SMALL_DISK = {Pages: Handler(_pages), Fill: Handler(_fill)}
+
+
+async def test_a_full_disk_is_overloaded_keeps_nothing_and_recovers(sqlite_url, open_with) -> None:
+    store = await open_with(sqlite_url, SMALL_DISK)
+    await store.write(Pages(300))
+
+    answers = await asyncio.gather(*(store.write(Fill(f"client{n}")) for n in range(8)), return_exceptions=True)
+    refused = [answer for answer in answers if answer is not None]
+    kept = len(await store.read(ListClients()))
+    await store.write(Pages(100_000))
+    await asyncio.gather(*(store.write(Fill(f"later{n}")) for n in range(8)))
+
+    assert refused
+    assert {type(answer) for answer in refused} == {Overloaded}
+    assert "full" in str(refused[0])
+    assert kept == len(answers) - len(refused)
+    assert len(await store.read(ListClients())) == kept + 8
+
+
+class FailingDisk(apsw.VFS):
+    """Every disk of this process, as one that gives an error on each write while `failing` is set."""
+
+    failing: type[apsw.Error] | None = None
+
+    def __init__(self) -> None:
+        self.real = apsw.vfs_names()[0]
+        super().__init__("failing-disk", self.real, makedefault=True)
+
+    def xOpen(self, name, flags):
+        return _File(self, name, flags)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: FailingDisk, name, flags) -> None:
+        super().__init__(disk.real, name, flags)
+        self._disk = disk
+
+    def xWrite(self, data, offset) -> None:
+        if self._disk.failing:
+            raise self._disk.failing
+        super().xWrite(data, offset)
+
+
+@pytest.fixture
+def failing_disk() -> Iterator[FailingDisk]:
+    disk = FailingDisk()
+    yield disk
+    disk.unregister()
+
+
+@pytest.mark.parametrize("failure", [apsw.FullError, apsw.IOError])
+async def test_a_disk_that_fails_is_overloaded_and_checked_until_it_works(sqlite_url, failing_disk, failure) -> None:
+    store = await open_store(sqlite_url)
+    failing_disk.failing = failure
+
+    with pytest.raises(Overloaded, match="disk"):
+        await store.check()
+    refused = await asyncio.gather(*(store.write(EnsureClient(f"refused{n}", 1)) for n in range(5)), return_exceptions=True)
+    failing_disk.failing = None
+    await store.check()
+    await store.write(EnsureClient("later", 2))
+    kept = await store.read(ListClients())
+    await store.close()
+
+    assert [type(answer) for answer in refused] == [Overloaded] * 5
+    assert [client.client_id for client in kept] == ["later"]
+
+
+async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with) -> None:
+    store = await open_with(sqlite_url, SMALL_DISK)
+
+    for n in range(60):
+        await store.write(Fill(f"client{n}"))
+        assert await store.read(FindClient(f"client{n}")) is not None
+
+    path = str(path_of(sqlite_url))
+    assert os.stat(path + "-wal").st_size < 30_000_000
+    assert os.stat(path).st_size > 10_000_000
+
+
+WRITES_UNTIL_KILLED = """
+import asyncio, sys
+from touchbase.domain.commands import EnsureClient
+from touchbase.storage import open_store
+
+async def main():
+    store = await open_store(sys.argv[1])
+    n = 0
+    while True:
+        names = [f"client{n + k}" for k in range(7)]
+        await asyncio.gather(*(store.write(EnsureClient(name, 1)) for name in names))
+        print("\\n".join(names), flush=True)
+        n += 7
+
+asyncio.run(main())
+"""
+
+
+def test_what_was_acknowledged_survives_a_killed_process(engine_url) -> None:
+    process = subprocess.Popen([sys.executable, "-c", WRITES_UNTIL_KILLED, engine_url], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    acknowledged = [process.stdout.readline().strip() for _ in range(200)]
+    process.send_signal(signal.SIGKILL)
+    acknowledged += process.stdout.read().split()[:-1]  # the last line may be torn
+    process.stdout.close()
+    process.wait()
+
+    kept = asyncio.run(_clients_of(engine_url))
+
+    assert set(acknowledged) <= kept
+
+
+async def _clients_of(url: str) -> set[str]:
+    store = await open_store(url)
+    await store.write(EnsureClient("after", 2))
+    kept = {client.client_id for client in await store.read(ListClients())}
+    await store.close()
+    return kept
+
+
+async def test_a_private_store_ends_with_its_store() -> None:
+    one, other = await open_store("sqlite://"), await open_store("sqlite:///:memory:")
+    await one.write(EnsureClient("acme", 1))
+
+    seen = [await store.read(FindClient("acme")) is not None for store in (one, other)]
+    await one.close()
+    await other.close()
+
+    assert seen == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [("sqlite:///a.db", "a.db"), ("sqlite:////srv/a b.db", "/srv/a b.db"), ("sqlite://", None), ("sqlite:///:memory:", None)],
+)
+def test_an_address_names_a_file(url: str, path: str | None) -> None:
+    assert path_of(url) == path
+
+
+@pytest.mark.parametrize("url", ["sqlite:a.db", "sqlite://a.db", "sqlite:/a.db"])
+def test_an_address_with_too_few_slashes_is_explained(url: str) -> None:
+    with pytest.raises(UnusableStore, match=r"sqlite:///touchbase\.db"):
+        path_of(url)
+
+
+async def test_a_folder_that_is_not_there_is_explained(tmp_path) -> None:
+    with pytest.raises(UnusableStore, match="check that the folder is there"):
+        await open_store(f"sqlite:///{tmp_path}/nowhere/touchbase.db")
+
+
+async def test_a_file_that_is_no_database_is_explained(tmp_path) -> None:
+    (tmp_path / "notes.txt").write_text("Dear diary, " * 1000)
+
+    with pytest.raises(UnusableStore, match="not a SQLite database"):
+        await open_store(f"sqlite:///{tmp_path}/notes.txt")
+
+
+def test_a_sqlite_that_can_corrupt_its_file_is_refused() -> None:
+    refuse_old("3.51.3")
+    refuse_old("3.54.1")
+
+    with pytest.raises(UnusableStore, match=r"3\.40\.1 is too old"):
+        refuse_old("3.40.1")
+
+
+async def test_an_unknown_engine_names_those_that_exist() -> None:
+    with pytest.raises(UnusableStore, match="no storage engine is called 'mysql'; there are postgresql, sqlite"):
+        await open_store("mysql://localhost/touchbase")

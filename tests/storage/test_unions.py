@@ -1,0 +1,192 @@
+"""Records that turn out to be one: objects that a CRM merges, people known by two names, whatever comes first."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+import msgspec
+import pytest
+
+from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetHistory, ListCompanies, ListContacts, ListDeliveries
+from touchbase.domain.times import DAY, SECOND
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.verify import Verified, verify
+
+NOON = 1_790_000_000 * SECOND
+COUNT = itertools.count()
+
+
+def read(request: WebhookRequest) -> Translation:
+    """A tool whose bodies are lists of our own events."""
+    return Translation("test", [msgspec.convert(one, Event) for one in msgspec.json.decode(request.body)])
+
+
+async def client_of(store: Store) -> int:
+    return (await store.write(EnsureClient(f"client-{next(COUNT)}", NOON))).number
+
+
+async def receive(store: Store, client: int, *calls: list[dict[str, Any]], channel: str = "crm") -> list[int]:
+    """Keep these calls and apply each before the next comes."""
+    kept = []
+    for call in calls:
+        body = msgspec.json.encode(call)
+        key = body_key(channel, str(next(COUNT)), "", body)
+        kept.append((await store.write(KeepDelivery(client, channel, key, b"{}", "", body, NOON))).id)
+        await InboxWorker(store, read, lambda: NOON).drain()
+    return kept
+
+
+async def made_through_the_api(store: Store, client: int, *emails: str) -> None:
+    for email in emails:
+        await store.write(CreateContact(Contact(client, 0, NOON - DAY, NOON - DAY, email=email, email_key=email)))
+
+
+async def states(store: Store, client: int) -> dict[int, str]:
+    return {each.id: each.state for each in await store.read(ListDeliveries(50, client))}
+
+
+async def no_differences(store: Store, client: int) -> bool:
+    return [str(each) async for each in verify(store, client, Verified())] == []
+
+
+def about(kind: str, number: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"event": f"{kind}.updated", "object_type": "record", "object_id": number, **more}]
+
+
+def merge(kind: str, loser: str, survivor: str) -> list[dict[str, Any]]:
+    return [{"event": f"{kind}.deleted", "object_type": "record", "object_id": loser, "merged_into": survivor, "occurred_us": NOON - 5}]
+
+
+@pytest.mark.parametrize("named", ["1", "2", "3"])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_whatever_is_told_of_merged_objects_is_one_contacts_in_every_order(store: Store, named: str, at_once: bool) -> None:
+    calls = [
+        merge("contact", "1", "2"),
+        merge("contact", "2", "3"),
+        about("contact", named, email="ann@example.com", occurred_us=NOON - 4),
+        about("contact", "1", custom={"plan": "pro"}, occurred_us=NOON - 3),
+        about("contact", "3", fields={"last_name": "Lee"}, occurred_us=NOON - 2),
+    ]
+
+    for order in itertools.permutations(calls) if not at_once else [calls, calls[::-1]]:
+        client = await client_of(store)
+        await receive(store, client, *([[each for call in order for each in call]] if at_once else order))
+
+        [contact] = await store.read(ListContacts(client, 10))
+        history = await store.read(GetHistory(client, CONTACT, contact.id))
+        assert (contact.email, contact.last_name, [(one.name, one.value) for one in contact.custom_fields]) == (
+            "ann@example.com", "Lee", [("plan", "pro")],
+        )  # fmt: skip
+        assert len(history) == 5
+        assert set((await states(store, client)).values()) == {"applied"}
+
+
+async def test_later_calls_of_a_merged_objects_id_reach_the_survivors_record(store: Store) -> None:
+    client = await client_of(store)
+    await receive(
+        store, client,
+        about("company", "1", domain="example.com", occurred_us=NOON - 9),
+        about("company", "2", domain="example.org", occurred_us=NOON - 8),
+        merge("company", "1", "2"), about("company", "1", fields={"name": "Example"}, occurred_us=NOON - 1),
+    )  # fmt: skip
+
+    [company] = await store.read(ListCompanies(client, 10))
+
+    assert (company.domain, company.name) == ("example.org", "Example")
+    assert len(await store.read(GetHistory(client, COMPANY, company.id))) == 4
+    assert await no_differences(store, client)
+
+
+async def test_a_contact_made_through_the_api_survives_a_merge_into_another(store: Store) -> None:
+    client = await client_of(store)
+    await made_through_the_api(store, client, "ann@example.com")
+    [ours] = await store.read(ListContacts(client, 10))
+
+    await receive(
+        store, client,
+        about("contact", "2", email="bob@example.com", occurred_us=NOON - 9), about("contact", "1", email="ann@example.com"),
+        merge("contact", "1", "2"),
+    )  # fmt: skip
+
+    assert [each.id for each in await store.read(ListContacts(client, 10))] == [ours.id]
+
+
+@pytest.mark.parametrize("first", ["1", "2"])
+async def test_two_contacts_made_through_the_api_are_never_united(store: Store, first: str) -> None:
+    client = await client_of(store)
+    await made_through_the_api(store, client, "ann@example.com", "bob@example.com")
+    emails = {"1": "ann@example.com", "2": "bob@example.com"}
+    naming = [about("contact", number, email=emails[number], occurred_us=NOON - 9) for number in sorted(emails, key=lambda n: n != first)]
+
+    await receive(store, client, *naming, merge("contact", "1", "2"), about("contact", "1", fields={"last_name": "Lee"}))
+
+    contacts = await store.read(ListContacts(client, 10))
+    assert [(each.email, each.last_name) for each in contacts] == [("ann@example.com", "Lee"), ("bob@example.com", None)]
+    assert await no_differences(store, client)
+
+
+async def test_one_number_may_be_a_person_and_a_company(store: Store) -> None:
+    client = await client_of(store)
+    named = [about("company", "7", domain="example.com"), about("contact", "7", email="ann@example.com")]
+
+    await receive(store, client, about("contact", "7", fields={"last_name": "Lee"}), *named, about("company", "7", fields={"name": "Ex"}))
+
+    [contact], [company] = await store.read(ListContacts(client, 10)), await store.read(ListCompanies(client, 10))
+    assert (contact.last_name, company.name) == ("Lee", "Ex")
+    assert set((await states(store, client)).values()) == {"applied"}
+
+
+async def test_a_fact_told_again_in_the_call_that_unites_two_contacts_stays_that_of_the_first(store: Store) -> None:
+    client = await client_of(store)
+    by_linkedin = {"event": "email_opened", "linkedin_url": "https://linkedin.com/in/ann", "occurred_us": NOON - 9}
+    by_email = {"event": "email_sent", "email": "ann@example.com", "occurred_us": NOON - 8}
+    both = {"event": "email_opened", "email": "ann@example.com", "linkedin_url": "https://linkedin.com/in/ann", "occurred_us": NOON - 7}
+
+    first = await receive(store, client, [by_linkedin], [by_email], channel="email_campaign")
+    await receive(store, client, [by_email, both], channel="email_campaign")
+
+    [contact] = await store.read(ListContacts(client, 10))
+    causes = [event.delivery_id for event in await store.read(GetHistory(client, CONTACT, contact.id))]
+    assert causes[:2] == first
+    assert await no_differences(store, client)
+
+
+async def test_a_waiting_fact_told_again_does_not_wait_twice(store: Store) -> None:
+    client = await client_of(store)
+    waiting = about("contact", "7", fields={"last_name": "Lee"}, occurred_us=NOON - 9)
+
+    first, again = await receive(store, client, waiting, waiting)
+
+    assert await states(store, client) == {first: "parked", again: "ignored"}
+    await receive(store, client, about("contact", "7", email="ann@example.com", occurred_us=NOON - 8))
+    assert (await states(store, client))[first] == "applied"
+
+
+async def test_what_several_workers_learn_of_one_object_at_the_same_time_comes_together(store: Store) -> None:
+    client = await client_of(store)
+    for number in range(40):
+        for call in (
+            about("contact", str(number), fields={"last_name": "Lee"}, occurred_us=NOON - 9),
+            about("contact", str(number), email=f"p{number}@example.com", occurred_us=NOON - 8),
+            [{"event": "email_sent", "email": f"q{number}@example.com", "occurred_us": NOON - 7}],
+            about("contact", str(number), email=f"q{number}@example.com", occurred_us=NOON - 6),
+        ):
+            body = msgspec.json.encode(call)
+            await store.write(KeepDelivery(client, "crm", body_key("crm", str(next(COUNT)), "", body), b"{}", "", body, NOON))
+
+    await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, turn=1).drain() for _ in range(4)))
+
+    contacts = await store.read(ListContacts(client, 200))
+    assert [(each.email, each.last_name) for each in sorted(contacts, key=lambda one: int(str(one.email)[1:-12]))] == [
+        (f"q{number}@example.com", "Lee") for number in range(40)
+    ]
+    assert set((await states(store, client)).values()) == {"applied"}
+    assert await no_differences(store, client)
