@@ -14,16 +14,17 @@ import os, signal, sys
 from touchbase.server.processes import Processes
 
 def waits(process):
-    print(process, os.getpid(), flush=True)
+    os.write(1, f"{process} {os.getpid()}\\n".encode())  # in one piece: both processes write to this pipe
+    signal.alarm(60)  # none is left behind by a test that fails
     while True:
         signal.pause()
 
 def fails(process):
-    print(process, os.getpid(), flush=True)
+    os.write(1, f"{process} {os.getpid()}\\n".encode())  # in one piece: both processes write to this pipe
     return 3
 
 def breaks(process):
-    print(process, os.getpid(), flush=True)
+    os.write(1, f"{process} {os.getpid()}\\n".encode())  # in one piece: both processes write to this pipe
     raise ValueError
 """
 
@@ -33,7 +34,11 @@ def running(work: str) -> Iterator[subprocess.Popen[str]]:
     """Two processes of this work."""
     code = HEAD + f"sys.exit(Processes(2, {work}).run(lambda: None))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
-        yield parent
+        try:
+            yield parent
+        except BaseException:
+            parent.kill()  # leaving would wait for it
+            raise
 
 
 def started(parent: subprocess.Popen[str]) -> tuple[int, int]:

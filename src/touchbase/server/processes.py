@@ -8,11 +8,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from types import FrameType
 
 LOG = logging.getLogger("touchbase.server")
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
+HEARD = (*STOPS, signal.SIGCHLD)
 TOO_SOON = 5.0
 """A process that ends within so many seconds of its start has a fault that another start will not mend."""
 SOON_ENDS = 3
@@ -31,31 +31,31 @@ class Processes:
 
     def run(self, on_started: Callable[[], None]) -> int:
         """Start all and wait for the end of the last; answers the exit status."""
-        for number in STOPS:
-            signal.signal(number, self._stop)
-        for process in range(self.count):
-            self._start(process)
-        on_started()
-        while self._running:
-            self._ended(*os.wait())
+        # Waited for, not handled: a handler's note that came just before `wait` would lie there until a process ended.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+        try:
+            for process in range(self.count):
+                self._start(process)
+            on_started()
+            while self._running:
+                if signal.sigwait(HEARD) in STOPS:
+                    self._stop()
+                self._reap()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return self._worst
 
     def _start(self, process: int) -> None:
         parent = os.getpid()
-        # A stop that comes now waits until the new process is known here, and has its own way of stopping there.
-        signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
         pid = os.fork()
         if pid:
             self._running[pid] = (process, time.monotonic())
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-            if self._stopping:
-                os.kill(pid, signal.SIGTERM)
             return
         # Ctrl+C reaches the whole group of the terminal; this process is to be told once, by its parent.
         os.setpgid(0, 0)
-        for number in STOPS:
+        for number in HEARD:
             signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
         status = 1
         try:
             status = self.work(process) if os.getppid() == parent else 0
@@ -66,10 +66,18 @@ class Processes:
             sys.stderr.flush()
             os._exit(status)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self) -> None:
         self._stopping = True
         for pid in self._running:
             os.kill(pid, signal.SIGTERM)
+
+    def _reap(self) -> None:
+        """Take note of every process that has ended; one signal may stand for several."""
+        while self._running:
+            pid, raw_status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            self._ended(pid, raw_status)
 
     def _ended(self, pid: int, raw_status: int) -> None:
         if pid not in self._running:
@@ -84,6 +92,6 @@ class Processes:
         self._soon_ends = self._soon_ends + 1 if time.monotonic() - started < TOO_SOON else 0
         if self._soon_ends >= SOON_ENDS:
             self._worst = 1
-            self._stop(signal.SIGTERM, None)
+            self._stop()
             return
         self._start(process)
