@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench import figures, inbox, start, translate
 from bench.machine import file_system, machine
-from bench.plan import ENGINES, FIGURES, Plan, closed_generator
+from bench.plan import ENGINES, FIGURES, Plan, chosen
 from bench.postgres import postgres
 from bench.report import Report
 from bench.running import CannotMeasure
@@ -70,8 +70,8 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
 
 
 def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
-    name, closed = closed_generator(options.generator)
-    report = Report(machine(folder) | {"load": f"{name}; at half load our own open loop; on the same machine as the server"})
+    generator = chosen(options.generator)
+    report = Report(machine(folder) | {"load": f"{generator.name}; on the same machine as the server"})
     plan = Plan(
         only=options.only,
         engines=options.engine,
@@ -81,8 +81,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         backlog=options.backlog or (10_000 if options.quick else 100_000),
         creates=60_000 if options.quick else 200_000,
         folder=folder,
-        generator=name,
-        closed=closed,
+        generator=generator,
         report=report,
     )
     if "postgresql" in plan.engines and {"create", "webhook", "apply"} & set(plan.only):
@@ -101,7 +100,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=_among(FIGURES), default=FIGURES, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
     parser.add_argument("--engine", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
     parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
-    parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="closed-loop load generator")
+    parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="load generator")
     parser.add_argument("--rounds", type=int, help="bursts on each variant (3; quick: 2)")
     parser.add_argument("--seconds", type=float, help="length of a burst (4; quick: 1)")
     parser.add_argument("--backlog", type=int, help="deliveries that wait when applying begins (100,000; quick: 10,000)")

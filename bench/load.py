@@ -46,3 +46,14 @@ class Burst:
 
 Closed = Callable[[Address, Shape, int, float], Burst]
 """Address, shape, connections, seconds."""
+AtRate = Callable[[Address, Shape, int, float, float], Burst]
+"""The same, and requests a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """What makes the load."""
+
+    name: str
+    closed: Closed
+    at_rate: AtRate

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import own, wrk
-from bench.load import Closed
+from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
@@ -31,8 +31,7 @@ class Plan:
     """Creates after which memory is looked at the second time; the first time is at half of them."""
     folder: Path
     """Where stores lie; on the disk that is measured."""
-    generator: str
-    closed: Closed
+    generator: Generator
     report: Report
     postgres: Postgres | None = None
     rates: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -58,11 +57,11 @@ class Plan:
         return engine in self.engines and (engine == "sqlite" or self.postgres is not None)
 
 
-def closed_generator(choice: str) -> tuple[str, Closed]:
-    """The closed-loop generator, `wrk` or `own`; `auto` takes wrk where it is installed."""
+def chosen(choice: str) -> Generator:
+    """The load generator, `wrk` or `own`; `auto` takes wrk where it is installed."""
     version = wrk.found() if choice in ("auto", "wrk") else None
     if version is not None:
-        return f"{version}, one thread", wrk.closed
+        return Generator(f"{version}, one thread", wrk.closed, wrk.at_rate)
     if choice == "wrk":
         raise SystemExit("wrk is not installed: apt-get install wrk, or use --generator own")
-    return "own (httptools and uvloop, one thread)", own.closed
+    return Generator("own (httptools and uvloop, one thread)", own.closed, own.at_rate)

@@ -21,7 +21,7 @@ from threading import Thread
 
 from bench import inbox
 from bench.figures import SHAPES
-from bench.plan import CONNECTIONS, ENGINES, closed_generator
+from bench.plan import CONNECTIONS, ENGINES, chosen
 from bench.postgres import postgres
 from bench.report import table
 from bench.running import Running, server
@@ -70,7 +70,7 @@ def _recorded(spy: str, running: Running, options: argparse.Namespace, folder: P
     ]
     load = None
     if options.path != "apply":
-        _, closed = closed_generator("auto")
+        closed = chosen("auto").closed
         shape = SHAPES[options.path]
         closed(running.address, shape, CONNECTIONS, WARM_SECONDS)
         load = Thread(target=closed, args=(running.address, shape, CONNECTIONS, options.seconds + MARGIN_SECONDS))

@@ -10,7 +10,6 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from bench import own
 from bench.bodies import Shape
 from bench.load import Burst
 from bench.others import Others
@@ -86,12 +85,12 @@ def servers(plan: Plan, engine: str, variants: Iterable[str]) -> Iterator[list[R
 def in_turn(plan: Plan, shape: Shape, running: list[Running]) -> dict[str, Rounds]:
     """Warm every server up, then burst upon burst on each in turn."""
     for each in running:
-        plan.closed(each.address, shape, CONNECTIONS, plan.warm_seconds)
+        plan.generator.closed(each.address, shape, CONNECTIONS, plan.warm_seconds)
         settle(each)
     found = {each.variant: Rounds(each.variant) for each in running}
     for _ in range(plan.rounds):
         for each in running:
-            load = partial(plan.closed, each.address, shape, CONNECTIONS, plan.seconds)
+            load = partial(plan.generator.closed, each.address, shape, CONNECTIONS, plan.seconds)
             found[each.variant].rounds.append(_round(load, each, _others(plan, running)))
     return found
 
@@ -101,7 +100,7 @@ def at_half(plan: Plan, shape: Shape, running: Running, rate: float) -> Rounds:
     found = Rounds("half")
 
     def load() -> Burst:
-        return own.at_rate(running.address, shape, CONNECTIONS, plan.seconds, rate / 2)
+        return plan.generator.at_rate(running.address, shape, CONNECTIONS, plan.seconds, rate / 2)
 
     for _ in range(plan.rounds):
         found.rounds.append(_round(load, running, _others(plan, [running])))

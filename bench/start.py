@@ -77,5 +77,5 @@ def _memory(plan: Plan, running: Running) -> None:
 def _after(plan: Plan, running: Running, creates: int) -> tuple[int, dict[str, float]]:
     """Memory once at least so many contacts are created, and how many there were."""
     while (done := int(running.metrics().get(CREATED, 0))) < creates:
-        plan.closed(running.address, CREATE, CONNECTIONS, 1.0)
+        plan.generator.closed(running.address, CREATE, CONNECTIONS, 1.0)
     return done, running.memory_mb()

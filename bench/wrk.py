@@ -1,4 +1,10 @@
-"""Closed-loop load by `wrk`: as many requests as 64 connections can carry, each sent when the one before is answered."""
+"""Load by `wrk`: as many requests as 64 connections can carry, or at about a given rate.
+
+In the closed loop each request is sent when the one before on its connection is answered. At a rate, each connection
+waits for a random time between (exponential, so that they arrive like strangers do), in whole milliseconds as `wrk` counts
+them. Unlike our own open loop it does not count the time of requests that should have been sent meanwhile; but written in
+C, it leaves the second core to the server.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +21,13 @@ SCRIPT = """
 local run, start, n, second, text = %(run)s, %(start)d, 0, -1, ""
 local kinds = {%(kinds)s}
 local head = %(head)s
+
+local gap = %(gap)f
+
+if gap > 0 then
+  math.randomseed(%(start)d)
+  delay = function() return math.floor(-gap * math.log(1 - math.random()) + math.random()) end
+end
 
 request = function()
   n = n + 1
@@ -49,9 +62,18 @@ def found() -> str | None:
 
 def closed(address: Address, shape: Shape, connections: int, seconds: float) -> Burst:
     """One burst of load."""
+    return _burst(address, shape, connections, seconds, None)
+
+
+def at_rate(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Burst:
+    """One burst of about `rate` requests a second."""
+    return _burst(address, shape, connections, seconds, rate)
+
+
+def _burst(address: Address, shape: Shape, connections: int, seconds: float, rate: float | None) -> Burst:
     with tempfile.TemporaryDirectory(prefix="touchbase-bench-") as folder:
         script = Path(folder) / "load.lua"
-        script.write_text(_script(address, shape))
+        script.write_text(_script(address, shape, connections / rate * 1000 if rate else 0))
         # wrk counts in whole seconds.
         whole = max(1, round(seconds))
         command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "--timeout", "10s", "-s", str(script), address.url]
@@ -65,16 +87,18 @@ def closed(address: Address, shape: Shape, connections: int, seconds: float) -> 
         p99_ms=told["p99"] / 1000,
         p999_ms=told["p999"] / 1000,
         max_ms=told["max"] / 1000,
+        wanted_rate=rate,
     )
 
 
-def _script(address: Address, shape: Shape) -> str:
+def _script(address: Address, shape: Shape, gap_ms: float) -> str:
     head = f"POST {shape.path} HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: "
     pieces = NAMED.split(shape.body)
     body = " .. ".join(each if odd % 2 else _quoted(each) for odd, each in enumerate(pieces) if each)
     return SCRIPT % {
         "run": _quoted(new_run()),
         "start": first_second(),
+        "gap": gap_ms,
         "kinds": ", ".join(_quoted(kind) for kind in KINDS),
         "head": _quoted(head),
         "block": PEOPLE * len(KINDS),
