@@ -32,6 +32,7 @@ from touchbase.server.shared import SharedPages
 from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, add_key
 from touchbase.service.connections import Connections
 from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
 
@@ -61,7 +62,9 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         ending.push_async_callback(store.close)
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
-        worker = InboxWorker(store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked)
+        worker = InboxWorker(
+            store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=[AnswerSweeper(store)]
+        )
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker))
         parts = Parts(
@@ -86,7 +89,7 @@ async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterato
     """The inbox worker on an open store, with no server around it."""
     store = await open_store(settings.database)
     try:
-        yield InboxWorker(store, load_adapters().translate, clock, connections=Connections(store, clock).of)
+        yield InboxWorker(store, load_adapters().translate, clock, connections=Connections(store, clock).of, chores=[AnswerSweeper(store)])
     finally:
         await store.close()
 

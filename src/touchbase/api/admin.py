@@ -16,7 +16,7 @@ from touchbase.domain.delivery import CHANNELS, STATES, Delivery
 from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.times import to_text
-from touchbase.service.inbox import Sought, get_delivery, list_deliveries, replay_delivery
+from touchbase.service.inbox import Sought, find_delivery, get_delivery, list_deliveries, put_back, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 
@@ -133,9 +133,12 @@ async def delivery(call: Call) -> Answer:
 async def replay(call: Call) -> Answer:
     """`POST` that puts a delivery back to be applied again."""
     limited = await call.administrator()
-    put_back = await replay_delivery(call.api.parts.store, _id(call), limited)
-    call.api.parts.on_kept(put_back.client)
-    return Answer(202, encode(_described(put_back)))
+    found = await find_delivery(call.api.parts.store, _id(call), limited)
+    answer = await call.settle(
+        lambda writes: replay_delivery(writes, found), lambda count: Answer(202, encode(_described(put_back(found) if count else found)))
+    )
+    call.api.parts.on_kept(found.client)
+    return answer
 
 
 def _id(call: Call) -> int:

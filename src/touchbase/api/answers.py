@@ -26,6 +26,10 @@ class Answer:
     body: bytes = b""
     content_type: bytes = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    kept_body: bytes | None = None
+    """What may be kept of a body that shows a secret."""
+    record: tuple[int, int] | None = None
+    """Kind and id of the record whose values are in the body."""
 
 
 def request_id_of(headers: Headers) -> bytes:

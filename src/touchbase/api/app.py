@@ -13,6 +13,7 @@ from touchbase.api.asgi import App, Receive, Scope, Send
 from touchbase.api.companies import COMPANIES
 from touchbase.api.contacts import CONTACTS
 from touchbase.api.core import Api, Call, Resource, answered
+from touchbase.api.once import once
 from touchbase.api.openapi import description
 from touchbase.api.parts import AuthMode, Limits, Metrics, NoMetrics, Parts
 from touchbase.api.record_calls import Kind, RecordCalls, creating
@@ -74,12 +75,12 @@ def _admin(api: Api) -> list[BaseRoute]:
     return [
         Route("/admin/v1/deliveries", Resource(api, "deliveries", GET=admin.deliveries)),
         Route("/admin/v1/deliveries/groups", Resource(api, "deliveries.groups", GET=replays.groups)),
-        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=replays.replay_many)),
+        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(replays.replay_many))),
         Route("/admin/v1/deliveries/{id}", Resource(api, "deliveries.one", GET=admin.delivery)),
-        Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=admin.replay)),
+        Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=once(admin.replay))),
         Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients)),
         Route("/admin/v1/clients/{client_id}", Resource(api, "clients.one", GET=settings.client, PUT=settings.put_client)),
-        Route(_CONNECTIONS, Resource(api, "connections", GET=connections.connections, POST=connections.connect)),
+        Route(_CONNECTIONS, Resource(api, "connections", GET=connections.connections, POST=once(connections.connect))),
         Route(
             f"{_CONNECTIONS}/{{channel}}/{{tool}}",
             Resource(api, "connections.one", GET=connections.connection, PATCH=connections.change, DELETE=connections.disconnect),

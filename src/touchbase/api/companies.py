@@ -7,6 +7,7 @@ from touchbase.api.record_calls import Kind
 from touchbase.api.records import company_out
 from touchbase.api.schemas import CompanyChange, CompanyRequest
 from touchbase.domain.company import Company
+from touchbase.domain.events import COMPANY
 from touchbase.service.create_company import company_command, create_company
 from touchbase.service.read_records import Wanted, get_company, list_companies
 from touchbase.service.update_company import update_company, update_company_command
@@ -21,6 +22,7 @@ def _wanted(parameters: Parameters) -> Wanted:
 
 
 COMPANIES: Kind[CompanyRequest, CompanyChange, Company] = Kind(
+    kind=COMPANY,
     name="companies",
     one="company",
     path="/public/v2/companies",

@@ -116,11 +116,15 @@ async def connect(call: Call) -> Answer:
     made = new_secret() if asked.generate_secret else None
     secrets = [*asked.secrets, made] if made else asked.secrets
     now = api.parts.clock()
-    kept = await api.connections.connect(
-        Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings))
-    )
-    place = f"/admin/v1/clients/{client.client_id}/connections/{kept.channel}/{kept.tool}"
-    return Answer(201, encode(described(kept, made)), headers=[(b"location", place.encode())])
+    wanted = Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings))
+    place = f"/admin/v1/clients/{client.client_id}/connections/{asked.channel}/{asked.tool}"
+
+    def answer(kept: Connection) -> Answer:
+        # A secret is shown this once: the answer is kept without it.
+        hidden = encode(described(kept)) if made else None
+        return Answer(201, encode(described(kept, made)), headers=[(b"location", place.encode())], kept_body=hidden)
+
+    return await call.settle(lambda writes: api.connections.connect(wanted, writes), answer)
 
 
 async def connection(call: Call) -> Answer:

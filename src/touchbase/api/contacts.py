@@ -7,6 +7,7 @@ from touchbase.api.record_calls import Kind
 from touchbase.api.records import contact_out
 from touchbase.api.schemas import ContactChange, ContactRequest
 from touchbase.domain.contact import Contact
+from touchbase.domain.events import CONTACT
 from touchbase.domain.text import LARGEST_ID
 from touchbase.service.create_contact import contact_command, create_contact
 from touchbase.service.read_records import Wanted, get_contact, list_contacts
@@ -24,6 +25,7 @@ def _wanted(parameters: Parameters) -> Wanted:
 
 
 CONTACTS: Kind[ContactRequest, ContactChange, Contact] = Kind(
+    kind=CONTACT,
     name="contacts",
     one="contact",
     path="/public/v2/contacts",

@@ -5,20 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from touchbase.api.answers import Answer, request_id_of, send_answer, send_problem
 from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.errors import InternalError, MethodNotAllowed
+from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
 from touchbase.domain.client import Client
 from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import DEFAULT_CLIENT, Doorkeeper
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
+from touchbase.service.once import Turns
 
 log = logging.getLogger("touchbase.api")
+R = TypeVar("R")
 
 
 class Api:
@@ -29,6 +34,7 @@ class Api:
         self.clients = Clients(parts.store, parts.clock)
         self.connections = parts.connections or Connections(parts.store, parts.clock)
         self.door = Doorkeeper(parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys")
+        self.turns = Turns()
         self._open = parts.auth == "open"
 
     async def client(self, headers: Headers, scope: str, now: Micros) -> Client:
@@ -59,6 +65,8 @@ class Call:
     scope: Scope
     receive: Receive
     headers: Headers
+    keeper: Keeper | None = None
+    """Where the request carries an idempotency key and its route honours it (`api/once.py`)."""
 
     @property
     def query(self) -> bytes:
@@ -79,6 +87,17 @@ class Call:
     async def administrator(self) -> int | None:
         """The client's number that this administrator is limited to; None for all."""
         return await self.api.door.administrator(key_in(self.headers))
+
+    async def settle(self, write: Callable[[Writes], Awaitable[R]], answer: Callable[[R], Answer]) -> Answer:
+        """The answer to the write that a `POST` is all about.
+
+        With an idempotency key the answer is kept in the transaction of that write. So `write` sends the one
+        command that may succeed through what it is given; `answer` is asked with that command's result,
+        perhaps on another thread and more than once: it must be quick and change nothing.
+        """
+        if self.keeper is None:
+            return answer(await write(self.api.parts.store))
+        return await self.keeper.settle(write, answer)
 
 
 Handler = Callable[[Call], Awaitable[Answer]]

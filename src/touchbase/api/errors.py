@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError, Unauthorized
+from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, StillRunning, TouchbaseError, Unauthorized
 
 STATUS = {
     "unreadable": 400,
@@ -17,10 +17,12 @@ STATUS = {
     "method_not_allowed": 405,
     "body_too_slow": 408,
     "duplicate": 409,
+    "still_running": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid": 422,
+    "idempotency_key_reused": 422,
     "internal_error": 500,
     "overloaded": 503,
 }
@@ -86,6 +88,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
 
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Problem).decode
 
 
 def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
@@ -101,6 +104,13 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     return status, _encode(body), _headers(error)
 
 
+def with_request_id(body: bytes, request_id: str) -> bytes:
+    """The same problem as the answer to another request."""
+    found = _decode(body)
+    found.request_id = request_id
+    return _encode(found)
+
+
 def _summary(faults: Sequence[Fault]) -> str:
     first = f"{faults[0].pointer or 'the body'} {faults[0].detail}" if faults else "the request is not valid"
     return first if len(faults) < 2 else f"{first} (and {len(faults) - 1} more, see errors)"
@@ -111,7 +121,7 @@ def _headers(error: TouchbaseError) -> list[tuple[bytes, bytes]]:
         return [(b"allow", ", ".join(error.allowed).encode())]
     if isinstance(error, Unauthorized):
         return [(b"www-authenticate", b'Bearer realm="touchbase"')]
-    if isinstance(error, Overloaded):
+    if isinstance(error, (Overloaded, StillRunning)):
         return [(b"retry-after", b"%d" % error.retry_after)]
     if isinstance(error, (TooLarge, BodyTooSlow)):
         # Part of the body may still be on its way, and nobody wants to read it as the next request.

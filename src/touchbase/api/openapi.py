@@ -10,6 +10,7 @@ from touchbase.api.admin import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.api.connections import ConnectionChange, ConnectionOut, ConnectionPage, ConnectionRequest
 from touchbase.api.errors import Problem
 from touchbase.api.examples import EXAMPLES
+from touchbase.api.openapi_once import with_idempotency
 from touchbase.api.query import LARGEST_PAGE, STRUCTURES, USUAL_PAGE
 from touchbase.api.replays import DeliveryGroups, ReplayOut, ReplayRequest
 from touchbase.api.schemas import (
@@ -41,11 +42,11 @@ PROBLEMS = {
     "403": "The key is valid and does not allow this.",
     "404": "There is no such record for this client.",
     "408": "The body did not arrive in time.",
-    "409": "A record with this identity exists; `existing_id` is its id.",
+    "409": "A record with this identity exists, `existing_id` is its id; or a request with this Idempotency-Key is not answered yet.",
     "412": "The record has changed since it was read.",
     "413": "The body is longer than the limit.",
     "415": "The body is not JSON, or packed in a way that is not read.",
-    "422": "Fields or parameters are wrong; `errors` lists all of them.",
+    "422": "Fields or parameters are wrong, `errors` lists all of them; or the Idempotency-Key was used for another request.",
     "503": "Not possible just now, and nothing was kept; send it again after `Retry-After` seconds.",
 }
 READING = ("401", "403", "404", "422", "503")
@@ -58,6 +59,7 @@ def description(version: str, *, keys_needed: bool) -> Json:
     for name, example in EXAMPLES.items():
         schemas[name]["examples"] = [example]
     components: Json = {"schemas": schemas, "responses": {_problem_name(status): _problem(status) for status in PROBLEMS}}
+    paths: Json = {**_records("contacts", "contact"), **_records("companies", "company"), **_webhooks(), **_admin(), **_connections()}
     made: Json = {
         "openapi": "3.1.0",
         "info": {
@@ -65,7 +67,7 @@ def description(version: str, *, keys_needed: bool) -> Json:
             "version": version,
             "description": "Contacts, companies, and the webhook calls of e-mail campaign tools and CRMs.",
         },
-        "paths": {**_records("contacts", "contact"), **_records("companies", "company"), **_webhooks(), **_admin(), **_connections()},
+        "paths": with_idempotency(paths),
         "components": components,
     }
     if keys_needed:

@@ -15,7 +15,8 @@ import msgspec
 from touchbase.api.answers import JSON, Answer, request_id_of, send_problem
 from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
-from touchbase.api.core import Api, Call, explained
+from touchbase.api.core import Api, Call, answered, explained
+from touchbase.api.once import IDEMPOTENCY_KEY, of_client, once
 from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
@@ -25,7 +26,7 @@ from touchbase.domain.commands import Created
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import NotFound, PreconditionFailed
-from touchbase.domain.ports import Store
+from touchbase.domain.ports import Store, Writes
 from touchbase.domain.times import Micros, to_text
 from touchbase.service.authorise import READ, WRITE
 from touchbase.service.changes import Change
@@ -41,6 +42,7 @@ R = TypeVar("R", Contact, Company)
 class Kind(Generic[A, C, R]):
     """What is different between contacts and companies."""
 
+    kind: int
     name: str
     one: str
     path: str
@@ -49,7 +51,7 @@ class Kind(Generic[A, C, R]):
     custom: str
     """The request's field that holds custom fields."""
     rules: Callable[[A, Client, Micros], object]
-    create: Callable[[Store, A, Client, Micros, str | None], Awaitable[Created[R]]]
+    create: Callable[[Writes, A, Client, Micros, str | None], Awaitable[Created[R]]]
     change_rules: Callable[[Client, int, Change, Micros], object]
     update: Callable[[Store, Client, int, Change, Micros], Awaitable[R]]
     get: Callable[[Store, int, int], Awaitable[R]]
@@ -59,13 +61,18 @@ class Kind(Generic[A, C, R]):
 
 
 def creating(api: Api, kind: Kind[A, C, R]) -> App:
-    """`POST` of one record."""
+    """`POST` of one record; with an idempotency key `RecordCalls.create` answers it."""
     decoder = msgspec.json.Decoder(kind.wanted)
     route, location = f"{kind.name}.create", f"{kind.path}/".encode()
+    keyed = once(RecordCalls(kind).create, of_client)
     store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
+        if IDEMPOTENCY_KEY in headers:
+            scope["touchbase.route"] = route
+            await answered(api, scope, receive, send, keyed)
+            return
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
         try:
@@ -102,6 +109,25 @@ class RecordCalls(Generic[A, C, R]):
     def __init__(self, kind: Kind[A, C, R]) -> None:
         self._kind: Kind[A, C, R] = kind
         self._decoder = msgspec.json.Decoder(kind.change)
+        self._create_decoder = msgspec.json.Decoder(kind.wanted)
+
+    async def create(self, call: Call) -> Answer:
+        """`POST` of one record, as `creating` does it."""
+        client = await call.client(WRITE)
+        kind, parts, options = self._kind, call.api.parts, creating_options(call.query)
+        body = await read_json(call.receive, call.headers, parts.limits)
+        at = parts.clock()
+        asked = read_struct(body, self._create_decoder, kind.wanted, lambda partly: kind.rules(partly, client, at))
+
+        def answer(result: Created[R] | R) -> Answer:
+            # A merge is an update, which answers the record alone.
+            created = result if isinstance(result, Created) else Created(result, is_new=False)
+            made = self._answer(created.record, options.flat, client)
+            made.status, made.record = 201 if created.is_new else 200, (kind.kind, created.record.id)
+            made.headers.append((b"location", f"{kind.path}/{created.record.id}".encode()))
+            return made
+
+        return await call.settle(lambda writes: kind.create(writes, asked, client, at, options.on_duplicate), answer)
 
     async def get(self, call: Call) -> Answer:
         """`GET` of one record."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -114,23 +115,38 @@ async def replay_many(call: Call) -> Answer:
     since, place = _checked(asked)
     client = limited if asked.client is None else await client_number(call, asked.client, limited, "/client")
     sought = Sought(client, asked.channel, asked.tool, asked.state, since)
-    rehearser = service.Rehearser(parts.store, parts.read, parts.clock) if asked.dry_run else None
-    told, count = Rehearsal(), 0
-    async for page in service.pages(parts.store, sought, place, PAGE):
-        if rehearser is not None:
-            service.add(told, await rehearser.rehearse(page.client.number, [each.id for each in page.deliveries]))
-            count += len(page.deliveries)
-        else:
-            count += await service.put_back(parts.store, page)
-            parts.on_kept(page.client.number)
-        place = page.place
-        if place is None or count + PAGE > MOST_AT_ONCE:
-            break
-    else:
-        place = None
+    chosen, place = await _chosen(call, sought, place)
     left = 0 if place is None else await service.count(parts.store, sought, place)
-    made = ReplayOut(count, left, None if place is None else cursor_text("replay", place), _rehearsal(told) if asked.dry_run else None)
-    return Answer(200 if asked.dry_run else 202, encode(made))
+    cursor = None if place is None else cursor_text("replay", place)
+    if asked.dry_run:
+        told = await _rehearsed(call, chosen)
+        return Answer(200, encode(ReplayOut(sum(len(page.deliveries) for page in chosen), left, cursor, _rehearsal(told))))
+    answer = await call.settle(
+        lambda writes: service.put_back_all(writes, chosen), lambda count: Answer(202, encode(ReplayOut(count, left, cursor)))
+    )
+    for page in chosen:
+        parts.on_kept(page.client.number)
+    return answer
+
+
+async def _chosen(call: Call, sought: Sought, place: service.Place | None) -> tuple[list[service.Page], service.Place | None]:
+    """As many pages as one call may take, and the place behind them; None when nothing is left."""
+    chosen: list[service.Page] = []
+    count = 0
+    async for page in service.pages(call.api.parts.store, sought, place, PAGE):
+        chosen.append(page)
+        count += len(page.deliveries)
+        if page.place is None or count + PAGE > MOST_AT_ONCE:
+            return chosen, page.place
+    return chosen, None
+
+
+async def _rehearsed(call: Call, chosen: Sequence[service.Page]) -> Rehearsal:
+    rehearser = service.Rehearser(call.api.parts.store, call.api.parts.read, call.api.parts.clock)
+    told = Rehearsal()
+    for page in chosen:
+        service.add(told, await rehearser.rehearse(page.client.number, [each.id for each in page.deliveries]))
+    return told
 
 
 def _rehearsal(told: Rehearsal) -> RehearsalOut:

@@ -7,6 +7,7 @@ named in its docstring.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -14,8 +15,10 @@ from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.contact import Contact
+from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.times import Micros
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -140,6 +143,13 @@ class ReplayDeliveries(Command[int]):
 
 
 @dataclass(slots=True)
+class ReplayMany(Command[int]):
+    """Put deliveries (client and id) back as `ReplayDeliveries` does, all of them or none; answers how many were."""
+
+    deliveries: list[tuple[int, int]]
+
+
+@dataclass(slots=True)
 class EnsureClient(Command[Client]):
     """The client of this `client_id`, made now if there is none."""
 
@@ -193,3 +203,34 @@ class StoreKey(Command[None]):
     client: int | None
     name: str
     at: Micros
+
+
+@dataclass(slots=True)
+class Once(Command[T | KeptAnswer], Generic[T]):
+    """Carry out another command and keep the answer to it, in one transaction, unless that was done for this key.
+
+    Then it changes nothing and answers what was kept; `KeyReused` when that belongs to another request.
+    """
+
+    request: RequestKey
+    command: Command[T] | None
+    """None only keeps an answer."""
+    answer: Callable[[object], KeptAnswer | None]
+    """The answer to keep for the command's result or error; None keeps nothing, so the key stays free.
+
+    Called inside the transaction, and again when that is run again: it must be quick and change nothing.
+    """
+
+    @property
+    def client(self) -> int:
+        """The client that the key belongs to."""
+        return self.request.client
+
+
+@dataclass(slots=True)
+class ForgetAnswers(Command[int]):
+    """Take away those of these kept answers whose time is over by `now_us`; answers how many were."""
+
+    client: int
+    keys: list[str]
+    now_us: Micros

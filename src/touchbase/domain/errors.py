@@ -5,6 +5,8 @@ TouchbaseError
 ├── Invalid               read, but one or more fields are wrong; lists every fault
 ├── NotFound              no such record for this client
 ├── Conflict              a record with this identity exists already
+├── KeyReused             this idempotency key belongs to another request
+├── StillRunning          a request with this idempotency key is not answered yet
 ├── PreconditionFailed    the record changed since the caller read it
 ├── Unauthorized          no key, a wrong key, or a webhook that fails its secret
 ├── Forbidden             a true key without the scope that this needs
@@ -71,6 +73,19 @@ class Conflict(TouchbaseError):
     """A record with this identity exists already; `data["existing_id"]` is its id."""
 
     code = "duplicate"
+
+
+class KeyReused(TouchbaseError):
+    """The idempotency key was used for another request; every new request needs a new one."""
+
+    code = "idempotency_key_reused"
+
+
+class StillRunning(TouchbaseError):
+    """A request with this idempotency key is being carried out; ask again after `retry_after` seconds."""
+
+    code = "still_running"
+    retry_after = 1
 
 
 class PreconditionFailed(TouchbaseError):

@@ -61,6 +61,14 @@ Translate = Callable[[Delivery], Translation]
 """Reads one kept delivery; raises `UnrecognisedPayload` when nobody understands it."""
 
 
+class Writes(Protocol):
+    """The part of a store that carries out commands."""
+
+    async def write(self, command: Command[T]) -> T:
+        """Carry out one command, as `Store.write` does."""
+        ...
+
+
 class Store(Protocol):
     """Where records are kept. Every engine keeps the same promises; `tests/storage` holds them to it."""
 

@@ -11,6 +11,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import StoredEvent
+from touchbase.domain.once import KnownAnswer, RequestKey
 from touchbase.domain.times import Micros
 
 T_co = TypeVar("T_co", covariant=True)
@@ -267,4 +268,19 @@ class AuditDeliveries(Query[DeliveryPage]):
 
     client: int
     after: int
+    limit: int
+
+
+@dataclass(slots=True)
+class FindAnswer(Query[KnownAnswer | None]):
+    """The answer that is kept for a request's key, whatever request it belongs to; None when its time is over."""
+
+    request: RequestKey
+
+
+@dataclass(slots=True)
+class ExpiredAnswers(Query[list[tuple[int, str]]]):
+    """Client and key of kept answers whose time is over by `now_us`, those that ended first."""
+
+    now_us: Micros
     limit: int

@@ -10,7 +10,7 @@ from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveCon
 from touchbase.domain.connection import COMPANY, CONTACT, IGNORE, MAPPED, Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN
 from touchbase.domain.errors import Fault, NotFound
-from touchbase.domain.ports import Clock, Store
+from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import ListConnections
 from touchbase.domain.times import SECOND, Micros
 
@@ -63,9 +63,9 @@ class Connections:
                 return one
         raise NotFound(f"no tool {tool[:100]!r} is connected on the channel {channel[:100]!r}")
 
-    async def connect(self, connection: Connection) -> Connection:
-        """Connect a tool; raises `Conflict` when it is connected on that channel already."""
-        made = await self._store.write(AddConnection(connection))
+    async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
+        """Connect a tool, through `writes` if given; raises `Conflict` when it is connected on that channel already."""
+        made = await (writes or self._store).write(AddConnection(connection))
         self._known.pop(connection.client, None)
         return made
 

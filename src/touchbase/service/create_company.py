@@ -10,7 +10,7 @@ from touchbase.domain.client import Client
 from touchbase.domain.commands import CreateCompany, Created, UpdateCompany
 from touchbase.domain.company import Company
 from touchbase.domain.errors import Fault
-from touchbase.domain.ports import Store
+from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
 from touchbase.domain.validation import NamedValue
 from touchbase.service.merge import create_or_merge
@@ -63,7 +63,7 @@ def company_command(asked: NewCompany, client: Client, at: Micros, on_duplicate:
     return CreateCompany(company, custom, on_duplicate or settings.on_duplicate)
 
 
-async def create_company(store: Store, asked: NewCompany, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Company]:
+async def create_company(store: Writes, asked: NewCompany, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Company]:
     """Store a company; without `on_duplicate` the client's setting decides about one that exists.
 
     Raises `Invalid`, and `Conflict` with the existing company's id.

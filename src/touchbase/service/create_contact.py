@@ -10,7 +10,7 @@ from touchbase.domain.client import Client
 from touchbase.domain.commands import CreateContact, Created, UpdateContact
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import Fault
-from touchbase.domain.ports import Store
+from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
 from touchbase.domain.validation import NamedValue
 from touchbase.service.merge import create_or_merge
@@ -92,7 +92,7 @@ def contact_command(asked: NewContact, client: Client, at: Micros, on_duplicate:
     return CreateContact(contact, custom, on_duplicate or settings.on_duplicate)
 
 
-async def create_contact(store: Store, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Contact]:
+async def create_contact(store: Writes, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Contact]:
     """Store a contact; without `on_duplicate` the client's setting decides about one that exists.
 
     Raises `Invalid`, and `Conflict` with the existing contact's id.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from touchbase.domain.commands import ReplayDeliveries
-from touchbase.domain.delivery import FAILED, IGNORED, PARKED, UNRECOGNISED, Delivery
+from touchbase.domain.delivery import FAILED, IGNORED, PARKED, RECEIVED, UNRECOGNISED, Delivery
 from touchbase.domain.errors import NotFound
 from touchbase.domain.events import StoredEvent
-from touchbase.domain.ports import Store
+from touchbase.domain.ports import Store, Writes
 from touchbase.domain.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
 from touchbase.domain.times import Micros
 
@@ -46,18 +46,22 @@ async def group_deliveries(store: Store, sought: Sought, limit: int) -> list[Del
 
 async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tuple[Delivery, list[StoredEvent]]:
     """One delivery with its body, and the events that it caused; `NotFound` also when it is another client's."""
-    delivery = await _get(store, delivery_id, client)
+    delivery = await find_delivery(store, delivery_id, client)
     return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id))
 
 
-async def replay_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
-    """Put a delivery back to `received`; applying it again changes nothing that it has changed already."""
-    delivery = await _get(store, delivery_id, client)
-    await store.write(ReplayDeliveries(delivery.client, [delivery_id]))
-    return await _get(store, delivery_id, client)
+async def replay_delivery(store: Writes, delivery: Delivery) -> int:
+    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. 0: its body is gone."""
+    return await store.write(ReplayDeliveries(delivery.client, [delivery.id]))
 
 
-async def _get(store: Store, delivery_id: int, client: int | None) -> Delivery:
+def put_back(delivery: Delivery) -> Delivery:
+    """The delivery as it stands once it was put back."""
+    return replace(delivery, state=RECEIVED, attempts=0, error=None)
+
+
+async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
+    """One delivery with its body; `NotFound` also when it is another client's."""
     found = await store.read(GetDelivery(delivery_id, client))
     if found is None:
         raise NotFound(f"there is no delivery with id {delivery_id}")

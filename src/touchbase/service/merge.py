@@ -7,14 +7,14 @@ from typing import TypeVar
 
 from touchbase.domain.commands import Command, Created
 from touchbase.domain.errors import Conflict, NotFound, Overloaded
-from touchbase.domain.ports import Store
+from touchbase.domain.ports import Writes
 
 R = TypeVar("R")
 
 TRIES = 3
 
 
-async def create_or_merge(store: Store, create: Command[Created[R]], merging: Callable[[int], Command[R]]) -> Created[R]:
+async def create_or_merge(store: Writes, create: Command[Created[R]], merging: Callable[[int], Command[R]]) -> Created[R]:
     """Create the record; where its identity is taken, send `merging(existing id)` instead.
 
     Raises `Conflict` when the merge would take the identity of a third record.

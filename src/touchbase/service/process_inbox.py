@@ -41,6 +41,8 @@ PATIENCE: Micros = 30 * SECOND
 
 Read = Callable[[WebhookRequest], Translation]
 ConnectionsOf = Callable[[int], Awaitable[Sequence[Connection]]]
+Chore = Callable[[Micros], Awaitable[object]]
+"""Something to be done now and then; told the time, it decides whether it is due. It must be short, as deliveries wait meanwhile."""
 
 
 async def no_connections(client: int) -> Sequence[Connection]:
@@ -81,6 +83,7 @@ class InboxWorker:
         connections: ConnectionsOf = no_connections,
         turn: int = TURN,
         on_report: Callable[[WorkReport], None] | None = None,
+        chores: Sequence[Chore] = (),
     ) -> None:
         self._store = store
         self._read = read
@@ -88,6 +91,7 @@ class InboxWorker:
         self._clock = clock
         self._turn = turn
         self._on_report = on_report
+        self._chores = chores
         self._busy: dict[int, None] = {}
         self._bell = asyncio.Event()
         self._looked_us: Micros = 0
@@ -122,6 +126,7 @@ class InboxWorker:
         while busy := await self._store.read(BusyClients(self._clock())):
             for client in busy:
                 _add(total, await self._take_turn(client, self._turn))
+        await self._do_chores()
         return total
 
     async def _round(self) -> None:
@@ -152,6 +157,14 @@ class InboxWorker:
     async def _look_around(self) -> None:
         self._looked_us = self._clock()
         self._busy.update(dict.fromkeys(await self._store.read(BusyClients(self._looked_us))))
+        await self._do_chores()
+
+    async def _do_chores(self) -> None:
+        for chore in self._chores:
+            try:
+                await chore(self._clock())
+            except Exception:
+                LOG.exception("a chore failed; the inbox goes on, and the chore is tried again")
 
     async def _take_turn(self, client: int, limit: int) -> WorkReport:
         translate = translator(self._read, await self._connections(client))

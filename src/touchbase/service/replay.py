@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from touchbase.domain.client import Client
-from touchbase.domain.commands import ReplayDeliveries
+from touchbase.domain.commands import ReplayDeliveries, ReplayMany
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import FAILED, Delivery
 from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Clock, Rehearsal, Rehearsed, Store
+from touchbase.domain.ports import Clock, Rehearsal, Rehearsed, Store, Writes
 from touchbase.domain.queries import CountDeliveries, ListClients, ListConnections
 from touchbase.service.inbox import Sought, list_deliveries
 from touchbase.service.process_inbox import Read, translator
@@ -64,6 +64,11 @@ async def pages(store: Store, sought: Sought, place: Place | None = None, size: 
 async def put_back(store: Store, page: Page) -> int:
     """Let a page's deliveries be applied again; answers how many could be."""
     return await store.write(ReplayDeliveries(page.client.number, [delivery.id for delivery in page.deliveries]))
+
+
+async def put_back_all(store: Writes, chosen: Sequence[Page]) -> int:
+    """Let the deliveries of several pages be applied again, all or none of them; answers how many could be."""
+    return await store.write(ReplayMany([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries]))
 
 
 class Rehearser:

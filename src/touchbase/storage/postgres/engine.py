@@ -28,6 +28,7 @@ from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, answer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
+from touchbase.storage.sql.once import with_once
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -63,7 +64,7 @@ class PostgresStore:
                 await _prepare(connection)
         finally:
             await connection.close()
-        return cls(url, await open_pool(url, READERS), {**commands, **PROBES}, queue_limit)
+        return cls(url, await open_pool(url, READERS), with_once({**commands, **PROBES}), queue_limit)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""

@@ -13,6 +13,7 @@ from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import NEVER, beats
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.kept_answers import MOVE_ANSWERS
 from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step
 from touchbase.storage.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.storage.sql.rows import company_row, contact_row, custom_field_of, custom_field_row, event_of
@@ -92,6 +93,7 @@ def _unite(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
         batch.moved.append(event)
     yield from _unite_custom_fields(batch.client, kind, gone, kept)
     yield Step(sql.MOVE_LINKS, [(*one, kept.id)])
+    yield Step(MOVE_ANSWERS, [(*one, kept.id)])
     if kind == COMPANY:
         yield Step(sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone.id, kept.id)])
         yield Step(sql.DELETE_COMPANY, [(batch.client, gone.id)])

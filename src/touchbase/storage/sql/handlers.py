@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.domain import commands as c
-from touchbase.storage.sql import clients, connections, create, inbox, update
+from touchbase.storage.sql import clients, connections, create, inbox, kept_answers, update
 from touchbase.storage.sql.apply import apply_batch, apply_needs
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.inbox import claim, note_failure
@@ -44,6 +44,8 @@ COMMANDS: dict[type, Handler] = {
     c.KeepDelivery: Handler(inbox.keep_deliveries, inbox.keep_needs, solo=True),
     c.CountRepeat: Handler(inbox.count_repeats, solo=True),
     c.ReplayDeliveries: Handler(inbox.replay_deliveries),
+    c.ReplayMany: Handler(inbox.replay_many),
+    c.ForgetAnswers: Handler(kept_answers.forget_answers),
     c.EnsureClient: Handler(clients.ensure_clients, clients.ensure_needs),
     c.SetClientSettings: Handler(clients.set_settings),
     c.AddConnection: Handler(connections.add_connections),

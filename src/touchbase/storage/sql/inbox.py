@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries
+from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
 from touchbase.domain.delivery import FAILED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery
 from touchbase.domain.keys import later_key
 from touchbase.domain.times import SECOND, Micros
@@ -71,6 +71,15 @@ def replay_deliveries(commands: Sequence[ReplayDeliveries], ids: Ids) -> Plan[li
     answers: list[object] = []
     for command in commands:
         rows = yield Step(sql.REPLAY_DELIVERY, [(command.client, number) for number in command.ids])
+        answers.append(len(rows))
+    return answers
+
+
+def replay_many(commands: Sequence[ReplayMany], ids: Ids) -> Plan[list[object]]:
+    """The same for deliveries of several clients."""
+    answers: list[object] = []
+    for command in commands:
+        rows = yield Step(sql.REPLAY_DELIVERY, sorted(command.deliveries))
         answers.append(len(rows))
     return answers
 

@@ -14,7 +14,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.storage.sql import audit, inbox_reads
+from touchbase.storage.sql import audit, inbox_reads, kept_answers
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -139,4 +139,6 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.AuditRecords: audit.records,
     q.AuditWaiting: audit.waiting,
     q.AuditDeliveries: audit.deliveries,
+    q.FindAnswer: kept_answers.find,
+    q.ExpiredAnswers: kept_answers.expired,
 }

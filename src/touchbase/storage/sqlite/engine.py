@@ -15,10 +15,11 @@ from touchbase.domain.commands import Command
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Rehearsal, Translate, WorkReport
-from touchbase.domain.queries import AnyKey, FindClient, FindKey, GetCompany, GetContact, ListConnections, Query
+from touchbase.domain.queries import AnyKey, FindAnswer, FindClient, FindKey, GetCompany, GetContact, ListConnections, Query
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, answer, claim
 from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import load_deliveries
 from touchbase.storage.sql.turn import Turn, merged, translated
@@ -29,7 +30,7 @@ from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
-POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, ListConnections, FindKey, AnyKey})
+POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, ListConnections, FindKey, AnyKey, FindAnswer})
 """Answered where they are asked: a few microseconds, less than handing them to a thread."""
 READERS = 4
 OPENING_TRIES = 10
@@ -60,7 +61,7 @@ class SqliteStore:
             readers = await _patiently(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        return cls(Writer(connection, {**commands, **PROBES}, queue_limit), readers, private)
+        return cls(Writer(connection, with_once({**commands, **PROBES}), queue_limit), readers, private)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""

@@ -1,0 +1,110 @@
+"""`Idempotency-Key`: a `POST` that may be sent again without being carried out again.
+
+A route opts in by wrapping its handler: `POST=once(handler)`. That alone makes repeats get the first
+answer; a handler that writes goes through `call.settle`, which keeps the answer in the write's own
+transaction. After the draft "The Idempotency-Key HTTP Header Field" (draft-ietf-httpapi-idempotency-key-header).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from hashlib import blake2b
+
+from touchbase.api.answers import Answer
+from touchbase.api.asgi import Message, Receive
+from touchbase.api.body import read_body, unpack
+from touchbase.api.core import Call, Handler
+from touchbase.api.keeper import Keeper, replayed
+from touchbase.domain.errors import Fault, Invalid
+from touchbase.domain.once import LONGEST_KEY, RequestKey
+from touchbase.service.authorise import WRITE
+from touchbase.service.once import Repeated, find_answer
+
+HEADER = "Idempotency-Key"
+IDEMPOTENCY_KEY = b"idempotency-key"
+# A token that stands for itself, or a string as structured fields write it (RFC 8941): both of visible ASCII.
+_BARE = re.compile(rb"[!#-~][!-~]*")
+_QUOTED = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])+)"')
+_ESCAPED = re.compile(rb"\\(.)")
+
+
+async def of_administrator(call: Call) -> int:
+    """Lets administrators in; the number of the client that this one is limited to, or 0."""
+    return await call.administrator() or 0
+
+
+async def of_client(call: Call) -> int:
+    """Lets in who may write records; the number of the client that the call is for."""
+    return (await call.client(WRITE)).number
+
+
+def once(handler: Handler, owner: Callable[[Call], Awaitable[int]] = of_administrator) -> Handler:
+    """The handler, carried out once for each idempotency key; without the header as it is.
+
+    `owner` lets in who may call the handler at all, and answers the number under which keys are kept:
+    nobody else gets an answer that was kept for somebody.
+    """
+
+    async def honouring(call: Call) -> Answer:
+        if IDEMPOTENCY_KEY not in call.headers:
+            return await handler(call)
+        request = await _request(call, await owner(call))
+        api = call.api
+        try:
+            async with api.turns.turn(request):
+                kept = await find_answer(api.parts.store, request)
+                if kept is not None:
+                    raise Repeated(kept)
+                call.keeper = Keeper(api.parts.store, request)
+                answer = await handler(call)
+                await call.keeper.keep(answer)
+                return answer
+        except Repeated as repeated:
+            return replayed(repeated.kept, call.scope["touchbase.request_id"])
+
+    return honouring
+
+
+async def _request(call: Call, owner: int) -> RequestKey:
+    """The request with its key. Its body is read, and the handler finds it as if it were not."""
+    limits = call.api.parts.limits
+    given = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
+    key = idempotency_key(given)
+    body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
+    call.receive = _again(body)
+    plain = unpack(body, call.headers.get(b"content-encoding", b""), limits.api_body_bytes)
+    return RequestKey(owner, key, fingerprint(call.scope["path"], call.query, plain), call.api.parts.clock())
+
+
+def idempotency_key(given: list[bytes]) -> str:
+    """The key that these header fields name; raises `Invalid`."""
+    if len(given) != 1:
+        raise _malformed("is given more than once; send one")
+    bare, quoted = _BARE.fullmatch(given[0]), _QUOTED.fullmatch(given[0])
+    if bare is None and quoted is None:
+        raise _malformed('must be visible ASCII characters, plain or in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"')
+    key = given[0] if quoted is None else _ESCAPED.sub(rb"\1", quoted[1])
+    if len(key) > LONGEST_KEY:
+        raise _malformed(f"must have at most {LONGEST_KEY} characters, and has {len(key)}")
+    return key.decode("ascii")
+
+
+def fingerprint(path: str, query: bytes, body: bytes) -> bytes:
+    """Sixteen bytes that tell this request from any other of the same owner."""
+    place = path.encode("utf-8", "surrogateescape")
+    digest = blake2b(b"%d %d " % (len(place), len(query)), digest_size=16)
+    for part in (place, query, body):
+        digest.update(part)
+    return digest.digest()
+
+
+def _malformed(detail: str) -> Invalid:
+    return Invalid([Fault(HEADER, "idempotency_key", detail)])
+
+
+def _again(body: bytes) -> Receive:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
