@@ -10,14 +10,14 @@ import apsw
 import pytest
 
 from touchbase.domain import queries as q
-from touchbase.storage.sql import statements
+from touchbase.storage.sql import kept_answers, statements
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.op import Ask, Op, for_sqlite
 from touchbase.storage.sql.reads import answer
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
-OPS = {name: op for name, op in vars(statements).items() if isinstance(op, Op)}
+OPS = {name: op for name, op in (*vars(statements).items(), *vars(kept_answers).items()) if isinstance(op, Op)}
 LISTS: list[q.Query[Any]] = [
     q.ListContacts(1, 50),
     q.ListContacts(1, 50, after=(0, 9)),
@@ -33,6 +33,7 @@ LISTS: list[q.Query[Any]] = [
     q.ListCompanies(1, 50, updated_since_us=5),
     q.GetHistory(1, 1, 1),
     q.DeliveryEvents(1, 1),
+    q.ExpiredAnswers(1, 50),
 ]
 
 

@@ -1,0 +1,89 @@
+"""A server that is killed without warning, and callers who send their requests again until each is answered."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from http.client import HTTPException
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from tests.cli.test_serve import Serve, Server, serve  # noqa: F401
+
+CONTACTS = "/public/v2/contacts"
+EACH = 15
+MOST_TRIES = 5_000
+
+
+def create(server: Server, key: str) -> tuple[int, bool, dict[str, Any]]:
+    """Create a contact that only its key tells from others; status, whether the answer was a kept one, and the body."""
+    headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{CONTACTS}", json.dumps({"first_name": key}).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return answer.status, answer.headers["Idempotency-Replayed"] == "true", json.load(answer)
+
+
+def contacts(server: Server) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(server.get(f"{CONTACTS}?limit=200")[1])["data"]
+    return found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> list[str]:
+    """What `serve` is told of its store."""
+    return [] if request.param == "sqlite" else ["--database", request.getfixturevalue("postgres_url")]
+
+
+def test_what_was_answered_before_a_crash_is_answered_again_after_it(serve: Serve, database: list[str]) -> None:  # noqa: F811
+    first = serve(*database)
+    made = create(first, "k")
+    first.process.kill()
+    first.process.wait(10)
+
+    second = serve(*database)
+    again = create(second, "k")
+
+    assert (made[:2], again[:2]) == ((201, False), (201, True))
+    assert made[2] == again[2]
+    assert contacts(second) == [made[2]]
+
+
+def test_a_crash_at_any_moment_neither_loses_nor_doubles_what_is_sent_until_it_is_answered(
+    serve: Serve, database: list[str]  # noqa: F811
+) -> None:  # fmt: skip
+    servers = [serve(*database)]
+    answers: dict[str, dict[str, Any]] = {}
+
+    for crash in range(3):
+        enough = Event()
+        callers = [Thread(target=_send, args=(servers, f"{crash}-{caller}", answers, enough)) for caller in range(4)]
+        for caller in callers:
+            caller.start()
+        assert enough.wait(60)
+        servers[-1].process.kill()
+        servers[-1].process.wait(10)
+        servers.append(serve(*database))
+        for caller in callers:
+            caller.join(60)
+
+    found = contacts(servers[-1])
+    assert len(answers) == 3 * 4 * EACH
+    assert {each["first_name"]: each for each in found} == answers
+    assert len(found) == len(answers)
+
+
+def _send(servers: list[Server], name: str, answers: dict[str, dict[str, Any]], enough: Event) -> None:
+    """Send so many requests, each again and again until it is answered."""
+    tries = 0
+    for number in range(EACH):
+        key = f"{name}-{number}"
+        while key not in answers and tries < MOST_TRIES:
+            tries += 1
+            try:
+                _, _, answers[key] = create(servers[-1], key)
+            except (OSError, HTTPException):
+                time.sleep(0.01)  # the server is away
+        if number == EACH // 4:
+            enough.set()

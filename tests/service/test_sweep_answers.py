@@ -1,0 +1,106 @@
+"""Sweeping: answers whose time is over go, a bounded number at a time, and nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.conftest import ByHand
+
+from touchbase.api.parts import nobody_reads
+from touchbase.domain.commands import Once
+from touchbase.domain.once import LIFETIME, KeptAnswer, RequestKey
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import ExpiredAnswers
+from touchbase.service import sweep_answers
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.sweep_answers import PAUSE, AnswerSweeper
+from touchbase.settings import Settings
+from touchbase.storage import open_store
+from touchbase.wiring import assembled, worker_alone
+
+NOW = 1_790_000_000_000_000
+
+
+async def keep(store: Store, *keys: str, client: int = 1, at: int = NOW) -> None:
+    for key in keys:
+        await store.write(Once(RequestKey(client, key, b"f", at), None, lambda _: KeptAnswer(b"x")))
+
+
+async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHand) -> None:
+    await keep(store, "a", "b")
+    await keep(store, "a", client=2)
+    await keep(store, "c", at=NOW + 1)
+
+    gone = await AnswerSweeper(store)(NOW + LIFETIME)
+
+    assert gone == 3
+    assert await by_hand("SELECT key FROM kept_answer") == [("c",)]
+
+
+async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_answers, "AT_ONCE", 2)
+    await keep(store, "a", "b", "c")
+    sweep = AnswerSweeper(store)
+    then = NOW + LIFETIME
+
+    assert [await sweep(then) for _ in range(3)] == [2, 1, 0]
+
+
+async def test_when_there_was_little_it_pauses(store: Store) -> None:
+    sweep = AnswerSweeper(store)
+    then = NOW + LIFETIME
+    first = await sweep(then)
+    await keep(store, "a")
+
+    assert (first, await sweep(then + PAUSE - 1), await sweep(then + PAUSE)) == (0, 0, 1)
+
+
+async def test_a_drained_inbox_is_swept_too(store: Store, by_hand: ByHand) -> None:
+    await keep(store, "a")
+
+    await InboxWorker(store, nobody_reads, lambda: NOW + LIFETIME, chores=[AnswerSweeper(store)]).drain()
+
+    assert await by_hand("SELECT key FROM kept_answer") == []
+
+
+async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    tries: list[int] = []
+
+    async def breaks(now_us: int) -> None:
+        tries.append(now_us)
+        if len(tries) > 1:
+            worker.stop()
+        raise ZeroDivisionError
+
+    ticks = iter(range(NOW, NOW + 10_000 * 2_000_000, 2_000_000))
+    worker = InboxWorker(store, nobody_reads, lambda: next(ticks), chores=[breaks])
+    async with asyncio.timeout(30):
+        worker.wake(1)
+        await worker.run()
+
+    assert len(tries) == 2
+    assert "a chore failed" in caplog.text
+
+
+async def waiting(store: Store) -> list[tuple[int, str]]:
+    return await store.read(ExpiredAnswers(NOW + LIFETIME, 5))
+
+
+@pytest.mark.parametrize("alone", [True, False])
+async def test_the_worker_of_a_server_sweeps_and_so_does_one_alone(sqlite_url: str, alone: bool) -> None:
+    store = await open_store(sqlite_url)
+    await keep(store, "a")
+    settings = Settings.read({}, database=sqlite_url)
+
+    async with asyncio.timeout(30):
+        if alone:
+            async with worker_alone(settings, lambda: NOW + LIFETIME) as worker:
+                await worker.drain()
+        else:
+            async with assembled(settings, lambda: NOW + LIFETIME) as application:
+                while await waiting(application.store):
+                    pass
+
+    assert await waiting(store) == []
+    await store.close()
