@@ -18,6 +18,7 @@ from tests.api.test_inbox import work
 from tests.conftest import ByHand
 
 from touchbase.adapters import load_adapters
+from touchbase.api.once import fingerprint
 from touchbase.domain.commands import Once
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Store
@@ -34,6 +35,8 @@ ADAPTERS = load_adapters()
 COUNT = itertools.count()
 CALLS = some.tuples(some.integers(0, 3), some.integers(0, 1))
 """Which key, and which of two applications."""
+REQUESTS = some.tuples(some.text("/a 1", max_size=4), *[some.text("/a 1", max_size=4).map(str.encode)] * 2)
+"""Path, query and body, which could be taken for each other."""
 
 
 def is_replayed(reply: Reply) -> bool:
@@ -100,6 +103,7 @@ async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: Calle
         (CONTACTS, {**JANE, "last_name": "Doe"}),
         (CONTACTS, {}),
         (f"{CONTACTS}?structure=FLAT", JANE),
+        (f"{CONTACTS}?on_duplicate=return", JANE),
         (COMPANIES, JANE),
     ],
 )
@@ -112,6 +116,11 @@ async def test_another_request_with_the_key_is_refused(call: Caller, target: str
     assert (reply.status, problem["code"]) == (422, "idempotency_key_reused")
     assert "send this one with a new key" in problem["detail"]
     assert (await count(call), await count(call, COMPANIES)) == (1, 0)
+
+
+@given(one=REQUESTS, other=REQUESTS)
+def test_any_two_requests_differ_in_their_fingerprints(one: tuple[str, bytes, bytes], other: tuple[str, bytes, bytes]) -> None:
+    assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
 
 
 async def test_a_key_belongs_to_its_client(call: Caller) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.conftest import ByHand
@@ -191,6 +192,31 @@ async def test_many_keys_at_once_come_to_one_record_each_whoever_meets_whom(stor
 
     assert sorted(await names(store, client)) == sorted(f"n{key}" for key in range(30))
     assert sum(isinstance(each, Created) for each in answers) == 30
+
+
+async def test_of_two_processes_that_meet_with_one_key_the_later_takes_its_write_back(postgres_url: str) -> None:
+    store = await open_store(postgres_url)
+    client = await client_of(store)
+    tries: list[object] = []
+
+    def meanwhile(result: object) -> KeptAnswer:
+        """Between this one's write and the end of its transaction, another process does all of it."""
+        tries.append(result)
+        with ThreadPoolExecutor(1) as another:
+            another.submit(asyncio.run, elsewhere()).result(30)
+        return told(result)
+
+    async def elsewhere() -> None:
+        other = await open_store(postgres_url)
+        await other.write(create(request(client), "Grace"))
+        await other.close()
+
+    answer = await store.write(create(request(client), "Ada", answer=meanwhile))
+    found = await names(store, client)
+    await store.close()
+
+    assert isinstance(answer, KeptAnswer)
+    assert (found, len(tries)) == (["Grace"], 1)
 
 
 async def test_of_equal_ones_at_once_the_next_has_its_turn_when_the_first_fails(store: Store) -> None:
