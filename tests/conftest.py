@@ -18,8 +18,11 @@ import pytest
 
 from touchbase.domain.ports import Store
 from touchbase.storage import open_store
+from touchbase.storage.sealing.keys import MasterKeys, new_key, text_of
 
 ENGINES = ("sqlite", "postgresql")
+MASTER_KEYS = MasterKeys(text_of(new_key()))
+"""Without a master key PostgreSQL keeps no secrets."""
 
 
 class Databases:
@@ -136,7 +139,7 @@ def engine_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def store(engine_url: str) -> AsyncIterator[Store]:
     """A fresh store, once for each engine."""
-    made = await open_store(engine_url)
+    made = await open_store(engine_url, master_keys=MASTER_KEYS)
     yield made
     await made.close()
 
