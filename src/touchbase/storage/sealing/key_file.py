@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from secrets import token_hex
 
 from touchbase.domain.errors import UnusableStore
 from touchbase.storage.sealing.keys import Key, new_key, read_key, text_of
@@ -82,6 +83,8 @@ def make(path: Path) -> None:
         os.link(part, path)
     except FileExistsError:
         return
+    except OSError as error:
+        raise _unwritable(path, error) from error
     finally:
         part.unlink()
     _flush_folder(path)
@@ -95,7 +98,7 @@ def replace(path: Path, keys: Sequence[Key]) -> None:
 
 
 def _written(path: Path, keys: Sequence[Key]) -> Path:
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
@@ -105,7 +108,7 @@ def _written(path: Path, keys: Sequence[Key]) -> Path:
             os.fsync(file.fileno())
         _give_to_owner_of_store(part, path)
     except OSError as error:
-        raise UnusableStore(f"cannot write the key file {path}: {error.strerror}; or set TOUCHBASE_MASTER_KEY") from error
+        raise _unwritable(path, error) from error
     return part
 
 
@@ -143,6 +146,10 @@ def _read(path: Path) -> list[Key]:
     if not lines:
         raise UnusableStore(f"the key file {path} is empty: put back a copy of it")
     return [read_key(line, f"the key file {path}") for line in lines]
+
+
+def _unwritable(path: Path, error: OSError) -> UnusableStore:
+    return UnusableStore(f"cannot write the key file {path}: {error.strerror}; make its folder writable, or set TOUCHBASE_MASTER_KEY")
 
 
 def _unreadable(path: Path, error: Exception) -> UnusableStore:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from touchbase.domain.errors import Fault, Invalid, Overloaded
-from touchbase.storage.sealing.keys import GivenKeys, Keys
+from touchbase.domain.errors import Fault, Invalid, Overloaded, UnusableStore
+from touchbase.storage.sealing.keys import GivenKeys, Key, Keys
 
 LOG = logging.getLogger("touchbase.storage")
 
@@ -52,7 +52,7 @@ class MasterSealer:
 
     def seal(self, text: str, bound_to: Sequence[object]) -> str:
         """The text sealed for this place; `Invalid`, naming the place's field, when there is no key."""
-        key = self._keys.current()
+        key = self._present()
         if key is None:
             raise Invalid([Fault(f"/{bound_to[1]}", "no_master_key", NO_MASTER_KEY)])
         nonce = os.urandom(NONCE)
@@ -62,7 +62,10 @@ class MasterSealer:
     def open(self, sealed: str, bound_to: Sequence[object]) -> str:
         """The text that was sealed for this place; raises `CannotOpen`."""
         key_id = key_id_of(sealed)
-        key = self._keys.find(key_id)
+        try:
+            key = self._keys.find(key_id)
+        except UnusableStore as error:
+            raise CannotOpen(error.detail) from error
         if key is None:
             raise CannotOpen(f"{place_of(bound_to)} is sealed with the master key {key_id}, which is not at hand")
         try:
@@ -73,8 +76,15 @@ class MasterSealer:
 
     def current_id(self) -> str:
         """The id of the key that seals; empty when there is none. A key file that is not there yet is made."""
-        key = self._keys.current()
+        key = self._present()
         return "" if key is None else key.id
+
+    def _present(self) -> Key | None:
+        try:
+            return self._keys.current()
+        except UnusableStore as error:
+            LOG.error("a secret cannot be sealed: %s", error.detail)
+            raise Overloaded("a secret cannot be sealed now; the server's log says why", retry_after=30) from error
 
 
 NO_SEALER = MasterSealer(GivenKeys(()))

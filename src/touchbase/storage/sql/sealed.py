@@ -5,6 +5,7 @@ A column joins by standing in `TABLES`: what follows here, the check at start an
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
@@ -17,6 +18,8 @@ from touchbase.storage.sealing.sealer import PREFIX, CannotOpen, is_sealed, key_
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import CONNECTION, Columns, names, secrets_text
+
+LOG = logging.getLogger("touchbase.storage")
 
 NOTHING = (None, "", "[]")
 """Stands for no secret, and is kept as it is."""
@@ -77,10 +80,14 @@ def sealed_row(sealer: Sealer, table: SealedTable, columns: Columns, row: Row) -
 
 def opened_row(sealer: Sealer, table: SealedTable, columns: Columns, row: Row) -> Row:
     """The row with its secrets in clear; raises `Overloaded` when they cannot be opened."""
-    return tuple(
-        sealer.open(value, table.place(column, row)) if column in table.columns and value not in NOTHING and is_sealed(value) else value
-        for (column, _), value in zip(columns, row, strict=True)
-    )
+    try:
+        return tuple(
+            sealer.open(value, table.place(column, row)) if column in table.columns and value not in NOTHING and is_sealed(value) else value
+            for (column, _), value in zip(columns, row, strict=True)
+        )
+    except CannotOpen as error:
+        LOG.error("%s", error.why)
+        raise
 
 
 def note_key(sealer: Sealer) -> Plan[None]:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.migrate import APPLIED, packaged, pending
-from touchbase.storage.sqlite.connection import advice, open_reader
+from touchbase.storage.sqlite.connection import BUSY_MS, advice
 
 PAGES_IN_A_STEP = 2_000
 BYTES_IN_A_STEP = 1024 * 1024
@@ -80,7 +81,7 @@ def read_backup(file: Path) -> Backup:
     try:
         with opened(file) as connection:
             schema = max(applied(connection), default="")
-            told = connection.execute(f"SELECT made_us, program FROM {INFO}").fetchall() if _has(connection, INFO) else []
+            told: list[Any] = connection.execute(f"SELECT made_us, program FROM {INFO}").fetchall() if _has(connection, INFO) else []
     except apsw.Error as error:
         raise UnusableStore(f"{file} is no backup of a store: {_why(error)}") from error
     if not schema:
@@ -151,7 +152,8 @@ def _part(part: Path) -> Iterator[None]:
 
 
 def _copy(source: Path, part: Path, progress: Progress) -> None:
-    reader = open_reader(str(source))
+    reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)  # leaves no log behind when it is alone
+    reader.set_busy_timeout(BUSY_MS)
     copy = apsw.Connection(str(part))
     try:
         # A reader that holds one state: else every write of a server would make the copy begin anew.
