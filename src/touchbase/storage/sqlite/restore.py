@@ -55,6 +55,8 @@ def put_in_place(part: Path, target: Path, aside: Path) -> bool:
     At every moment there is a whole store under the target's name. Raises `UnusableStore`, with nothing changed, while
     somebody has it open.
     """
+    if target.exists() and aside.exists():
+        raise UnusableStore(f"{aside} is there already; move it away")
     _make_one_file(part)
     with _held(target):
         was_there = target.exists()
@@ -96,8 +98,6 @@ def _hold(connection: apsw.Connection, target: Path) -> bool:
 
 
 def _keep_aside(part: Path, target: Path, aside: Path) -> None:
-    if aside.exists():
-        raise UnusableStore(f"{aside} is there already; move it away")
     was = target.stat()
     os.chmod(part, was.st_mode & 0o777)
     with suppress(PermissionError):
