@@ -35,7 +35,7 @@ class CannotOpen(Overloaded):
     """
 
     def __init__(self, why: str) -> None:
-        super().__init__("a secret that this needs cannot be opened now; the server's log says why", retry_after=30)
+        super().__init__("a secret that this needs cannot be opened now; the server's log says why")
         self.why = why
 
 
@@ -84,7 +84,7 @@ class MasterSealer:
             return self._keys.current()
         except UnusableStore as error:
             LOG.error("a secret cannot be sealed: %s", error.detail)
-            raise Overloaded("a secret cannot be sealed now; the server's log says why", retry_after=30) from error
+            raise Overloaded("a secret cannot be sealed now; the server's log says why", retry_after=5) from error
 
 
 NO_SEALER = MasterSealer(GivenKeys(()))

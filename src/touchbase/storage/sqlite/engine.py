@@ -168,9 +168,10 @@ def _bring_up_to_date(cursor: apsw.Cursor, sealer: Sealer) -> list[str]:
     """Run what is pending, refuse a store whose master key is not at hand, and seal what lies there in clear."""
     names = migrate(cursor, packaged("sqlite"))
     if read(cursor, check_keys(sealer)):
+        usual = cursor.connection.pragma("secure_delete")
         cursor.connection.pragma("secure_delete", 1)  # the clear text must not stay behind in the file, nor in its log
         write(cursor, seal_again(sealer))
-        cursor.connection.pragma("secure_delete", 0)
+        cursor.connection.pragma("secure_delete", usual)
         cursor.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return names
 
