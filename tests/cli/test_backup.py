@@ -160,8 +160,12 @@ def test_without_the_master_key_nothing_is_restored(kept: Run) -> None:
 
 
 def test_a_store_that_is_gone_comes_back_and_a_log_that_it_left_is_not_taken_for_the_new_ones(kept: Run) -> None:
+    lost = apsw.Connection("touchbase.db")
+    lost.execute("UPDATE client SET client_id = 'left-over' WHERE client_id = 'acme'")
+    log = Path("touchbase.db-wal").read_bytes()
+    lost.close()
     Path("touchbase.db").unlink()
-    Path("touchbase.db-wal").write_bytes(b"left over")
+    Path("touchbase.db-wal").write_bytes(log)
 
     restored = kept("restore", "b.db")
 

@@ -124,7 +124,9 @@ async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
     open_with_keys: Open, engine_url: str, by_hand: ByHand, tmp_path: Path
 ) -> None:
     first = await open_with_keys(BEFORE)
-    await connect(first, secret=None)
+    tools = [f"tool{n}" for n in range(40)]
+    for tool in tools:
+        await connect(first, tool, None)
     await first.close()
     await by_hand("UPDATE connection SET secrets = ?", f'["{SECRET}"]')
 
@@ -132,7 +134,7 @@ async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
     files = bytes_in(tmp_path)
 
     assert (await by_hand("SELECT secrets FROM connection"))[0][0].startswith("sealed:1:")
-    assert await secrets(again) == [[SECRET]]
+    assert await secrets(again) == [[SECRET]] * 40
     assert (await again.read(CheckSeals())).clear == 0
     assert SECRET.encode() not in files
 
