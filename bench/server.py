@@ -75,7 +75,7 @@ def _client(client_id: str) -> Client:
     return Client(1, client_id, 0, ClientSettings())
 
 
-async def _open_bare(url: str) -> Any:
+async def _open_bare(url: str, **options: Any) -> Any:
     return BareStore()
 
 

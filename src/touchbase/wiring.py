@@ -35,11 +35,17 @@ from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
+from touchbase.storage.sealing.keys import MasterKeys
 
 
 def clock() -> int:
     """The present time in microseconds."""
     return time.time_ns() // 1000
+
+
+def master_keys(settings: Settings) -> MasterKeys:
+    """The keys that the settings name."""
+    return MasterKeys(settings.master_key, settings.master_key_old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class Application:
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[Application]:
     """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
-    store = await open_store(settings.database)
+    store = await open_store(settings.database, master_keys=master_keys(settings))
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics = Metrics()
@@ -87,7 +93,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
 @contextlib.asynccontextmanager
 async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterator[InboxWorker]:
     """The inbox worker on an open store, with no server around it."""
-    store = await open_store(settings.database)
+    store = await open_store(settings.database, master_keys=master_keys(settings))
     try:
         yield InboxWorker(store, load_adapters().translate, clock, connections=Connections(store, clock).of, chores=[AnswerSweeper(store)])
     finally:
@@ -104,7 +110,7 @@ async def first_key(store: Store, clock: Clock = clock) -> str | None:
 
 async def prepare(settings: Settings) -> str | None:
     """Make the store ready to be served; answers the first key if one had to be made."""
-    store = await open_store(settings.database)
+    store = await open_store(settings.database, master_keys=master_keys(settings))
     try:
         return None if settings.open_mode else await first_key(store)
     finally:

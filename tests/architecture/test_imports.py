@@ -31,7 +31,7 @@ LIBRARIES = {
     "domain": {"email_validator", "idna"},
     "service": set[str](),
     "adapters": {"cryptography", "msgspec"},
-    "storage": {"apsw", "asyncpg", "msgspec"},
+    "storage": {"apsw", "asyncpg", "cryptography", "msgspec"},
     "api": {"starlette", "msgspec"},
     "server": {"uvicorn", "httptools", "msgspec"},
     "settings": set[str](),

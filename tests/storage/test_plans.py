@@ -13,7 +13,7 @@ from touchbase.domain import queries as q
 from touchbase.storage.sql import kept_answers, statements
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.op import Ask, Op, for_sqlite
-from touchbase.storage.sql.reads import answer
+from touchbase.storage.sql.reads import ANSWERS
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
@@ -78,7 +78,7 @@ def test_a_statement_finds_its_rows_in_an_index(store: apsw.Cursor, name: str) -
 
 @pytest.mark.parametrize("query", LISTS, ids=repr)
 def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: q.Query[Any]) -> None:
-    asked = next(answer(query))
+    asked = next(ANSWERS[type(query)](query))
 
     assert isinstance(asked, Ask)
     plan = steps(store, asked.sql, len(asked.params))

@@ -44,7 +44,14 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     fields: Annotated[Names, Meta(description="Generic CRM: what we look for -> its path in the body.")] = {}
 
 
-class ConnectionRequest(Struct):
+class _Unshown(Struct):
+    """A body that may hold a secret: it must not come into a message or a log by way of its repr."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+
+class ConnectionRequest(_Unshown):
     """A tool to be connected; at most once for each channel."""
 
     channel: Channel
@@ -67,7 +74,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     fields: Names | UnsetType | None = UNSET
 
 
-class ConnectionChange(Struct):
+class ConnectionChange(_Unshown):
     """What to change: a JSON merge patch. `secrets` are replaced whole; null, or an empty list, takes them away."""
 
     secrets: Secrets | UnsetType | None = UNSET
@@ -75,7 +82,7 @@ class ConnectionChange(Struct):
     settings: ConnectionSettingsChange | UnsetType | None = UNSET
 
 
-class ConnectionOut(Struct):
+class ConnectionOut(_Unshown):
     """One connection; its secrets are never answered, but for one just made."""
 
     channel: str

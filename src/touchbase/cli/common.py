@@ -59,13 +59,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def opened(database: str | None) -> AsyncIterator[Store]:
+async def opened(database: str | None, *, as_is: bool = False) -> AsyncIterator[Store]:
     """The store that a command works on; it must be there already."""
     from touchbase.storage import open_store
+    from touchbase.storage.sealing.keys import MasterKeys
 
-    url = read_settings(database=database).database
-    must_exist(url)
-    store = await open_store(url)
+    settings = read_settings(database=database)
+    must_exist(settings.database)
+    store = await open_store(settings.database, as_is=as_is, master_keys=MasterKeys(settings.master_key, settings.master_key_old))
     try:
         yield store
     finally:

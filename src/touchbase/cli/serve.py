@@ -22,7 +22,7 @@ _EXAMPLE = """-H 'Content-Type: application/json' -d '{"email":"contact@example.
 
 
 @click.command()
-@setting_options(*(each.name for each in fields(Settings)))
+@setting_options(*(each.name for each in fields(Settings) if each.metadata["option"]))
 def serve(**options: object) -> None:
     """Run the HTTP server, with the inbox worker beside it.
 
@@ -98,9 +98,21 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
         f"Touchbase {touchbase.__version__} listens on {address}",
         f"  store    {shown(settings.database)}",
         f"  mode     {mode}",
+        f"  secrets  {_sealed_with(settings)}",
         f"  webhooks {outside}/public/emailcampaign-webhook/CLIENT and {outside}/public/crm-webhook/CLIENT",
         f"  try it   curl {address}/public/v2/contacts {headers}{_EXAMPLE}",
     ]
     if key is not None:
         lines.insert(3, f"  key      {key}  (the first one, for administrators; it is shown this once)")
     return "\n".join(lines)
+
+
+def _sealed_with(settings: Settings) -> str:
+    from touchbase.storage import key_file_of
+
+    if settings.master_key:
+        return "sealed with TOUCHBASE_MASTER_KEY"
+    file = key_file_of(settings.database) if settings.on_sqlite else None
+    if file is not None:
+        return f"sealed with the key in {file}" + ("; keep a copy of it elsewhere" if file.exists() else ", which comes with the first one")
+    return "sealed until the process ends" if settings.on_sqlite else "none are taken before TOUCHBASE_MASTER_KEY is set"

@@ -179,7 +179,7 @@ class ChangeConnection(Command[Connection]):
     client: int
     channel: str
     tool: str
-    secrets: list[str] | None
+    secrets: list[str] | None = field(repr=False)
     settings: ConnectionSettings
     at: Micros
 
@@ -234,3 +234,23 @@ class ForgetAnswers(Command[int]):
     client: int
     keys: list[str]
     now_us: Micros
+
+
+@dataclass(slots=True)
+class SealAgain(Command[int]):
+    """Seal up to `limit` secrets that are in clear, or sealed with another than the present master key; answers how many were."""
+
+    limit: int
+
+
+@dataclass(slots=True)
+class RetireKeys(Command[list[str]]):
+    """Forget every master key but the present one, sealing again what is left; answers the ids of those forgotten."""
+
+
+@dataclass(slots=True)
+class ReplaceLost(Command[list[str]]):
+    """Put a random secret in the place of each one that no key at hand opens, and forget the keys that are lost; answers the places.
+
+    Calls that had to prove the lost secret are refused until a new one is set.
+    """

@@ -68,7 +68,7 @@ class Connection:
     tool: str
     created_us: Micros
     updated_us: Micros
-    secrets: list[str] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list, repr=False)
     """What its calls must prove to know; none: they need no proof."""
     settings: ConnectionSettings = NO_SETTINGS
 
@@ -95,7 +95,7 @@ class Sender:
 
     tool: str | None = None
     verified: bool = False
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 UNPROVEN = Sender()

@@ -122,6 +122,27 @@ class Store(Protocol):
         ...
 
 
+class Sealer(Protocol):
+    """Encrypts what must not be read from the store's files, bound to the place where it is kept."""
+
+    @property
+    def can_seal(self) -> bool:
+        """Whether there is a master key to seal with."""
+        ...
+
+    def seal(self, text: str, bound_to: Sequence[object]) -> str:
+        """The text sealed for this place: table, column, and the row's key. `Invalid`, naming the column, without a master key."""
+        ...
+
+    def open(self, sealed: str, bound_to: Sequence[object]) -> str:
+        """The text that was sealed for this very place; `Overloaded` when it cannot be opened, never an empty text instead."""
+        ...
+
+    def current_id(self) -> str:
+        """The id of the master key that seals; empty when there is none."""
+        ...
+
+
 class Adapter(Protocol):
     """Reads one tool's webhook calls. A folder in `adapters/` holds one.
 

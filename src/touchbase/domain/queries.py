@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from touchbase.domain.client import Client
@@ -284,3 +284,20 @@ class ExpiredAnswers(Query[list[tuple[int, str]]]):
 
     now_us: Micros
     limit: int
+
+
+@dataclass(slots=True)
+class Seals:
+    """The state of every secret in the store."""
+
+    by_key: dict[str, int] = field(default_factory=dict)
+    """Sealed secrets by the id of their master key."""
+    clear: int = 0
+    """Secrets that are not sealed."""
+    lost: list[str] = field(default_factory=list)
+    """Where the secrets are that cannot be opened with the keys at hand, and why; keys whose canary does not open."""
+
+
+@dataclass(slots=True)
+class CheckSeals(Query[Seals]):
+    """Try to open every sealed secret, and count them."""

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Store
 from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.sealing.key_file import KeyFile
+from touchbase.storage.sealing.keys import NO_KEYS, GivenKeys, Keys, MasterKeys, new_key
+from touchbase.storage.sealing.sealer import MasterSealer
+from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
 
 ENGINES = ("postgresql", "sqlite")
 QUEUE_LIMIT = 4_096
+_POSTGRES = ("postgresql", "postgres")
 
 
-async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False) -> Store:
+async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False, master_keys: MasterKeys = NO_KEYS) -> Store:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
     Its schema is brought up to date where that is safe by itself: on SQLite, and in an empty PostgreSQL
     database. Another PostgreSQL database with pending migrations is refused. With `as_is` the schema is
-    left as found, for `migrate` to be called. `UnusableStore` says what to change.
+    left as found, for `migrate` to be called.
+
+    `master_keys` open what is sealed in the store; a store whose master key is not at hand is refused too, unless `as_is`.
+    `UnusableStore` says what to change.
     """
-    scheme = url.partition(":")[0].casefold()
+    scheme = _scheme(url)
+    if scheme not in ("sqlite", *_POSTGRES):
+        raise UnusableStore(f"no storage engine is called '{scheme}'; there are {', '.join(ENGINES)}")
+    sealer = MasterSealer(keys_of(url, master_keys))
     if scheme == "sqlite":
-        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is)
-    if scheme in ("postgresql", "postgres"):
-        return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is)
-    raise UnusableStore(f"no storage engine is called '{scheme}'; there are {', '.join(ENGINES)}")
+        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
+    return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
+
+
+def keys_of(url: str, master_keys: MasterKeys) -> Keys:
+    """The keys of the store at this address: those given, and for a SQLite file those in the key file beside it."""
+    given = master_keys.read()
+    if _scheme(url) != "sqlite":
+        return GivenKeys(given)
+    file = master_keys.file or key_file_of(url)
+    return KeyFile(file, given) if file else GivenKeys(given or [new_key()])
+
+
+def key_file_of(url: str) -> Path | None:
+    """Where the key file of a SQLite store is, or would be; None for a private store."""
+    path = path_of(url)
+    return Path(f"{path}.key") if path else None
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].casefold()

@@ -9,7 +9,7 @@ import asyncpg
 
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import UnusableStore
-from touchbase.domain.ports import Rehearsal, Translate, WorkReport
+from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import (
     AuditDeliveries,
     AuditRecords,
@@ -21,14 +21,16 @@ from touchbase.domain.queries import (
     Query,
 )
 from touchbase.storage.postgres.apply import Worker
-from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, run
+from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.writer import Writer
+from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, answer
+from touchbase.storage.sql.handlers import COMMANDS, Answers, with_sealer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
 from touchbase.storage.sql.once import with_once
+from touchbase.storage.sql.sealed import check_keys, seal_again
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -44,14 +46,18 @@ SEVERAL_STEPS = frozenset({GetContact, GetCompany, ListContacts, ListCompanies, 
 class PostgresStore:
     """Keeps records in one PostgreSQL database; several processes may share it."""
 
-    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int) -> None:
+    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer) -> None:
         self._url = url
         self._pool = pool
+        self._sealer = sealer
+        self._answer = Answers(sealer)
         self._ids = SharedIds(Line(url))
         self._writer = Writer(url, handlers, self._ids, lanes=LANES, queue_limit=queue_limit)
 
     @classmethod
-    async def open(cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS) -> PostgresStore:
+    async def open(
+        cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS, sealer: Sealer = NO_SEALER
+    ) -> PostgresStore:
         """Open the database at this address; an empty one gets its schema, an outdated one is refused, unless `as_is`."""
         try:
             connection = await connect(url)
@@ -62,9 +68,11 @@ class PostgresStore:
             await refuse_unsafe(connection)
             if not as_is:
                 await _prepare(connection)
+                await _make_sealed(connection, sealer)
         finally:
             await connection.close()
-        return cls(url, await open_pool(url, READERS), with_once({**commands, **PROBES}), queue_limit)
+        handlers = with_once({**with_sealer(commands, sealer), **PROBES})
+        return cls(url, await open_pool(url, READERS), handlers, queue_limit, sealer)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -76,7 +84,7 @@ class PostgresStore:
 
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
-                return await (read if type(query) in SEVERAL_STEPS else run)(connection, answer(query))
+                return await (read if type(query) in SEVERAL_STEPS else run)(connection, self._answer(query))
 
         return await again(attempt)
 
@@ -101,7 +109,9 @@ class PostgresStore:
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
         async with self._pool.acquire() as connection:
-            return await migrate(connection, packaged("postgres"))
+            names = await migrate(connection, packaged("postgres"))
+            await _make_sealed(connection, self._sealer)
+            return names
 
     async def check(self) -> None:
         """Write something that no record shows; `Overloaded` when that cannot be flushed."""
@@ -131,3 +141,9 @@ async def _prepare(connection: Connection) -> None:
         if known:
             raise out_of_date(todo)
         await migrate(connection, migrations)
+
+
+async def _make_sealed(connection: Connection, sealer: Sealer) -> None:
+    """Refuse a store whose master key is not at hand, and seal what lies there in clear."""
+    if await read(connection, check_keys(sealer)):
+        await write(connection, seal_again(sealer))

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
+from touchbase.domain.connection import Connection
 from touchbase.domain.errors import Conflict, NotFound, TouchbaseError
+from touchbase.domain.ports import Sealer
+from touchbase.domain.queries import ListConnections
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import CONNECTION, connection_of, connection_row, names, secrets_text, settings_text
+from touchbase.storage.sql.sealed import CONNECTION_TABLE, opened_row, sealed_row
 
 _KEY = CONNECTION[:3]
 _SAME = "t.client = p.client AND t.channel = p.channel AND t.tool = p.tool"
@@ -34,26 +38,28 @@ DELETE_CONNECTION = Op(
 )
 
 
-def add_connections(commands: Sequence[AddConnection], ids: Ids) -> Plan[list[object]]:
+def add_connections(commands: Sequence[AddConnection], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
     """Keep connections; of two for one tool the first stays."""
     answers: list[object] = []
     for command in commands:
         made = command.connection
-        rows = yield Step(INSERT_CONNECTION, [connection_row(made)])
+        row = yield from sealed_row(sealer, CONNECTION_TABLE, CONNECTION, connection_row(made))
+        rows = yield Step(INSERT_CONNECTION, [row])
         answers.append(
             made if rows else Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
         )
     return answers
 
 
-def change_connections(commands: Sequence[ChangeConnection], ids: Ids) -> Plan[list[object]]:
+def change_connections(commands: Sequence[ChangeConnection], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
     """Replace what connections hold, in order: the last of two for one tool stays."""
     answers: list[object] = []
     for command in commands:
         secrets = None if command.secrets is None else secrets_text(command.secrets)
         row = (command.client, command.channel, command.tool, command.at, secrets, settings_text(command.settings))
+        row = yield from sealed_row(sealer, CONNECTION_TABLE, _CHANGE, row)
         rows = yield Step(UPDATE_CONNECTION, [row])
-        answers.append(connection_of(rows[0]) if rows else _missing(command))
+        answers.append(_opened(rows[0], sealer) if rows else _missing(command))
     return answers
 
 
@@ -64,6 +70,16 @@ def remove_connections(commands: Sequence[RemoveConnection], ids: Ids) -> Plan[l
         rows = yield Step(DELETE_CONNECTION, [(command.client, command.channel, command.tool)])
         answers.append(None if rows else _missing(command))
     return answers
+
+
+def list_connections(query: ListConnections, sealer: Sealer) -> Plan[list[Connection]]:
+    """The client's connections, by channel and tool."""
+    rows = yield Ask(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (query.client,))
+    return sorted((_opened(row, sealer) for row in rows), key=lambda one: (one.channel, one.tool))
+
+
+def _opened(row: Row, sealer: Sealer) -> Connection:
+    return connection_of(opened_row(sealer, CONNECTION_TABLE, CONNECTION, row))
 
 
 def _missing(command: ChangeConnection | RemoveConnection) -> TouchbaseError:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from touchbase.domain import commands as c
-from touchbase.storage.sql import clients, connections, create, inbox, kept_answers, update
+from touchbase.domain.ports import Sealer
+from touchbase.storage.sql import clients, connections, create, inbox, kept_answers, sealed, update
 from touchbase.storage.sql.apply import apply_batch, apply_needs
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.inbox import claim, note_failure
 from touchbase.storage.sql.op import Plan
-from touchbase.storage.sql.reads import answer
+from touchbase.storage.sql.reads import Answers
 from touchbase.storage.sql.statements import RESERVE_IDS
 
-__all__ = ["COMMANDS", "RESERVE_IDS", "Handler", "answer", "apply_batch", "apply_needs", "claim", "note_failure"]
+__all__ = ["COMMANDS", "RESERVE_IDS", "Answers", "Handler", "apply_batch", "apply_needs", "claim", "note_failure", "with_sealer"]
 
 
 def _none(commands: Any) -> Mapping[str, int]:
@@ -29,11 +30,13 @@ class Handler:
     `run` takes the group's commands of this kind and answers one result, or one `TouchbaseError`
     instance, for each in order. `needs` says how many ids it may take. Where `solo` is true the first
     step alone is the whole write and what follows only reads, so an engine may spare the transaction.
+    Where `seals` is true, `run` takes the store's sealer as a third argument.
     """
 
-    run: Callable[[Any, Ids], Plan[list[object]]]
+    run: Callable[..., Plan[list[object]]]
     needs: Callable[[Any], Mapping[str, int]] = _none
     solo: bool = False
+    seals: bool = False
 
 
 COMMANDS: dict[type, Handler] = {
@@ -48,8 +51,19 @@ COMMANDS: dict[type, Handler] = {
     c.ForgetAnswers: Handler(kept_answers.forget_answers),
     c.EnsureClient: Handler(clients.ensure_clients, clients.ensure_needs),
     c.SetClientSettings: Handler(clients.set_settings),
-    c.AddConnection: Handler(connections.add_connections),
-    c.ChangeConnection: Handler(connections.change_connections),
+    c.AddConnection: Handler(connections.add_connections, seals=True),
+    c.ChangeConnection: Handler(connections.change_connections, seals=True),
     c.RemoveConnection: Handler(connections.remove_connections),
     c.StoreKey: Handler(clients.store_keys, solo=True),
+    c.SealAgain: Handler(sealed.seal_more, seals=True),
+    c.RetireKeys: Handler(sealed.retire, seals=True),
+    c.ReplaceLost: Handler(sealed.replace_lost, seals=True),
 }
+
+
+def with_sealer(handlers: Mapping[type, Handler], sealer: Sealer) -> dict[type, Handler]:
+    """The same handlers, those that seal with this sealer in hand."""
+    return {
+        kind: replace(handler, run=partial(handler.run, sealer=sealer), seals=False) if handler.seals else handler
+        for kind, handler in handlers.items()
+    }

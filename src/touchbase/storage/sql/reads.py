@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -10,11 +11,11 @@ import msgspec
 from touchbase.domain import queries as q
 from touchbase.domain.client import Client
 from touchbase.domain.company import Company
-from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.storage.sql import audit, inbox_reads, kept_answers
+from touchbase.domain.ports import Sealer
+from touchbase.storage.sql import audit, connections, inbox_reads, kept_answers, sealed
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -28,9 +29,17 @@ _EVENT = r.names(r.EVENT)
 _DELIVERY = r.names(r.DELIVERY[:-1], "d.")
 
 
-def answer(query: q.Query[T]) -> Plan[T]:
-    """The plan that answers a query."""
-    return ANSWERS[type(query)](query)
+class Answers:
+    """The plan that answers each query; those that open secrets have the store's sealer."""
+
+    def __init__(self, sealer: Sealer) -> None:
+        opening = {kind: partial(plan, sealer=sealer) for kind, plan in OPENING.items()}
+        self._plans: dict[type, Callable[..., Plan[Any]]] = {**ANSWERS, **opening}
+
+    def __call__(self, query: q.Query[T]) -> Plan[T]:
+        """The plan that answers this query."""
+        plan: Plan[T] = self._plans[type(query)](query)
+        return plan
 
 
 def _contact(query: q.GetContact) -> Plan[Contact | None]:
@@ -100,11 +109,6 @@ def _clients(query: q.ListClients) -> Plan[list[Client]]:
     return sorted((r.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
-def _connections(query: q.ListConnections) -> Plan[list[Connection]]:
-    rows = yield Ask(f"SELECT {r.names(r.CONNECTION)} FROM connection WHERE client = ?", (query.client,))
-    return sorted((r.connection_of(row) for row in rows), key=lambda one: (one.channel, one.tool))
-
-
 def _key(query: q.FindKey) -> Plan[q.ApiKey | None]:
     rows = yield Ask("SELECT key_id, digest, scopes, client, name FROM api_key WHERE key_id = ?", (query.key_id,))
     if not rows:
@@ -131,7 +135,6 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.DeliveryEvents: _delivery_events,
     q.FindClient: _client,
     q.ListClients: _clients,
-    q.ListConnections: _connections,
     q.BusyClients: inbox_reads.busy,
     q.FindKey: _key,
     q.AnyKey: _any_key,
@@ -142,3 +145,9 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.FindAnswer: kept_answers.find,
     q.ExpiredAnswers: kept_answers.expired,
 }
+
+OPENING: dict[type, Callable[..., Plan[Any]]] = {
+    q.ListConnections: connections.list_connections,
+    q.CheckSeals: sealed.check_seals,
+}
+"""Plans that also take the store's sealer."""

@@ -14,17 +14,19 @@ import apsw
 from touchbase.domain.commands import Command
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnusableStore
-from touchbase.domain.ports import Rehearsal, Translate, WorkReport
+from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import AnyKey, FindAnswer, FindClient, FindKey, GetCompany, GetContact, ListConnections, Query
+from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, answer, claim
+from touchbase.storage.sql.handlers import COMMANDS, Answers, claim, with_sealer
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import load_deliveries
+from touchbase.storage.sql.sealed import check_keys, seal_again
 from touchbase.storage.sql.turn import Turn, merged, translated
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
-from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read
+from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read, write
 from touchbase.storage.sqlite.schema import migrate
 from touchbase.storage.sqlite.writer import Writer
 
@@ -42,14 +44,20 @@ CHUNK = 128
 class SqliteStore:
     """Keeps records in one SQLite file (or a private one that ends with the store)."""
 
-    def __init__(self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None) -> None:
+    def __init__(
+        self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None, sealer: Sealer
+    ) -> None:
         self._writer = writer
         self._private = private
+        self._sealer = sealer
+        self._answer = Answers(sealer)
         self._near, *self._far = readers
         self._threads = ThreadPoolExecutor(len(self._far), "touchbase-reader")
 
     @classmethod
-    async def open(cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS) -> SqliteStore:
+    async def open(
+        cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS, sealer: Sealer = NO_SEALER
+    ) -> SqliteStore:
         """Open the store that a `sqlite:` address names and bring its schema up to date, unless `as_is`."""
         path = path_of(url)
         private = tempfile.TemporaryDirectory(prefix="touchbase-") if path is None else None
@@ -57,11 +65,12 @@ class SqliteStore:
             path = f"{private.name}/store.db"
         assert path is not None
         try:
-            connection = await _patiently(lambda: _prepared(path, durable=private is None, as_is=as_is))
+            connection = await _patiently(lambda: _prepared(path, None if as_is else sealer, durable=private is None))
             readers = await _patiently(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        return cls(Writer(connection, with_once({**commands, **PROBES}), queue_limit), readers, private)
+        handlers = with_once({**with_sealer(commands, sealer), **PROBES})
+        return cls(Writer(connection, handlers, queue_limit), readers, private, sealer)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -71,8 +80,8 @@ class SqliteStore:
     async def read(self, query: Query[T]) -> T:
         """Answer a query from what is flushed."""
         if type(query) in POINT_QUERIES:
-            return _read(self._near, answer(query))
-        return await self._on_a_thread(lambda connection: _read(connection, answer(query)))
+            return _read(self._near, self._answer(query))
+        return await self._on_a_thread(lambda connection: _read(connection, self._answer(query)))
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client, `CHUNK` in a transaction.
@@ -98,7 +107,7 @@ class SqliteStore:
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
-        names: list[str] = await self._writer.ask(lambda writer: migrate(writer.cursor, packaged("sqlite")))
+        names: list[str] = await self._writer.ask(lambda writer: _bring_up_to_date(writer.cursor, self._sealer))
         return names
 
     async def check(self) -> None:
@@ -145,15 +154,28 @@ async def _patiently(opened: Callable[[], T]) -> T:
     return opened()
 
 
-def _prepared(path: str, *, durable: bool, as_is: bool) -> apsw.Connection:
+def _prepared(path: str, sealer: Sealer | None, *, durable: bool) -> apsw.Connection:
+    """The connection that writes; with a sealer the store's schema and its secrets are brought up to date."""
     connection = open_writer(path, durable=durable)
     try:
-        if not as_is:
-            migrate(connection.cursor(), packaged("sqlite"))
+        if sealer is not None:
+            _bring_up_to_date(connection.cursor(), sealer)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _bring_up_to_date(cursor: apsw.Cursor, sealer: Sealer) -> list[str]:
+    """Run what is pending, refuse a store whose master key is not at hand, and seal what lies there in clear."""
+    names = migrate(cursor, packaged("sqlite"))
+    if read(cursor, check_keys(sealer)):
+        usual = cursor.connection.pragma("secure_delete")
+        cursor.connection.pragma("secure_delete", 1)  # the clear text must not stay behind in the file, nor in its log
+        write(cursor, seal_again(sealer))
+        cursor.connection.pragma("secure_delete", usual)
+        cursor.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return names
 
 
 def _read(connection: apsw.Connection, plan: Plan[T]) -> T:

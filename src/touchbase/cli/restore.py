@@ -1,0 +1,70 @@
+"""`touchbase restore`: a backup in the place of a SQLite store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from touchbase.cli.backup import sqlite_file
+from touchbase.cli.common import read_settings, run, setting_options
+from touchbase.domain.times import to_text
+
+
+@click.command()
+@setting_options("database")
+@click.option("--erasures", multiple=True, metavar="ADDRESS", help="Another store that knows who was erased since the backup was taken.")
+@click.option("--without-erasures", is_flag=True, help="Restore although the store that is replaced cannot be asked who was erased.")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def restore(database: str | None, erasures: tuple[str, ...], without_erasures: bool, file: Path) -> None:
+    """Put the backup FILE into the place of the store, which is kept aside. Stop the server first.
+
+    The backup is checked, brought up to date, and whoever was erased since it was taken is erased again, all in a file beside the
+    store; then it takes the store's name at one stroke. Until then nothing is changed.
+    """
+    from touchbase.storage.sqlite.backup import read_backup
+    from touchbase.storage.sqlite.restore import is_readable, laid_out, put_in_place
+
+    target = sqlite_file(database, "pg_restore --dbname=ADDRESS FILE")
+    known = [f"sqlite:///{target}"] if is_readable(target) else []
+    if target.exists() and not known and not (erasures or without_erasures):
+        raise click.ClickException(
+            f"{target} cannot be read, so nobody can say who was erased since the backup was taken: name another store that knows "
+            "with --erasures sqlite:///FILE, or restore --without-erasures and erase them again yourself"
+        )
+    with laid_out(file, target) as part:
+        erased = run(_bring_up_to_date(part, target, [*known, *erasures]))
+        aside = target.with_name(f"{target.name}.before-{to_text(time.time_ns() // 1_000_000_000 * 1_000_000).replace(':', '')}")
+        was_there = put_in_place(part, target, aside)
+    made = read_backup(file)
+    click.echo(f"restored {target} from {file}" + (f", as of {to_text(made.made_us)}" if made.made_us else ""))
+    if not made.checked:
+        click.echo(f"there was no {file.name}.sha256 to compare it with; its pages were checked")
+    if erased:
+        click.echo(f"{erased} identities were erased after the backup was taken: they are erased again")
+    if was_there:
+        click.echo(f"the store that was there is in {aside}; `touchbase verify` says whether everything is right, then remove it")
+
+
+async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> int:
+    from touchbase.service.reapply_erasures import reapply_erasures
+    from touchbase.storage import open_store
+    from touchbase.storage.sealing.keys import MasterKeys
+
+    settings = read_settings()
+    keys = MasterKeys(settings.master_key, settings.master_key_old)
+    mine, erased = replace(keys, file=Path(f"{target}.key")), 0
+    restored = await open_store(f"sqlite:///{part}", master_keys=mine)
+    try:
+        for address in known:
+            other = await open_store(address, master_keys=keys)
+            try:
+                erased += await reapply_erasures(restored, other, time.time_ns() // 1000)
+            finally:
+                await other.close()
+    finally:
+        await restored.close()
+    return erased

@@ -1,0 +1,157 @@
+"""`touchbase secrets`: the master key that seals secrets in the store: made, checked, replaced, given up for lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import opened, read_settings, run, setting_options
+
+if TYPE_CHECKING:
+    from touchbase.domain.ports import Store
+    from touchbase.domain.queries import Seals
+
+PAGE = 200
+
+
+@click.group()
+def secrets() -> None:
+    """Look after the master key that seals secrets in the store."""
+
+
+@secrets.command("generate-key")
+def generate_key() -> None:
+    """Print a new master key, for TOUCHBASE_MASTER_KEY or the file that TOUCHBASE_MASTER_KEY_FILE names."""
+    from touchbase.storage.sealing.keys import new_key, text_of
+
+    click.echo(text_of(new_key()))
+
+
+@secrets.command()
+@setting_options("database")
+def check(database: str | None) -> None:
+    """Try to open every secret, and count them by the key that seals them.
+
+    Only reads, also beside a running server. Ends with status 1 when one cannot be opened, or lies there in clear.
+    """
+    found = run(_check(database))
+    for key_id, count in sorted(found.by_key.items()):
+        click.echo(f"{count} sealed with the master key {key_id}")
+    for why in found.lost:
+        click.echo(f"cannot be opened: {why}")
+    if found.clear:
+        click.echo(f"{found.clear} in clear: start the server, or run `touchbase migrate`, with a master key")
+    if found.lost:
+        click.echo("give the missing key back (TOUCHBASE_MASTER_KEY, TOUCHBASE_MASTER_KEY_OLD, the key file beside the store);")
+        click.echo("if it is lost for good, see `touchbase secrets replace-lost`")
+    if found.lost or found.clear:
+        raise SystemExit(1)
+    click.echo("every secret can be opened" if found.by_key else "there are no secrets")
+
+
+@secrets.command()
+@setting_options("database")
+def rotate(database: str | None) -> None:
+    """Seal every secret again with the present master key, and let go of the one before.
+
+    Servers may run meanwhile. With TOUCHBASE_MASTER_KEY, first start every server with the new key there and the one before in
+    TOUCHBASE_MASTER_KEY_OLD. On a SQLite store with a key file the new key is made here, and a running server finds it by
+    itself. Stopped half way, it goes on when it is run again.
+    """
+    sealed, forgotten, aside = run(_rotate(database))
+    keys = f"; no longer needed: {', '.join(forgotten)}" if forgotten else ""
+    click.echo(f"sealed {_many(sealed)} again{keys}")
+    if aside is not None:
+        click.echo(f"the key before is in {aside}: keep it, but not beside the backups, as long as backups made before now")
+
+
+@secrets.command("replace-lost")
+@setting_options("database")
+@click.option("--yes", is_flag=True, help="Do it; without this, only say what would be done.")
+def replace_lost(database: str | None, yes: bool) -> None:
+    """When a master key is lost for good: replace each secret that only it opens by a random one that nobody knows.
+
+    Calls that had to prove such a secret are refused until `touchbase clients connect` sets a new one: nobody gets in unproven.
+    """
+    for why in run(_check(database)).lost:
+        click.echo(f"lost: {why}")
+    if not yes:
+        click.echo("nothing was changed; --yes replaces them")
+        return
+    replaced = run(_replace_lost(database))
+    for place in replaced:
+        click.echo(f"replaced: {place}")
+    click.echo(f"replaced {_many(len(replaced))} by random ones: set new ones with `touchbase clients connect`")
+
+
+def _many(count: int) -> str:
+    return f"{count} {'secret' if count == 1 else 'secrets'}"
+
+
+async def _check(database: str | None) -> Seals:
+    from touchbase.domain.queries import CheckSeals
+
+    async with _opened_anyhow(database) as store:
+        return await store.read(CheckSeals())
+
+
+async def _replace_lost(database: str | None) -> list[str]:
+    from touchbase.domain.commands import ReplaceLost
+
+    async with _opened_anyhow(database) as store:
+        return await store.write(ReplaceLost())
+
+
+async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
+    from touchbase.domain.commands import RetireKeys, SealAgain
+    from touchbase.domain.queries import CheckSeals
+    from touchbase.storage.sealing.key_file import KeyFile
+
+    keys = _keys(database)
+    async with opened(database) as store:
+        found = await store.read(CheckSeals())
+        if found.lost:
+            raise click.ClickException(f"{found.lost[0]}: `touchbase secrets check` names every secret that cannot be opened")
+        total, sealed = sum(found.by_key.values()), 0
+        if not total:
+            raise click.ClickException("no secret is sealed in this store yet: there is nothing to rotate")
+        if isinstance(keys, KeyFile):
+            keys.begin_rotation()
+        while some := await store.write(SealAgain(PAGE)):
+            sealed += some
+            if sys.stderr.isatty():
+                click.echo(f"\r{sealed} of {total}", err=True, nl=sealed >= total)
+        forgotten = await store.write(RetireKeys())
+    return sealed, forgotten, keys.end_rotation() if isinstance(keys, KeyFile) else None
+
+
+def _keys(database: str | None) -> object:
+    from touchbase.storage import keys_of
+    from touchbase.storage.sealing.keys import MasterKeys
+
+    settings = read_settings(database=database)
+    return keys_of(settings.database, MasterKeys(settings.master_key, settings.master_key_old))
+
+
+@asynccontextmanager
+async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
+    """The store, also one whose master key is not at hand."""
+    from touchbase.domain.errors import UnusableStore
+    from touchbase.domain.queries import CheckSeals
+
+    try:
+        async with opened(database):
+            pass
+    except UnusableStore as error:
+        async with opened(database, as_is=True) as store:
+            try:
+                await store.read(CheckSeals())
+            except Exception:
+                raise error from None  # it is not the key that is missing
+    async with opened(database, as_is=True) as store:
+        yield store

@@ -1,0 +1,244 @@
+"""Sealed columns: which they are, sealed as a row is written and opened as it is read, and sealed again with a new key.
+
+A column joins by standing in `TABLES`: what follows here, the check at start and the rotation included, then holds for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from secrets import token_urlsafe
+
+from touchbase.domain.commands import ReplaceLost, RetireKeys, SealAgain
+from touchbase.domain.errors import UnusableStore
+from touchbase.domain.ports import Sealer
+from touchbase.domain.queries import CheckSeals, Seals
+from touchbase.storage.sealing.sealer import PREFIX, CannotOpen, is_sealed, key_id_of, place_of
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
+from touchbase.storage.sql.rows import CONNECTION, Columns, names, secrets_text
+
+LOG = logging.getLogger("touchbase.storage")
+
+NOTHING = (None, "", "[]")
+"""Stands for no secret, and is kept as it is."""
+CANARY = "a canary"
+LOST = 100
+"""Secrets that cannot be opened which are named one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedTable:
+    """A table with sealed columns. Its rows begin with `key`, wherever they are written or read whole."""
+
+    name: str
+    key: Columns
+    columns: Mapping[str, Callable[[], str]]
+    """Each sealed column, and what takes the place of a text that can never be opened again."""
+    clear_without_key: bool = False
+    """Kept in clear while there is no master key, and sealed by the first start with one; else refused without a key."""
+
+    def place(self, column: str, row: Row) -> tuple[object, ...]:
+        """What a sealed text of this row is bound to."""
+        return (self.name, column, *row[: len(self.key)])
+
+
+def _nobody_knows() -> str:
+    """Secrets that no call can prove to know: to take lost ones away would open the door to everybody."""
+    return secrets_text([token_urlsafe(32)])
+
+
+CONNECTION_TABLE = SealedTable("connection", CONNECTION[:3], {"secrets": _nobody_knows})
+TABLES = (CONNECTION_TABLE,)
+
+NOTE_KEY = Op(
+    "note_key",
+    (("key_id", "text"), ("canary", "text")),
+    # An update that changes nothing, so that whoever retires the key waits for us, or we for them.
+    "INSERT INTO seal_key (key_id, canary) SELECT p.key_id, p.canary FROM p WHERE true "
+    "ON CONFLICT (key_id) DO UPDATE SET key_id = excluded.key_id",
+)
+FORGET_KEYS = Op(
+    "forget_keys",
+    (("key_id", "text"),),
+    "DELETE FROM seal_key t USING p WHERE t.key_id <> p.key_id RETURNING t.key_id",
+    sqlite="DELETE FROM seal_key WHERE key_id <> ?1 RETURNING key_id",
+)
+
+
+def sealed_row(sealer: Sealer, table: SealedTable, columns: Columns, row: Row) -> Plan[Row]:
+    """The row with its secrets sealed; their key is noted in the same transaction."""
+    found = list(row)
+    for place, (column, _) in enumerate(columns):
+        if column in table.columns and row[place] not in NOTHING and (sealer.can_seal or not table.clear_without_key):
+            found[place] = sealer.seal(row[place], table.place(column, row))
+    if found != list(row):
+        yield from note_key(sealer)
+    return tuple(found)
+
+
+def opened_row(sealer: Sealer, table: SealedTable, columns: Columns, row: Row) -> Row:
+    """The row with its secrets in clear; raises `Overloaded` when they cannot be opened."""
+    try:
+        return tuple(
+            sealer.open(value, table.place(column, row)) if column in table.columns and value not in NOTHING and is_sealed(value) else value
+            for (column, _), value in zip(columns, row, strict=True)
+        )
+    except CannotOpen as error:
+        LOG.error("%s", error.why)
+        raise
+
+
+def note_key(sealer: Sealer) -> Plan[None]:
+    """Note that the present key has sealed something, so that no server starts without it."""
+    key_id = sealer.current_id()
+    yield Step(NOTE_KEY, [(key_id, sealer.seal(CANARY, _canary_of(key_id)))])
+
+
+def _canary_of(key_id: str) -> tuple[object, ...]:
+    return ("seal_key", "canary", key_id)
+
+
+def check_keys(sealer: Sealer) -> Plan[bool]:
+    """Refuse a store whose keys are not at hand; answers whether secrets in clear wait to be sealed."""
+    rows = yield Ask("SELECT key_id, canary FROM seal_key", ())
+    for key_id, canary in rows:
+        try:
+            sealer.open(canary, _canary_of(key_id))
+        except CannotOpen:
+            raise UnusableStore(
+                f"the secrets in this store are sealed with the master key {key_id}, which is not at hand (or is not the true one): "
+                "set TOUCHBASE_MASTER_KEY, or while keys change TOUCHBASE_MASTER_KEY_OLD, or put the store's key file back beside it; "
+                "`touchbase secrets check` tells more"
+            ) from None
+    for table in TABLES:
+        for column in table.columns:
+            if not (sealer.can_seal or table.clear_without_key) and (yield _clear(table, column, 1)):
+                raise UnusableStore(
+                    "this store holds secrets in clear, and there is no master key to seal them with: "
+                    "`touchbase secrets generate-key` makes one, set it as TOUCHBASE_MASTER_KEY"
+                )
+            if sealer.can_seal and (yield _clear(table, column, 1)):
+                return True
+    return False
+
+
+def seal_again(sealer: Sealer, limit: int | None = None) -> Plan[int]:
+    """Seal what is in clear, or sealed with another key than the present one: up to `limit` secrets; answers how many."""
+    sealed = 0
+    for table in TABLES:
+        for column in table.columns:
+            left = None if limit is None else limit - sealed
+            rows = yield Ask(*_others(table, column, sealer.current_id(), left))
+            if rows:
+                yield from note_key(sealer)
+                yield Step(_reseal(table, column), [_sealed_anew(sealer, table, column, row) for row in rows])
+            sealed += len(rows)
+    return sealed
+
+
+def retire_keys(sealer: Sealer) -> Plan[list[str]]:
+    """Forget every other key; what was sealed with one meanwhile is sealed again, so nothing needs it any more."""
+    forgotten = yield Step(FORGET_KEYS, [(sealer.current_id(),)])
+    yield from seal_again(sealer)
+    return sorted(key_id for (key_id,) in forgotten)
+
+
+def check_seals(query: CheckSeals, sealer: Sealer) -> Plan[Seals]:
+    """Try every sealed secret."""
+    found = Seals()
+    for key_id, canary in (yield Ask("SELECT key_id, canary FROM seal_key", ())):
+        _try(sealer, canary, _canary_of(key_id), found)
+    for table in TABLES:
+        for column in table.columns:
+            for row in (yield Ask(f"SELECT {names(table.key)}, {column} FROM {table.name}", ())):
+                text = row[-1]
+                if text in NOTHING:
+                    continue
+                if not is_sealed(text):
+                    found.clear += 1
+                    continue
+                found.by_key[key_id_of(text)] = found.by_key.get(key_id_of(text), 0) + 1
+                _try(sealer, text, table.place(column, row), found)
+    return found
+
+
+def _try(sealer: Sealer, sealed: str, place: tuple[object, ...], found: Seals) -> None:
+    try:
+        sealer.open(sealed, place)
+    except CannotOpen as error:
+        if len(found.lost) < LOST:
+            found.lost.append(error.why)
+
+
+def _clear(table: SealedTable, column: str, limit: int | None) -> Ask:
+    return Ask(*_others(table, column, "", limit))
+
+
+def _others(table: SealedTable, column: str, key_id: str, limit: int | None) -> tuple[str, Row]:
+    """The secrets that this key has not sealed; without a key, those that none has."""
+    sealed = PREFIX + (f"{key_id}:" if key_id else "")
+    sql = f"SELECT {names(table.key)}, {column} FROM {table.name} WHERE {column} NOT IN ('', '[]') AND {column} NOT LIKE ?"
+    return (sql, (f"{sealed}%",)) if limit is None else (f"{sql} LIMIT ?", (f"{sealed}%", limit))
+
+
+def _sealed_anew(sealer: Sealer, table: SealedTable, column: str, row: Row) -> Row:
+    place, text = table.place(column, row), row[-1]
+    return (*row, sealer.seal(sealer.open(text, place) if is_sealed(text) else text, place))
+
+
+def _reseal(table: SealedTable, column: str) -> Op:
+    """Put the new text in, unless the secret was changed meanwhile."""
+    count = len(table.key)
+    same = " AND ".join(f"t.{name} = p.{name}" for name, _ in table.key)
+    numbered = " AND ".join(f"{name} = ?{n}" for n, (name, _) in enumerate(table.key, 1))
+    return Op(
+        f"reseal_{table.name}_{column}",
+        (*table.key, ("old", "text"), ("new", "text")),
+        f"UPDATE {table.name} AS t SET {column} = p.new FROM p WHERE {same} AND t.{column} = p.old",
+        sqlite=f"UPDATE {table.name} SET {column} = ?{count + 2} WHERE {numbered} AND {column} = ?{count + 1}",
+    )
+
+
+def seal_more(commands: Sequence[SealAgain], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
+    """`SealAgain`."""
+    answers: list[object] = []
+    for command in commands:
+        answers.append((yield from seal_again(sealer, command.limit)))
+    return answers
+
+
+def retire(commands: Sequence[RetireKeys], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
+    """`RetireKeys`."""
+    answers: list[object] = []
+    for _ in commands:
+        answers.append((yield from retire_keys(sealer)))
+    return answers
+
+
+def replace_lost(commands: Sequence[ReplaceLost], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
+    """`ReplaceLost`."""
+    replaced: list[str] = []
+    for table in TABLES:
+        for column, instead in table.columns.items():
+            rows = yield Ask(*_others(table, column, sealer.current_id(), None))
+            lost = [row for row in rows if is_sealed(row[-1]) and not _opens(sealer, row[-1], table.place(column, row))]
+            anew = [(*row, _sealed_text(sealer, instead(), table.place(column, row))) for row in lost]
+            yield Step(_reseal(table, column), anew)
+            replaced += [place_of(table.place(column, row)) for row in lost]
+    yield from note_key(sealer)
+    yield from retire_keys(sealer)
+    return [replaced] * len(commands)
+
+
+def _opens(sealer: Sealer, sealed: str, place: tuple[object, ...]) -> bool:
+    try:
+        sealer.open(sealed, place)
+    except CannotOpen:
+        return False
+    return True
+
+
+def _sealed_text(sealer: Sealer, text: str, place: tuple[object, ...]) -> str:
+    return text if text in NOTHING else sealer.seal(text, place)

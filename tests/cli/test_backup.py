@@ -1,0 +1,206 @@
+"""`touchbase backup` and `touchbase restore`, as an operator uses them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.cli.conftest import Run
+
+SECRET = "a-secret-of-ours"
+
+
+@pytest.fixture
+def kept(store: Run) -> Run:
+    """A store with the client acme, and a backup of it; the client later came after that."""
+    store("clients", "add", "acme")
+    store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
+    assert store("backup", "b.db").exit_code == 0
+    store("clients", "add", "later")
+    return store
+
+
+def clients(run: Run) -> list[str]:
+    return [line.split()[0] for line in run("clients", "list").output.splitlines()[1:]]
+
+
+def test_a_backup_comes_back_and_the_store_that_was_there_is_kept(kept: Run) -> None:
+    restored = kept("restore", "b.db")
+
+    (aside,) = Path.cwd().glob("touchbase.db.before-*")
+    assert restored.exit_code == 0, restored.output
+    assert aside.name in restored.output
+    assert clients(kept) == ["acme"]
+    key = {"TOUCHBASE_MASTER_KEY_FILE": "touchbase.db.key"}
+    assert "later" in kept("clients", "list", "--database", f"sqlite:///{aside.name}", env=key).output
+    assert kept("secrets", "check").exit_code == 0
+    assert kept("verify").exit_code == 0
+
+
+def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is_and_holds_no_key(kept: Run) -> None:
+    made = kept("backup", "c.db")
+
+    assert "schema 00" in made.output
+    assert "touchbase.db.key" in made.output
+    assert stat.S_IMODE(Path("c.db").stat().st_mode) == 0o600
+    assert sorted(path.name for path in Path.cwd().glob("c.db*")) == ["c.db", "c.db.sha256"]
+    assert Path("touchbase.db.key").read_text().strip().encode() not in Path("c.db").read_bytes()
+    assert SECRET.encode() not in Path("c.db").read_bytes()
+
+
+def test_a_file_that_is_there_is_only_replaced_by_force(kept: Run) -> None:
+    before = Path("b.db").read_bytes()
+
+    refused = kept("backup", "b.db")
+    after = Path("b.db").read_bytes()
+    forced = kept("backup", "--force", "b.db")
+
+    assert (refused.exit_code, forced.exit_code, before == after) == (1, 0, True)
+    assert "--force" in refused.output
+    kept("restore", "b.db")
+    assert clients(kept) == ["acme", "later"]
+
+
+@pytest.mark.parametrize("command", [("backup", "--force"), ("restore",)])
+def test_the_store_itself_is_neither_backup_nor_target(kept: Run, command: tuple[str, ...]) -> None:
+    refused = kept(*command, "./touchbase.db")
+
+    assert refused.exit_code == 1
+    assert "is the store itself" in refused.output
+    assert clients(kept) == ["acme", "later"]
+
+
+def test_a_backup_that_cannot_be_made_leaves_nothing(kept: Run) -> None:
+    nowhere, none = kept("backup", "nowhere/b.db"), kept("backup", "x.db", "--database", "sqlite:///none.db")
+    Path("notes.txt").write_text("no store " * 1000)
+    notes = kept("backup", "x.db", "--database", "sqlite:///notes.txt")
+
+    assert [one.exit_code for one in (nowhere, none, notes)] == [1, 1, 1]
+    assert "No such file or directory" in nowhere.output
+    assert "there is no store" in none.output
+    assert "not a SQLite database" in notes.output
+    assert not list(Path.cwd().glob("x.db*"))
+
+
+def test_a_changed_backup_is_refused_and_nothing_is_touched(kept: Run) -> None:
+    content = bytearray(Path("b.db").read_bytes())
+    content[len(content) // 2] ^= 1
+    Path("b.db").write_bytes(content)
+
+    refused = kept("restore", "b.db")
+
+    assert refused.exit_code == 1
+    assert "is not as it was written" in refused.output
+    assert clients(kept) == ["acme", "later"]
+    assert not [*Path.cwd().glob("*.restoring*"), *Path.cwd().glob("*.before-*")]
+
+
+def test_a_damaged_backup_without_a_checksum_is_refused_too(kept: Run) -> None:
+    Path("b.db.sha256").unlink()
+    with Path("b.db").open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(os.urandom(4096 * 6))
+
+    refused = kept("restore", "b.db")
+
+    assert refused.exit_code == 1
+    assert "damaged" in refused.output or "malformed" in refused.output
+    assert clients(kept) == ["acme", "later"]
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database, and long enough to be asked for its header" * 100])
+def test_what_is_no_backup_is_refused(kept: Run, content: bytes) -> None:
+    Path("x.db").write_bytes(content)
+
+    refused, missing = kept("restore", "x.db"), kept("restore", "missing.db")
+
+    assert (refused.exit_code, missing.exit_code) == (1, 1)
+    assert "is no backup of a store" in refused.output
+    assert "there is no backup missing.db" in missing.output
+    assert clients(kept) == ["acme", "later"]
+
+
+def test_a_backup_of_a_newer_program_is_refused(kept: Run) -> None:
+    Path("b.db.sha256").unlink()
+    connection = apsw.Connection("b.db")
+    connection.execute("INSERT INTO migration VALUES ('9999_future', 'digest')")
+    connection.close()
+
+    refused = kept("restore", "b.db")
+
+    assert refused.exit_code == 1
+    assert "newer than this program: it has 9999_future" in refused.output
+    assert clients(kept) == ["acme", "later"]
+
+
+def test_a_store_that_somebody_has_open_is_not_replaced(kept: Run) -> None:
+    server = apsw.Connection("touchbase.db")
+    server.execute("SELECT * FROM client").fetchall()
+
+    refused = kept("restore", "b.db")
+    server.close()
+
+    assert refused.exit_code == 1
+    assert "stop it, then restore again" in refused.output
+    assert clients(kept) == ["acme", "later"]
+    assert kept("restore", "b.db").exit_code == 0
+
+
+def test_without_the_master_key_nothing_is_restored(kept: Run) -> None:
+    Path("touchbase.db.key").unlink()
+
+    refused = kept("restore", "b.db")
+
+    assert refused.exit_code == 1
+    assert "sealed with the master key" in refused.output
+    assert not [*Path.cwd().glob("*.restoring*"), *Path.cwd().glob("*.before-*")]
+
+
+def test_a_store_that_is_gone_comes_back_and_a_log_that_it_left_is_not_taken_for_the_new_ones(kept: Run) -> None:
+    lost = apsw.Connection("touchbase.db")
+    lost.execute("UPDATE client SET client_id = 'left-over' WHERE client_id = 'acme'")
+    log = Path("touchbase.db-wal").read_bytes()
+    lost.close()
+    Path("touchbase.db").unlink()
+    Path("touchbase.db-wal").write_bytes(log)
+
+    restored = kept("restore", "b.db")
+
+    assert restored.exit_code == 0, restored.output
+    assert clients(kept) == ["acme"]
+    assert kept("verify").exit_code == 0
+
+
+def test_a_store_that_cannot_be_read_is_replaced_only_when_somebody_answers_for_erasures(kept: Run) -> None:
+    Path("touchbase.db").write_bytes(b"nothing that SQLite reads" * 1000)
+
+    refused = kept("restore", "b.db")
+    restored = kept("restore", "b.db", "--without-erasures")
+
+    assert (refused.exit_code, restored.exit_code) == (1, 0), restored.output
+    assert "--erasures sqlite:///FILE" in refused.output
+    assert clients(kept) == ["acme"]
+    (aside,) = Path.cwd().glob("touchbase.db.before-*")
+    assert aside.read_bytes().startswith(b"nothing that SQLite reads")
+
+
+def test_a_plain_copy_is_restored_with_a_word_about_its_checksum(kept: Run) -> None:
+    Path("b.db").rename("copy.db")
+
+    restored = kept("restore", "copy.db")
+
+    assert restored.exit_code == 0
+    assert "there was no copy.db.sha256" in restored.output
+
+
+@pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump --format=custom"), ("restore", "pg_restore")])
+def test_on_postgres_the_command_says_what_to_run(run: Run, command: str, tool: str) -> None:
+    refused = run(command, "b.db", "--database", "postgresql://someone:hidden@db/touchbase")
+
+    assert refused.exit_code == 1
+    assert tool in refused.output
+    assert "docs/backups.md" in refused.output
+    assert "hidden" not in refused.output

@@ -1,0 +1,149 @@
+"""`touchbase secrets`, and what an operator sees when the master key is missing, wrong or changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+SECRET = "a-secret-of-ours"
+HUBSPOT = ("acme", "--channel", "crm", "--tool", "hubspot")
+KEY = "touchbase.db.key"
+
+
+@pytest.fixture
+def sealed(store: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A store with a sealed secret, and its key file."""
+    for name in ("TOUCHBASE_MASTER_KEY", "TOUCHBASE_MASTER_KEY_OLD"):
+        monkeypatch.delenv(name, raising=False)
+    store("clients", "add", "acme")
+    assert store("clients", "connect", *HUBSPOT, "--secret", SECRET).exit_code == 0
+    return store
+
+
+def set_secrets(run: Run, **options: dict[str, str]) -> list[int]:
+    return [one["secret_count"] for one in json.loads(run("clients", "connections", "acme", "--json", **options).output)]
+
+
+def test_a_generated_key_seals(store: Run) -> None:
+    one, another = (store("secrets", "generate-key").output.strip() for _ in range(2))
+    keys = {"TOUCHBASE_MASTER_KEY": one}
+
+    store("clients", "add", "acme")
+    made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env=keys)
+
+    assert one != another
+    assert made.exit_code == 0
+    assert not Path(KEY).exists()
+    assert set_secrets(store, env=keys) == [1]
+
+
+def test_a_key_may_come_from_a_file(store: Run) -> None:
+    Path("master").write_text(store("secrets", "generate-key").output)
+    store("clients", "add", "acme")
+
+    made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_MASTER_KEY_FILE": "master"})
+
+    assert (made.exit_code, Path(KEY).exists()) == (0, False)
+
+
+def test_check_counts_by_key_and_opens_each(sealed: Run) -> None:
+    checked = sealed("secrets", "check")
+
+    assert checked.exit_code == 0
+    assert checked.output.splitlines()[0].startswith("1 sealed with the master key ")
+    assert checked.output.splitlines()[1] == "every secret can be opened"
+
+
+def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(sealed: Run) -> None:
+    Path(KEY).unlink()
+
+    listed, checked = sealed("clients", "list"), sealed("secrets", "check")
+
+    assert (listed.exit_code, checked.exit_code) == (1, 1)
+    assert "which is not at hand" in listed.output
+    assert "connection.secrets of 1 crm hubspot is sealed with the master key" in checked.output
+    assert "replace-lost" in checked.output
+    assert not Path(KEY).exists()
+
+
+def test_a_server_does_not_start_without_the_key(sealed: Run) -> None:
+    Path(KEY).rename("elsewhere")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "touchbase", "serve", "--port", "0"], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert "sealed with the master key" in ended.stderr
+    assert "TOUCHBASE_MASTER_KEY" in ended.stderr
+
+
+def test_rotating_a_key_file_makes_a_new_key_and_keeps_the_one_before_aside(sealed: Run) -> None:
+    before = Path(KEY).read_text()
+
+    rotated = sealed("secrets", "rotate")
+
+    (aside,) = Path.cwd().glob(f"{KEY}.old-*")
+    assert rotated.exit_code == 0
+    assert "sealed 1 secret again; no longer needed: " in rotated.output
+    assert aside.name in rotated.output
+    assert (aside.read_text(), len(Path(KEY).read_text().split())) == (before, 1)
+    assert Path(KEY).read_text() != before
+    assert set_secrets(sealed) == [1]
+
+
+def test_rotating_to_a_key_of_the_settings_lets_go_of_the_file(sealed: Run) -> None:
+    keys = {"TOUCHBASE_MASTER_KEY": sealed("secrets", "generate-key").output.strip()}
+
+    rotated = sealed("secrets", "rotate", env=keys)
+    Path(KEY).unlink()
+
+    assert rotated.exit_code == 0
+    assert set_secrets(sealed, env=keys) == [1]
+
+
+def test_there_is_nothing_to_rotate_where_nothing_is_sealed(store: Run) -> None:
+    rotated = store("secrets", "rotate")
+
+    assert rotated.exit_code == 1
+    assert "nothing to rotate" in rotated.output
+    assert not Path(KEY).exists()
+
+
+def test_lost_secrets_are_only_replaced_when_that_is_confirmed(sealed: Run) -> None:
+    Path(KEY).unlink()
+
+    asked = sealed("secrets", "replace-lost")
+    refused = sealed("clients", "list")
+    done = sealed("secrets", "replace-lost", "--yes")
+
+    assert (asked.exit_code, refused.exit_code, done.exit_code) == (0, 1, 0)
+    assert "nothing was changed" in asked.output
+    assert "replaced 1 secret by random ones" in done.output
+    assert set_secrets(sealed) == [1]
+    assert sealed("secrets", "check").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"TOUCHBASE_MASTER_KEY": "too-short"}, "TOUCHBASE_MASTER_KEY holds no master key: it must be 32 bytes in base64"),
+        ({"TOUCHBASE_MASTER_KEY_OLD": "A" * 43}, "without TOUCHBASE_MASTER_KEY"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused_and_not_shown(store: Run, env: dict[str, str], says: str) -> None:
+    refused = store("clients", "list", env=env)
+
+    assert refused.exit_code == 1
+    assert says in refused.output
+    assert next(iter(env.values())) not in refused.output
+
+
+def test_no_command_takes_a_key_as_an_option(run: Run) -> None:
+    assert "master-key" not in run("serve", "--help").output

@@ -1,0 +1,191 @@
+"""A backup taken while writers write is one moment of the store, with everything acknowledged before it began."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.conftest import Databases, names_in, with_postgres_tools
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import UnusableStore
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import ListContacts, ListDeliveries
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.verify import Verified, verify
+from touchbase.storage import open_store
+from touchbase.storage.sqlite import backup
+from touchbase.storage.sqlite.backup import back_up, read_backup
+from touchbase.storage.sqlite.restore import laid_out, put_in_place
+
+ENOUGH = 300
+"""Writes before the backup begins."""
+PATIENCE = 60
+BODY = b'{"event_type": "email_sent", "timestamp": "2026-11-20T09:30:00Z", "workspace": "w", "campaign_id": "c", "lead_email": "p%d@example.com", "email_account": "us@example.net", "step": %d}'  # noqa: E501
+
+
+class Load:
+    """Writers that write until they are stopped, and a worker that applies; what was acknowledged is remembered."""
+
+    def __init__(self, store: Store, client: int) -> None:
+        self.store, self.client = store, client
+        self.acknowledged: list[str] = []
+        self.going_on = threading.Semaphore(0)
+        self._stop = False
+        self.well_under_way = asyncio.Event()
+
+    def stop(self) -> None:
+        self._stop = True
+
+    async def run(self) -> None:
+        async with asyncio.timeout(PATIENCE * 4), asyncio.TaskGroup() as group:
+            for number in range(4):
+                group.create_task(self._write(number))
+            group.create_task(self._work())
+
+    async def _write(self, writer: int) -> None:
+        n = 0
+        while not self._stop:
+            email = f"w{writer}n{n}@example.com"
+            await self.store.write(CreateContact(Contact(self.client, 0, 5, 5, email, email)))
+            key = f"{writer}-{n}".encode().ljust(16, b"-")
+            await self.store.write(KeepDelivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
+            self.acknowledged.append(email)
+            if len(self.acknowledged) >= ENOUGH:
+                self.well_under_way.set()
+            self.going_on.release()
+            n += 1
+
+    async def _work(self) -> None:
+        worker = InboxWorker(self.store, load_adapters().translate, lambda: 10)
+        working = asyncio.create_task(worker.run())
+        while not self._stop:
+            worker.wake(self.client)
+            await asyncio.sleep(0.01)
+        worker.stop()
+        await working
+
+
+async def contents(store: Store, client: int) -> tuple[set[str], int]:
+    contacts = await store.read(ListContacts(client, 1_000_000))
+    return {one.email or "" for one in contacts}, len(await store.read(ListDeliveries(1_000_000, client)))
+
+
+async def differences(store: Store, client: int) -> list[str]:
+    return [str(one) async for one in verify(store, client, Verified())]
+
+
+Taken = Callable[[Load], str]
+
+
+async def test_a_backup_under_load_is_one_moment_with_all_that_was_acknowledged_before(
+    engine_url: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "PAGES_IN_A_STEP", 5)
+    store = await open_store(engine_url)
+    client = (await store.write(EnsureClient("acme", 1))).number
+    load = Load(store, client)
+    running = asyncio.create_task(load.run())
+    async with asyncio.timeout(PATIENCE):
+        await load.well_under_way.wait()
+    before = set(load.acknowledged)
+    take = _sqlite_copy if engine_url.startswith("sqlite") else _postgres_dump
+
+    try:
+        restored_url = await asyncio.to_thread(take, engine_url, tmp_path, load, request)
+        while_it_was_taken = len(load.acknowledged) - len(before)
+    finally:
+        load.stop()
+        await running
+    await store.close()
+    restored = await open_store(restored_url)
+    kept, deliveries = await contents(restored, client)
+    found = await differences(restored, client)
+    await restored.close()
+
+    assert found == []
+    assert before <= kept
+    assert len(before) <= deliveries <= len(load.acknowledged)
+    assert while_it_was_taken > 0
+
+
+def _sqlite_copy(url: str, folder: Path, load: Load, request: pytest.FixtureRequest) -> str:
+    steps: list[int] = []
+
+    def after_more_writes(done: int, total: int) -> None:
+        steps.append(done)
+        if len(steps) < 50:  # every step finds the store changed since the one before
+            while load.going_on.acquire(blocking=False):
+                pass
+            assert load.going_on.acquire(timeout=PATIENCE)
+
+    back_up(Path(url.removeprefix("sqlite:///")), folder / "backup.db", "1", 5, after_more_writes)
+    assert steps == sorted(steps), "the copy began anew"
+    assert len(steps) > 10
+    with laid_out(folder / "backup.db", folder / "restored.db") as part:
+        put_in_place(part, folder / "restored.db", folder / "aside.db")
+    return f"sqlite:///{folder}/restored.db"
+
+
+def _postgres_dump(url: str, folder: Path, load: Load, request: pytest.FixtureRequest) -> str:
+    databases: Databases = request.getfixturevalue("databases")
+    restored = databases.empty()
+    request.addfinalizer(lambda: databases.drop(restored))
+    for command in (
+        ["pg_dump", "--format=custom", f"--file={folder}/dump", url],
+        ["pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", f"--dbname={restored}", f"{folder}/dump"],
+    ):
+        subprocess.run(command, env=with_postgres_tools(), check=True, timeout=PATIENCE)
+    return restored
+
+
+async def test_what_interrupts_a_backup_leaves_nothing_and_the_one_before_stays(sqlite_url: str, tmp_path: Path) -> None:
+    await (await open_store(sqlite_url)).close()
+    source, target = tmp_path / "touchbase.db", tmp_path / "b" / "backup.db"
+    (tmp_path / "b").mkdir()
+    back_up(source, target, "1", 5, lambda done, total: None)
+    before = target.read_bytes()
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        back_up(source, target, "2", 6, interrupt)
+
+    assert names_in(target.parent) == ["backup.db", "backup.db.sha256"]
+    assert target.read_bytes() == before
+    assert (read_backup(target).made_us, read_backup(target).program, read_backup(target).checked) == (5, "1", True)
+
+
+async def test_a_restore_that_breaks_off_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
+    await (await open_store(sqlite_url)).close()
+    source, target = tmp_path / "touchbase.db", tmp_path / "backup.db"
+    back_up(source, target, "1", 5, lambda done, total: None)
+    before = source.read_bytes()
+
+    with pytest.raises(KeyboardInterrupt), laid_out(target, source):
+        raise KeyboardInterrupt
+    with pytest.raises(UnusableStore, match="there already"), laid_out(target, source) as part:
+        put_in_place(part, source, target)
+
+    assert source.read_bytes() == before
+    assert names_in(tmp_path) == ["backup.db", "backup.db.sha256", "touchbase.db"]
+
+
+async def test_a_backup_of_an_earlier_version_is_brought_up_to_date_when_it_is_opened(sqlite_url: str, tmp_path: Path) -> None:
+    await (await open_store(sqlite_url)).close()
+    back_up(tmp_path / "touchbase.db", tmp_path / "b.db", "1", 5, lambda done, total: None)
+
+    with laid_out(tmp_path / "b.db", tmp_path / "new.db") as part:
+        restored = await open_store(f"sqlite:///{part}")
+        await restored.close()
+        was_there = put_in_place(part, tmp_path / "new.db", tmp_path / "aside.db")
+
+    assert not was_there
+    assert (tmp_path / "new.db").exists()

@@ -1,0 +1,343 @@
+"""Secrets are sealed where they are kept, open only in their place and with their key, and are never taken for absent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import asyncpg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conftest import MASTER_KEYS, ByHand, bytes_in, names_in
+
+from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, ReplaceLost, RetireKeys, SealAgain
+from touchbase.domain.connection import NO_SETTINGS, Connection, Sender
+from touchbase.domain.errors import Invalid, Overloaded, UnusableStore
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import CheckSeals, ListConnections
+from touchbase.storage import open_store
+from touchbase.storage.sealing import key_file
+from touchbase.storage.sealing.key_file import KeyFile
+from touchbase.storage.sealing.keys import NO_KEYS, GivenKeys, MasterKeys, new_key, read_key, text_of
+from touchbase.storage.sealing.sealer import CannotOpen, MasterSealer
+
+SECRET = "a-secret-of-ours"
+OLD, NEW = text_of(new_key()), text_of(new_key())
+BEFORE, BOTH, AFTER = MasterKeys(OLD), MasterKeys(NEW, OLD), MasterKeys(NEW)
+
+Open = Callable[..., Awaitable[Store]]
+
+
+@pytest.fixture
+async def open_with_keys(engine_url: str) -> AsyncIterator[Open]:
+    """Opens the store with these master keys; closes it after the test."""
+    async with AsyncExitStack() as opened:
+
+        async def open_it(keys: MasterKeys, **options: bool) -> Store:
+            store = await open_store(engine_url, master_keys=keys, **options)
+            opened.push_async_callback(store.close)
+            return store
+
+        yield open_it
+
+
+async def connect(store: Store, tool: str = "hubspot", secret: str | None = SECRET) -> Connection:
+    client = (await store.write(EnsureClient("acme", 1))).number
+    return await store.write(AddConnection(Connection(client, "crm", tool, 1, 1, [secret] if secret else [])))
+
+
+async def secrets(store: Store) -> list[list[str]]:
+    return [one.secrets for one in await store.read(ListConnections(1))]
+
+
+async def test_a_secret_stands_nowhere_in_the_database(store: Store, engine_url: str, by_hand: ByHand, tmp_path: Path) -> None:
+    await connect(store)
+    await store.write(ChangeConnection(1, "crm", "hubspot", ["another-secret", SECRET], NO_SETTINGS, 2))
+
+    kept = await by_hand("SELECT secrets FROM connection")
+    files = bytes_in(tmp_path) if engine_url.startswith("sqlite") else str(kept).encode()
+
+    assert kept[0][0].startswith("sealed:1:")
+    assert SECRET.encode() not in files
+    assert b"another-secret" not in files
+    assert await secrets(store) == [["another-secret", SECRET]]
+
+
+async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_hand: ByHand) -> None:
+    await connect(store)
+    await connect(store, "close", "the other one")
+    await by_hand("UPDATE connection SET secrets = (SELECT secrets FROM connection WHERE tool = 'close') WHERE tool = 'hubspot'")
+
+    with pytest.raises(Overloaded, match="cannot be opened now"):
+        await secrets(store)
+    assert (await store.read(CheckSeals())).lost[0].startswith("connection.secrets of 1 crm hubspot was changed or moved")
+
+
+@pytest.mark.parametrize("keys", [MasterKeys(NEW), NO_KEYS])
+async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_for_absent(open_with_keys: Open, keys: MasterKeys) -> None:
+    await connect(await open_with_keys(BEFORE))
+
+    with pytest.raises(UnusableStore, match=f"sealed with the master key {read_key(OLD, '').id}, which is not at hand"):
+        await open_with_keys(keys)
+    with pytest.raises(Overloaded):
+        await secrets(await open_with_keys(keys, as_is=True))
+
+
+async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, by_hand: ByHand) -> None:
+    await connect(await open_with_keys(BEFORE))
+    await by_hand("UPDATE seal_key SET canary = (SELECT secrets FROM connection)")
+
+    with pytest.raises(UnusableStore, match="not the true one"):
+        await open_with_keys(BEFORE)
+
+
+async def test_a_store_without_secrets_needs_no_key(open_with_keys: Open, tmp_path: Path) -> None:
+    await connect(await open_with_keys(NO_KEYS), secret=None)
+
+    again = await open_with_keys(NO_KEYS)
+
+    assert await secrets(again) == [[]]
+    assert "touchbase.db.key" not in names_in(tmp_path)
+
+
+async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgres_url: str) -> None:
+    store = await open_store(postgres_url)
+    await connect(store, "close", None)
+
+    refused = await asyncio.gather(
+        connect(store), store.write(ChangeConnection(1, "crm", "close", [SECRET], NO_SETTINGS, 2)), return_exceptions=True
+    )
+    found = await secrets(store)
+    await store.close()
+
+    assert [type(one) for one in refused] == [Invalid, Invalid]
+    assert all("/secrets: cannot be kept" in str(one) and "`touchbase secrets generate-key`" in str(one) for one in refused)
+    assert found == [[]]
+
+
+async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
+    open_with_keys: Open, engine_url: str, by_hand: ByHand, tmp_path: Path
+) -> None:
+    first = await open_with_keys(BEFORE)
+    tools = [f"tool{n}" for n in range(40)]
+    for tool in tools:
+        await connect(first, tool, None)
+    await first.close()
+    await by_hand("UPDATE connection SET secrets = ?", f'["{SECRET}"]')
+
+    again = await open_with_keys(BEFORE)
+    files = bytes_in(tmp_path)
+
+    assert (await by_hand("SELECT secrets FROM connection"))[0][0].startswith("sealed:1:")
+    assert await secrets(again) == [[SECRET]] * 40
+    assert (await again.read(CheckSeals())).clear == 0
+    assert SECRET.encode() not in files
+
+
+async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_url: str) -> None:
+    store = await open_store(postgres_url, master_keys=BEFORE)
+    await connect(store)
+    await store.close()
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(f"UPDATE connection SET secrets = '[\"{SECRET}\"]'; DELETE FROM seal_key")
+    await connection.close()
+
+    with pytest.raises(UnusableStore, match="holds secrets in clear"):
+        await open_store(postgres_url)
+
+
+async def test_a_rotation_seals_everything_again_while_servers_with_both_keys_read(open_with_keys: Open) -> None:
+    first = await open_with_keys(BEFORE)
+    for tool in ("attio", "close", "hubspot"):
+        await connect(first, tool)
+    await connect(first, "zoho", None)
+    server, command = await open_with_keys(BOTH), await open_with_keys(BOTH)
+
+    steps, seen = [], []
+    while steps[-1:] != [0]:
+        steps.append(await command.write(SealAgain(2)))
+        seen.append(await secrets(server))
+    forgotten = await command.write(RetireKeys())
+
+    assert steps == [2, 1, 0]
+    assert seen == [[[SECRET], [SECRET], [SECRET], []]] * 3
+    assert forgotten == [read_key(OLD, "").id]
+    assert await secrets(await open_with_keys(AFTER)) == [[SECRET], [SECRET], [SECRET], []]
+    with pytest.raises(UnusableStore, match="not at hand"):
+        await open_with_keys(BEFORE)
+
+
+async def test_until_a_rotation_is_at_its_end_both_keys_are_needed(open_with_keys: Open) -> None:
+    first = await open_with_keys(BEFORE)
+    await connect(first)
+    await connect(first, "close")
+    await (await open_with_keys(BOTH)).write(SealAgain(1))
+
+    for keys in (BEFORE, AFTER):
+        with pytest.raises(UnusableStore, match="not at hand"):
+            await open_with_keys(keys)
+
+
+async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lost(open_with_keys: Open) -> None:
+    forgotten_server = await open_with_keys(BEFORE)
+    await connect(forgotten_server)
+    command = await open_with_keys(BOTH)
+    await command.write(SealAgain(100))
+    await command.write(RetireKeys())
+
+    await connect(forgotten_server, "close", "sealed with the old key")
+
+    with pytest.raises(UnusableStore, match=f"sealed with the master key {read_key(OLD, '').id}"):
+        await open_with_keys(AFTER)
+    assert await secrets(await open_with_keys(BOTH)) == [["sealed with the old key"], [SECRET]]
+
+
+async def test_lost_secrets_are_replaced_by_ones_that_nobody_knows_and_never_taken_away(open_with_keys: Open) -> None:
+    first = await open_with_keys(BEFORE)
+    await connect(first)
+    await connect(first, "zoho", None)
+
+    replaced = await (await open_with_keys(AFTER, as_is=True)).write(ReplaceLost())
+
+    hubspot, zoho = await secrets(await open_with_keys(AFTER))
+    assert replaced == ["connection.secrets of 1 crm hubspot"]
+    assert (len(hubspot), len(hubspot[0]) > 30, zoho) == (1, True, [])
+
+
+async def test_the_key_file_comes_with_the_first_secret_and_only_its_owner_reads_it(
+    sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await open_store(sqlite_url)
+    file = tmp_path / "touchbase.db.key"
+
+    before = file.exists()
+    with caplog.at_level(logging.WARNING):
+        await connect(store)
+    await store.close()
+    again = await open_store(sqlite_url)
+    found = await secrets(again)
+    await again.close()
+
+    assert (before, stat.S_IMODE(file.stat().st_mode)) == (False, 0o600)
+    assert f"made {file}" in caplog.text
+    assert file.read_text().strip() not in caplog.text
+    assert found == [[SECRET]]
+    assert names_in(tmp_path) == ["touchbase.db", "touchbase.db.key"]
+
+
+async def test_a_running_store_finds_the_key_that_another_process_has_made_or_rotated(sqlite_url: str, tmp_path: Path) -> None:
+    server, command = await open_store(sqlite_url), await open_store(sqlite_url)
+    keys = KeyFile(tmp_path / "touchbase.db.key")
+
+    await connect(command)
+    made = await secrets(server)
+    keys.begin_rotation()
+    await command.write(SealAgain(100))
+    await command.write(RetireKeys())
+    aside = keys.end_rotation()
+    rotated = await secrets(server)
+    await connect(server, "close", "sealed with the new key")
+    await server.close()
+    await command.close()
+    aside.unlink()  # type: ignore[union-attr]
+    again = await open_store(sqlite_url)
+    found = await secrets(again)
+    await again.close()
+
+    assert made == rotated == [[SECRET]]
+    assert found == [["sealed with the new key"], [SECRET]]
+
+
+def test_an_interrupted_rotation_of_a_key_file_goes_on_with_the_key_that_it_made(tmp_path: Path) -> None:
+    key_file.make(tmp_path / "k")
+    KeyFile(tmp_path / "k").begin_rotation()
+    first = KeyFile(tmp_path / "k").current()
+
+    KeyFile(tmp_path / "k").begin_rotation()
+
+    assert KeyFile(tmp_path / "k").current() == first
+
+
+async def test_processes_that_make_a_key_file_at_once_end_with_one(tmp_path: Path) -> None:
+    made = await asyncio.gather(*(asyncio.to_thread(KeyFile(tmp_path / "k").current) for _ in range(8)))
+
+    assert len({key.id for key in made}) == 1
+    assert names_in(tmp_path) == ["k"]
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"\xff\xfe", b"no base64 at all, no base64 at all, no base"])
+def test_a_key_file_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "k").write_bytes(content)
+
+    with pytest.raises(UnusableStore, match="key file") as refused:
+        KeyFile(tmp_path / "k").current()
+    assert not content or content.decode("latin-1") not in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (MasterKeys("wrong-key"), "TOUCHBASE_MASTER_KEY holds no master key"),
+        (MasterKeys("", OLD), "without TOUCHBASE_MASTER_KEY"),
+    ],
+)
+async def test_a_key_that_is_none_is_refused_and_not_shown(keys: MasterKeys, says: str) -> None:
+    with pytest.raises(UnusableStore, match=says) as refused:
+        await open_store("sqlite://", master_keys=keys)
+    assert "wrong-key" not in refused.value.detail
+
+
+PLACES = st.tuples(st.sampled_from(["connection", "other"]), st.sampled_from(["secrets", "token"]), st.integers(), st.text(), st.text())
+
+
+@given(st.text(), PLACES, PLACES)
+def test_any_text_opens_in_its_own_place_with_its_own_key_and_nowhere_else(
+    text: str, place: tuple[object, ...], other: tuple[object, ...]
+) -> None:
+    one, another = new_key(), new_key()
+    sealed = MasterSealer(GivenKeys([one])).seal(text, place)
+
+    assert MasterSealer(GivenKeys([another, one])).open(sealed, place) == text
+    assert not text.strip() or len(text) < 8 or text not in sealed
+    with pytest.raises(CannotOpen):
+        MasterSealer(GivenKeys([another])).open(sealed, place)
+    if other != place:
+        with pytest.raises(CannotOpen):
+            MasterSealer(GivenKeys([one])).open(sealed, other)
+
+
+@given(st.binary(min_size=1))
+def test_any_other_text_does_not_open(raw: bytes) -> None:
+    key = new_key()
+
+    with pytest.raises(CannotOpen):
+        MasterSealer(GivenKeys([key])).open(f"sealed:1:{key.id}:{raw.decode('latin-1')}", ("connection", "secrets", 1))
+
+
+def test_what_holds_a_secret_does_not_show_it() -> None:
+    made = Connection(1, "crm", "hubspot", 1, 1, [SECRET])
+    shown = [made, AddConnection(made), ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1), Sender("hubspot", True, (SECRET,))]
+
+    assert SECRET not in repr(shown)
+    assert OLD not in repr([BEFORE, MasterKeys(NEW, OLD), read_key(OLD, "")])
+    assert MASTER_KEYS.current not in repr(MASTER_KEYS)
+
+
+async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_may_come_again(
+    sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await open_store(sqlite_url)
+    (tmp_path / "touchbase.db.key").write_text("not a key")
+
+    with pytest.raises(Overloaded, match="cannot be sealed now"):
+        await connect(store)
+    found = await secrets(store)
+    await store.close()
+
+    assert "holds no master key" in caplog.text
+    assert found == []
