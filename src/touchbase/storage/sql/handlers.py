@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from touchbase.domain import client_life as cl
 from touchbase.domain import commands as c
-from touchbase.storage.sql import clients, connections, create, inbox, update
+from touchbase.domain import key_life as kl
+from touchbase.storage.sql import client_life, client_removal, clients, connections, create, inbox, keys, update
 from touchbase.storage.sql.apply import apply_batch, apply_needs
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.inbox import claim, note_failure
@@ -49,5 +51,15 @@ COMMANDS: dict[type, Handler] = {
     c.AddConnection: Handler(connections.add_connections),
     c.ChangeConnection: Handler(connections.change_connections),
     c.RemoveConnection: Handler(connections.remove_connections),
-    c.StoreKey: Handler(clients.store_keys, solo=True),
+    c.StoreKey: Handler(keys.store_keys),
+    cl.CreateClient: Handler(client_life.create_clients, client_life.create_needs),
+    cl.RenameClient: Handler(client_life.rename_clients),
+    cl.SetClientState: Handler(client_life.set_states),
+    cl.RotateClientId: Handler(client_life.rotate_ids),
+    cl.BeginDeletion: Handler(client_life.begin_deletions),
+    cl.RemoveClientRows: Handler(client_removal.remove_rows),
+    kl.StoreFirstKey: Handler(keys.store_first_keys),
+    kl.RotateKey: Handler(keys.rotate_keys),
+    kl.RevokeKey: Handler(keys.revoke_keys),
+    kl.NoteKeyUses: Handler(keys.note_uses, solo=True),
 }

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import msgspec
-
 from touchbase.domain import queries as q
-from touchbase.domain.client import Client
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.storage.sql import audit, inbox_reads
+from touchbase.storage.sql import audit, client_reads, inbox_reads, key_reads
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -90,27 +87,9 @@ def _delivery_events(query: q.DeliveryEvents) -> Plan[list[StoredEvent]]:
     return [r.event_of(row) for row in rows]
 
 
-def _client(query: q.FindClient) -> Plan[Client | None]:
-    rows = yield Ask("SELECT id, client_id, created_us, settings FROM client WHERE client_id = ?", (query.client_id,))
-    return r.client_of(rows[0]) if rows else None
-
-
-def _clients(query: q.ListClients) -> Plan[list[Client]]:
-    rows = yield Ask("SELECT id, client_id, created_us, settings FROM client", ())
-    return sorted((r.client_of(row) for row in rows), key=lambda client: client.client_id)
-
-
 def _connections(query: q.ListConnections) -> Plan[list[Connection]]:
     rows = yield Ask(f"SELECT {r.names(r.CONNECTION)} FROM connection WHERE client = ?", (query.client,))
     return sorted((r.connection_of(row) for row in rows), key=lambda one: (one.channel, one.tool))
-
-
-def _key(query: q.FindKey) -> Plan[q.ApiKey | None]:
-    rows = yield Ask("SELECT key_id, digest, scopes, client, name FROM api_key WHERE key_id = ?", (query.key_id,))
-    if not rows:
-        return None
-    key_id, digest, scopes, client, name = rows[0]
-    return q.ApiKey(key_id, bytes(digest), tuple(msgspec.json.decode(scopes, type=list[str])), client, name)
 
 
 def _any_key(query: q.AnyKey) -> Plan[bool]:
@@ -129,14 +108,16 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.GroupDeliveries: inbox_reads.groups,
     q.GetDelivery: _delivery,
     q.DeliveryEvents: _delivery_events,
-    q.FindClient: _client,
-    q.ListClients: _clients,
+    q.FindClient: client_reads.find,
+    q.ListClients: client_reads.every,
     q.ListConnections: _connections,
     q.BusyClients: inbox_reads.busy,
-    q.FindKey: _key,
+    q.FindKey: key_reads.find,
     q.AnyKey: _any_key,
     q.CountInbox: inbox_reads.counts,
     q.AuditRecords: audit.records,
     q.AuditWaiting: audit.waiting,
     q.AuditDeliveries: audit.deliveries,
+    **client_reads.ANSWERS,
+    **key_reads.ANSWERS,
 }
