@@ -25,7 +25,8 @@ KEEP_OLD_SECONDS = 7 * DAY // SECOND
 LONGEST_KEPT_SECONDS = 90 * DAY // SECOND
 """How long a former id or a key with a successor may be honoured at most."""
 ClientName = Annotated[str, Meta(max_length=limits.NAME)]
-ClientId = Annotated[str, Meta(pattern=f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$")]
+_CLIENT_ID = {"pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
+ClientId = Annotated[str, Meta(max_length=limits.CLIENT_ID, extra_json_schema=_CLIENT_ID)]
 
 
 class NewClient(Struct, forbid_unknown_fields=True):

@@ -29,6 +29,7 @@ from touchbase.service.authorise import Holder
 
 KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
 KeyScope = Literal["records:read", "records:write", "admin"]
+_ENV = {"pattern": "^[a-z0-9]{1,16}$"}
 USUAL_SCOPES: list[KeyScope] = ["records:read", "records:write"]
 
 
@@ -38,9 +39,9 @@ class KeyRequest(Struct, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1, max_length=limits.NAME, description="What or whom the key is for.")]
     client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")] = None
     scopes: Annotated[list[KeyScope], Meta(min_length=1, max_length=3)] = msgspec.field(default_factory=USUAL_SCOPES.copy)
-        default_factory=lambda: [service.READ, service.WRITE]
-    )
-    env: Annotated[str, Meta(pattern="^[a-z0-9]{1,16}$", description="A word in the key's text, for people who hold several.")] = "live"
+    env: Annotated[
+        str, Meta(max_length=16, extra_json_schema=_ENV, description="A word in the key's text, for people who hold several.")
+    ] = "live"
     expires_time: Annotated[str | None, Meta(description="When it ends; null: never.")] = None
 
 

@@ -203,6 +203,4 @@ async def detailed(call: Call, client: Client) -> ClientDetail:
     parts = call.api.parts
     found = await parts.store.read(FormerIds(client.number, parts.clock()))
     former = [FormerIdOut(one.client_id, to_text(one.until_us)) for one in found]
-    return ClientDetail(
-        **msgspec.structs.asdict(described(client)), former_ids=[FormerIdOut(one.client_id, to_text(one.until_us)) for one in former]
-    )
+    return ClientDetail(**msgspec.structs.asdict(described(client)), former_ids=former)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import find_client, opened, run, setting_options
-from touchbase.cli.durations import Duration
+from touchbase.cli.durations import keep_old_option
 from touchbase.cli.inbox_replay import STOPPED
 from touchbase.domain.client import ACTIVE, SUSPENDED
 from touchbase.domain.times import SECOND, Micros, to_text
@@ -52,7 +52,7 @@ def resume(database: str | None, client_id: str) -> None:
 @setting_options("database")
 @click.argument("client_id")
 @click.option("--to", "new_id", help="The new id; without it, one is made that nobody can guess.")
-@click.option("--keep-old", default="7d", show_default=True, type=Duration(90), help="How long the old id is honoured beside the new one.")
+@keep_old_option("7d", "How long the old id is honoured beside the new one.")
 def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> None:
     """Give a client another id and print it; paste the new webhook addresses into its tools before the old id ends."""
     made, until = run(_rotate_id(database, client_id, new_id, keep_old))

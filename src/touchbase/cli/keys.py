@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import find_client, opened, print_json, print_table, run, setting_options
-from touchbase.cli.durations import Duration
+from touchbase.cli.durations import duration, keep_old_option
 from touchbase.domain.api_key import KEY_STATES, ApiKey
 from touchbase.domain.times import Micros, to_text
 
@@ -30,7 +30,7 @@ def keys() -> None:
 @click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What the key allows; may be given several times.")
 @click.option("--name", required=True, help="What or whom the key is for; you will see it in lists.")
 @click.option("--env", default="live", show_default=True, help="A word in the key's text, for people who hold several.")
-@click.option("--expires-in", type=Duration(), help="After how long the key ends, such as 90d; without it, never.")
+@click.option("--expires-in", callback=duration(), metavar="DURATION", help="After how long the key ends, such as 90d; without it, never.")
 def create(database: str | None, client_id: str | None, scopes: tuple[str, ...], name: str, env: str, expires_in: Micros | None) -> None:
     """Make a key and print it: it is shown this once, and only its hash is kept.
 
@@ -70,7 +70,7 @@ def show(database: str | None, key_id: str) -> None:
 @keys.command()
 @setting_options("database")
 @click.argument("key_id")
-@click.option("--keep-old", default="24h", show_default=True, type=Duration(90), help="How long the key stays valid beside its successor.")
+@keep_old_option("24h", "How long the key stays valid beside its successor.")
 def rotate(database: str | None, key_id: str, keep_old: Micros) -> None:
     """Make a key's successor and print it, this once; the key itself ends after a while.
 

@@ -18,7 +18,7 @@ _MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "t
 ADD_CLIENT = Op(
     "add_client",
     _MADE,
-    body="INSERT INTO client (id, client_id, created_us, settings, name) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+    body="INSERT INTO client (id, client_id, created_us, settings, name) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
 )
 RENAME = Op(
     "rename_client",
@@ -63,10 +63,10 @@ def create_clients(commands: Sequence[life.CreateClient], ids: Ids) -> Plan[list
         if (yield from _taken(c.client_id)) is not None:
             answers.append(_conflict(c.client_id))
             continue
-        yield Step(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
+        made = yield Step(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
         yield from _still_ours(c.client_id)
         rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
-        answers.append(client_of(rows[0]))
+        answers.append(client_of(rows[0]) if made else _conflict(c.client_id))
     return answers
 
 
