@@ -12,7 +12,7 @@ from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
 from touchbase.cli.common import find_client, opened, print_json, print_table, read_file, run, setting_options
 from touchbase.cli.connect import connect, connections, disconnect
 from touchbase.domain.client import CLIENT_STATES, DELETING
-from touchbase.domain.times import Micros, to_text
+from touchbase.domain.times import Micros
 
 if TYPE_CHECKING:
     from touchbase.domain.client import Client, ClientSettings
@@ -141,14 +141,7 @@ def as_values(client: Client) -> dict[str, object]:
     """A client as plain values, in the words of the admin API, and its name in log lines."""
     import msgspec
 
-    from touchbase.api.settings import SettingsBody
+    from touchbase.api.settings import described
     from touchbase.server.observe import client_in_logs
 
-    return {
-        "client_id": client.client_id,
-        "name": client.name,
-        "state": client.state,
-        "created_time": to_text(client.created_us),
-        "log_name": client_in_logs(client.client_id),
-        "settings": msgspec.to_builtins(msgspec.convert(client.settings, SettingsBody, from_attributes=True)),
-    }
+    return {**msgspec.to_builtins(described(client)), "log_name": client_in_logs(client.client_id)}
