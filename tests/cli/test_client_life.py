@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+from touchbase.domain.client_life import Removal
 from touchbase.domain.commands import CreateContact
 from touchbase.domain.contact import Contact
 from touchbase.domain.queries import FindClient
@@ -138,6 +139,20 @@ def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: 
     assert result.output == "client acme is gone, 1201 rows with it\n"
     assert listed(store) == ["other"]
     assert json.loads(store("keys", "list", "--json").output) == []
+
+
+def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    from touchbase.cli.client_life import Progress
+
+    seconds = [0.0]
+    progress = Progress(lambda: seconds[0])
+    for seconds[0], removal in (
+        (0.5, Removal(False, 500, 1200, (0, ()))), (1.0, Removal(False, 1000, None, (0, ()))), (1.5, Removal(False, 1200, 1200)),
+        (2.0, Removal(False, 1200, 1200, wait_us=8_500_000)), (3.0, Removal(True, 1200, 1200)),
+    ):  # fmt: skip
+        progress.tell(removal)
+
+    assert capsys.readouterr().err.splitlines() == ["1000 of 1200 rows", "1200 of 1200 rows; 9 s left for calls that came before"]
 
 
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:

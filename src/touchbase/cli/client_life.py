@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -126,21 +127,33 @@ async def _remove(store: Store, client: Client) -> int:
 
     from touchbase.service.remove_clients import removal_of
 
-    total, removed = None, 0
+    removed, progress = 0, Progress()
     async for removal in removal_of(store, _now, client):
-        total, removed = removal.total or total, max(removed, removal.removed)
-        _tell(removal, total)
+        removed = max(removed, removal.removed)
+        progress.tell(removal)
         if removal.wait_us:
             await asyncio.sleep(min(1.0, removal.wait_us / SECOND))
     return removed
 
 
-def _tell(removal: Removal, total: int | None) -> None:
-    if not sys.stderr.isatty():
-        return
-    so_far = f"{removal.removed} of {total} rows" if total is not None else f"{removal.removed} rows"
-    waits = f"; {removal.wait_us // SECOND + 1} s left for calls that came before" if removal.wait_us else ""
-    click.echo(f"\r\x1b[K{so_far}{waits}", err=True, nl=removal.done)
+class Progress:
+    """Says how far a deletion is: in one line that changes, or, where nobody watches, in a line a second."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._total: int | None = None
+        self._told = seconds()
+
+    def tell(self, removal: Removal) -> None:
+        """Say it, if it is time to."""
+        self._total = removal.total or self._total
+        watched = sys.stderr.isatty()
+        if not watched and (removal.done or self._seconds() < self._told + 1):
+            return
+        self._told = self._seconds()
+        so_far = f"{removal.removed} rows" if self._total is None else f"{removal.removed} of {self._total} rows"
+        waits = f"; {removal.wait_us // SECOND + 1} s left for calls that came before" if removal.wait_us else ""
+        click.echo(f"\r\x1b[K{so_far}{waits}" if watched else f"{so_far}{waits}", err=True, nl=removal.done or not watched)
 
 
 def _now() -> Micros:
