@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import figures, inbox, start, translate
+from bench import auth, figures, inbox, start, translate
 from bench.machine import file_system, machine
 from bench.plan import ENGINES, FIGURES, Plan, chosen
 from bench.postgres import postgres
@@ -67,6 +67,8 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
         yield "start", "", partial(start.measure, plan)
     if "translate" in plan.only:
         yield "translate", "", partial(translate.measure, plan)
+    if "auth" in plan.only:
+        yield "auth", "", partial(auth.measure, plan)
 
 
 def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:

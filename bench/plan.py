@@ -10,7 +10,7 @@ from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
-FIGURES = ("create", "webhook", "apply", "start", "translate")
+FIGURES = ("create", "webhook", "apply", "start", "translate", "auth")
 ENGINES = ("sqlite", "postgresql")
 CONNECTIONS = 64
 

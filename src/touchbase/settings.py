@@ -79,12 +79,14 @@ class Settings:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the address that we listen on."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return self.host == "localhost" or _is_loopback(self.host)
+
+    @property
+    def own_hosts(self) -> frozenset[str] | None:
+        """In open mode on a loopback address, the names by which callers may address us besides this machine's own; None: any."""
+        if not self.open_mode or not self.is_loopback or self.allow_open:
+            return None
+        return frozenset(name for name in (urlsplit(self.public_url).hostname,) if name)
 
     @property
     def open_mode(self) -> bool:
@@ -95,6 +97,14 @@ class Settings:
     def on_sqlite(self) -> bool:
         """Whether records are kept in one SQLite file, which one process serves."""
         return self.database.startswith("sqlite")
+
+    def check_listening(self, address: str) -> None:
+        """Raise `BadSettings` when open mode would serve others: a name such as localhost may stand for any address."""
+        if self.open_mode and not self.allow_open and not _is_loopback(address):
+            raise BadSettings(
+                f"open mode needs no key, and {self.host} stands for {address}, which can be reached from other machines: "
+                "use --host 127.0.0.1, or --auth keys"
+            )
 
     def check_serving(self) -> None:
         """Raise `BadSettings` for combinations that must not be served."""
@@ -124,6 +134,13 @@ def without_password(url: str) -> str:
     user = parts.username or ""
     place = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=f"{user}:***@{place}", query=""))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_address(url: str) -> bool:

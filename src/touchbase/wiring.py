@@ -29,8 +29,11 @@ from touchbase.server.observe import Observer
 from touchbase.server.operations import Operations
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
 from touchbase.server.shared import SharedPages
-from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, add_key
+from touchbase.service.api_keys import add_first_key
+from touchbase.service.authorise import DEFAULT_CLIENT
 from touchbase.service.connections import Connections
+from touchbase.service.housekeeping import Housekeeper
+from touchbase.service.key_uses import KeyUses
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
@@ -71,8 +74,11 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         worker = InboxWorker(
             store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=[AnswerSweeper(store)]
         )
+        uses = KeyUses()
+        keeper = Housekeeper(store, clock, uses=uses, removes=settings.inbox_worker)
+        await ending.enter_async_context(_at_work(keeper, "housekeeping"))
         if settings.inbox_worker:
-            await ending.enter_async_context(_at_work(worker))
+            await ending.enter_async_context(_at_work(worker, "inbox"))
         parts = Parts(
             store=store,
             clock=clock,
@@ -86,26 +92,34 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             public_url=settings.public_url.rstrip("/"),
             protocol_answer=adapters.protocol_answer,
             metrics=metrics,
+            key_uses=uses,
+            on_deleting=keeper.wake,
+            own_hosts=settings.own_hosts,
         )
         yield Application(settings, store, worker, metrics, Operations(build_app(parts), store, clock, metrics))
 
 
 @contextlib.asynccontextmanager
 async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterator[InboxWorker]:
-    """The inbox worker on an open store, with no server around it."""
+    """The inbox worker on an open store, with no server around it; beside it clients that are being deleted are removed."""
     store = await open_store(settings.database, master_keys=master_keys(settings))
+    connections = Connections(store, clock)
     try:
-        yield InboxWorker(store, load_adapters().translate, clock, connections=Connections(store, clock).of, chores=[AnswerSweeper(store)])
+        async with _at_work(Housekeeper(store, clock), "housekeeping"):
+            yield InboxWorker(store, load_adapters().translate, clock, connections=connections.of, chores=[AnswerSweeper(store)])
     finally:
         await store.close()
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:
-    """A new administrator's key, and the client `default`, if the store has no key: without one nobody could ever get in."""
+    """A new administrator's key, and the client `default`, if the store has no key: without one nobody could ever get in.
+
+    Of several processes that start at once, one gets the key.
+    """
     if await store.read(AnyKey()):
         return None
     await store.write(EnsureClient(DEFAULT_CLIENT, clock()))
-    return await add_key(store, None, [ADMIN], "first", clock())
+    return await add_first_key(store, clock())
 
 
 async def prepare(settings: Settings) -> str | None:
@@ -182,8 +196,8 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
 
 
 @contextlib.asynccontextmanager
-async def _at_work(worker: InboxWorker) -> AsyncIterator[None]:
-    working = asyncio.create_task(worker.run(), name="inbox")
+async def _at_work(worker: InboxWorker | Housekeeper, name: str) -> AsyncIterator[None]:
+    working = asyncio.create_task(worker.run(), name=name)
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ import pytest
 from tests.api.conftest import Caller
 
 NOW = "2026-11-20T09:30:00Z"
+NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None}
 OPEN = {
     "on_duplicate": "error",
     "contact_statuses": None,
@@ -34,7 +35,7 @@ async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(cal
     reply = await call.get("/admin/v1/clients/ours")
 
     assert reply.status == 200
-    assert reply.json() == {"client_id": "ours", "created_time": NOW, "settings": OPEN}
+    assert reply.json() == {"client_id": "ours", **NEW, "settings": OPEN, "former_ids": []}
 
 
 async def test_settings_are_answered_as_they_were_put(call: Caller) -> None:
@@ -43,7 +44,7 @@ async def test_settings_are_answered_as_they_were_put(call: Caller) -> None:
     read = await call.get("/admin/v1/clients/ours")
 
     assert (put.status, again.status) == (201, 200)
-    assert put.json() == {"client_id": "ours", "created_time": NOW, "settings": DECIDED}
+    assert put.json() == {"client_id": "ours", **NEW, "settings": DECIDED, "former_ids": []}
     assert again.json() == read.json() == put.json()
 
 
@@ -81,7 +82,7 @@ async def test_clients_are_listed_by_name_in_pages(call: Caller) -> None:
     second = (await call.get(f"/admin/v1/clients?limit=2&cursor={first['next_cursor']}")).json()
 
     assert [each["client_id"] for each in first["data"]] == ["a", "b"]
-    assert second == {"data": [{"client_id": "c", "created_time": NOW, "settings": OPEN}], "next_cursor": None}
+    assert second == {"data": [{"client_id": "c", **NEW, "settings": OPEN}], "next_cursor": None}
 
 
 @pytest.mark.parametrize("name", ["nobody", "a b", "x" * 101])

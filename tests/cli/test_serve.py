@@ -41,7 +41,7 @@ class Server:
             self.banner += line
             if "try it" in line:
                 break
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.banner)
+        found = re.search(r"http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)", self.banner)
         assert found, self.log()
         self.port = int(found[1])
 
@@ -132,6 +132,46 @@ def test_keys_mode_makes_one_first_key_that_works(serve: Serve) -> None:
     assert (refused, taken, again) == (401, 201, 200)
     assert "tb_" not in second.banner
     assert key not in first.log() + second.log()
+
+
+def test_open_mode_on_an_address_that_others_can_reach_is_said_loudly(serve: Serve) -> None:
+    server = serve("--auth", "open", "--allow-open", "--host", "0.0.0.0")
+
+    assert server.stop() == 0
+    lines = server.log().splitlines()
+    assert len([line for line in lines if line.startswith("!!")]) > 5
+    assert "OPEN MODE ON 0.0.0.0" in server.log()
+    assert "--auth keys" in server.log()
+
+
+def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve) -> None:
+    server = serve()
+
+    refused, _ = server.post("/public/v2/contacts", {}, Host="rebound.example")
+    taken, _ = server.post("/public/v2/contacts", {}, Host=f"localhost:{server.port}")
+    server.stop()
+
+    assert (refused, taken) == (403, 201)
+    assert "!!" not in server.log()
+
+
+def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve, run: Run) -> None:
+    server = serve("--auth", "keys")
+    found = re.search(r"key +(tb_\w+)", server.banner)
+    assert found
+    sent = {"Authorization": f"Bearer {found[1]}"}
+    run("clients", "add", "acme")
+    created = [server.post("/public/v2/contacts", {"email": f"{n}@example.com"}, **sent, **{"X-Client-Id": "acme"})[0] for n in range(3)]
+
+    deleted, _ = server.get("/admin/v1/clients/acme?confirm=acme", "DELETE", **sent)
+    closed, _ = server.post("/public/v2/contacts", {}, **sent, **{"X-Client-Id": "acme"})
+    while '"removed_rows":3' not in server.get("/admin/v1/clients/acme", **sent)[1]:
+        pass
+    while '"last_used_time":null' in server.get("/admin/v1/keys", **sent)[1]:
+        pass
+    ended = server.stop()
+
+    assert (created, deleted, closed, ended) == ([201] * 3, 202, 404, 0)
 
 
 def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_logged(serve: Serve) -> None:

@@ -82,6 +82,32 @@ def test_only_loopback_addresses_are_open_by_themselves(host: str, loopback: boo
     assert Settings.read({}, host=host).open_mode is loopback
 
 
+@pytest.mark.parametrize(
+    "host", ["::ffff:127.0.0.1", "127.1", "0x7f.1", "localhost.", "[::1]", "2130706433", "127.0.0.1.example.com", " 127.0.0.1"]
+)
+def test_what_only_looks_like_loopback_is_served_with_keys(host: str) -> None:
+    assert not Settings.read({}, host=host).open_mode
+
+
+@pytest.mark.parametrize("address", ["10.0.0.5", "0.0.0.0", "::", "192.168.1.7", "fe80::1%eth0"])
+def test_a_name_that_stands_for_an_address_that_others_can_reach_is_not_served_open(address: str) -> None:
+    settings = Settings.read({}, host="localhost")
+
+    with pytest.raises(BadSettings, match=address):
+        settings.check_listening(address)
+    settings.check_listening("127.0.0.1")
+    settings.check_listening("::1")
+    Settings.read({}, host="localhost", auth="keys").check_listening(address)
+    Settings.read({}, host="localhost", allow_open=True).check_listening(address)
+
+
+def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
+    assert Settings.read({}).own_hosts == frozenset()
+    assert Settings.read({}, public_url="https://Hooks.example.com/x").own_hosts == {"hooks.example.com"}
+    for other in ({"auth": "keys"}, {"allow_open": True}, {"host": "0.0.0.0", "auth": "open", "allow_open": True}):
+        assert Settings.read({}, **other).own_hosts is None
+
+
 @given(st.text(min_size=1).map(lambda text: quote(text, safe="")))
 def test_no_password_is_ever_shown(password: str) -> None:
     shown = without_password(f"postgresql://user:{password}@db.example:5432/name?password={password}")

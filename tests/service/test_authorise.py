@@ -90,8 +90,8 @@ async def test_calls_in_quick_succession_ask_the_store_once(watched: Watched) ->
     clock.now += 2 * SECOND
     await door.client(text, None, READ)
 
-    assert quickly == ["FindKey", "ListClients", "FindClient"]
-    assert store.asked == [*quickly, "FindKey", "FindClient"]
+    assert quickly == ["FindKey", "FindClientByNumber"]
+    assert store.asked == [*quickly, "FindKey", "FindClientByNumber"]
 
 
 async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None:

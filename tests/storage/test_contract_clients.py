@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
+from touchbase.domain.api_key import ApiKey
 from touchbase.domain.client import Client, ClientSettings, FieldType, StatusSet
 from touchbase.domain.commands import EnsureClient, SetClientSettings, StoreKey
 from touchbase.domain.errors import NotFound
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import AnyKey, ApiKey, FindClient, FindKey, ListClients
+from touchbase.domain.queries import AnyKey, FindClient, FindKey, ListClients
 
 
 async def test_a_client_comes_into_being_once(engine_url: str, open_with) -> None:
@@ -53,11 +54,14 @@ async def test_settings_of_nobody_are_not_found(store: Store) -> None:
 
 async def test_a_key_is_kept_and_found(store: Store) -> None:
     before = await store.read(AnyKey())
+    client = (await store.write(EnsureClient("acme", 1))).number
 
-    await store.write(StoreKey("k1", b"\x00\xffdigest", ["records:read", "admin"], 7, "for the importer", 5))
+    await store.write(StoreKey("k1", b"\x00\xffdigest", ["records:read", "admin"], client, "for the importer", 5, "test", 9))
     await store.write(StoreKey("k2", b"other", [], None, "", 5))
 
     assert (before, await store.read(AnyKey())) == (False, True)
-    assert await store.read(FindKey("k1")) == ApiKey("k1", b"\x00\xffdigest", ("records:read", "admin"), 7, "for the importer")
-    assert await store.read(FindKey("k2")) == ApiKey("k2", b"other", (), None, "")
+    assert await store.read(FindKey("k1")) == ApiKey(
+        "k1", b"\x00\xffdigest", ("records:read", "admin"), client, "for the importer", 5, "test", 9
+    )
+    assert await store.read(FindKey("k2")) == ApiKey("k2", b"other", (), None, "", 5)
     assert await store.read(FindKey("k3")) is None

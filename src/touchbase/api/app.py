@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
-from touchbase.api import admin, connections, docs, replays, settings
+from touchbase.api import admin, client_life, connections, docs, keys, replays, settings
 from touchbase.api.answers import Answer
 from touchbase.api.asgi import App, Receive, Scope, Send
 from touchbase.api.companies import COMPANIES
@@ -23,7 +23,8 @@ from touchbase.domain.errors import NotFound
 
 __all__ = ["AuthMode", "Limits", "Metrics", "NoMetrics", "Parts", "ProtocolAnswer", "build_app"]
 
-_CONNECTIONS = "/admin/v1/clients/{client_id}/connections"
+_CLIENT = "/admin/v1/clients/{client_id}"
+_CONNECTIONS = f"{_CLIENT}/connections"
 
 
 def build_app(parts: Parts) -> App:
@@ -78,8 +79,17 @@ def _admin(api: Api) -> list[BaseRoute]:
         Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(replays.replay_many))),
         Route("/admin/v1/deliveries/{id}", Resource(api, "deliveries.one", GET=admin.delivery)),
         Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=once(admin.replay))),
-        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients)),
-        Route("/admin/v1/clients/{client_id}", Resource(api, "clients.one", GET=settings.client, PUT=settings.put_client)),
+        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients, POST=once(client_life.create))),
+        Route(
+            _CLIENT,
+            Resource(api, "clients.one", GET=settings.client, PUT=settings.put_client, PATCH=client_life.rename, DELETE=client_life.delete),
+        ),
+        Route(f"{_CLIENT}/suspend", Resource(api, "clients.suspend", POST=once(client_life.suspend))),
+        Route(f"{_CLIENT}/resume", Resource(api, "clients.resume", POST=once(client_life.resume))),
+        Route(f"{_CLIENT}/rotate-id", Resource(api, "clients.rotate_id", POST=once(client_life.rotate_id))),
+        Route("/admin/v1/keys", Resource(api, "keys", GET=keys.keys, POST=once(keys.create))),
+        Route("/admin/v1/keys/{key_id}", Resource(api, "keys.one", GET=keys.key, DELETE=keys.revoke)),
+        Route("/admin/v1/keys/{key_id}/rotate", Resource(api, "keys.rotate", POST=once(keys.rotate))),
         Route(_CONNECTIONS, Resource(api, "connections", GET=connections.connections, POST=once(connections.connect))),
         Route(
             f"{_CONNECTIONS}/{{channel}}/{{tool}}",

@@ -11,13 +11,14 @@ from touchbase.api.answers import Answer, request_id_of, send_answer, send_probl
 from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.errors import InternalError, MethodNotAllowed
+from touchbase.api.hosts import Hosts
 from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
-from touchbase.domain.client import Client
+from touchbase.domain.client import ACTIVE, Client
 from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
-from touchbase.service.authorise import DEFAULT_CLIENT, Doorkeeper
+from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, Doorkeeper, Holder
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
 from touchbase.service.once import Turns
@@ -33,28 +34,48 @@ class Api:
         self.parts = parts
         self.clients = Clients(parts.store, parts.clock)
         self.connections = parts.connections or Connections(parts.store, parts.clock)
-        self.door = Doorkeeper(parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys")
         self.turns = Turns()
+        self.door = Doorkeeper(parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys", uses=parts.key_uses)
         self._open = parts.auth == "open"
+        self._hosts = Hosts(parts.own_hosts) if self._open and parts.own_hosts is not None else None
 
     async def client(self, headers: Headers, scope: str, now: Micros) -> Client:
         """The client that a call about records is for; raises what `Doorkeeper.client` does."""
         named = headers.get(b"x-client-id")
-        if self._open and named is None:
-            known = self.clients.at_hand(DEFAULT_CLIENT, now)
-            if known is not None:
-                return known
-        return await self.door.client(key_in(headers), None if named is None else named.decode("latin-1"), scope)
+        if self._open:
+            self.check_caller(headers)
+            known = self.clients.at_hand(DEFAULT_CLIENT, now) if named is None else None
+            key = None
+        else:
+            key = key_in(headers)
+            known = None if key is None else self.door.at_hand(key, named, scope, now)
+        if known is not None and known.state == ACTIVE:
+            return known
+        return await self.door.client(_text(key), _text(named), scope)
+
+    def check_caller(self, headers: Headers) -> None:
+        """In open mode, raise `ForeignCaller` when a web page of somebody else's may be behind a call."""
+        if self._hosts is not None:
+            self._hosts.check(headers)
+
+    async def holder(self, headers: Headers) -> Holder:
+        """Who calls to administrate; raises what `Doorkeeper.holder` does."""
+        self.check_caller(headers)
+        return await self.door.holder(_text(key_in(headers)), ADMIN)
 
 
-def key_in(headers: Headers) -> str | None:
+def key_in(headers: Headers) -> bytes | None:
     """The key that a call carries, as a bearer token or in `X-Api-Key`."""
-    given = headers.get(b"authorization", b"")
-    scheme, _, token = given.partition(b" ")
-    if scheme.lower() == b"bearer":
-        return token.strip().decode("latin-1")
-    bare = headers.get(b"x-api-key")
-    return None if bare is None else bare.decode("latin-1")
+    given = headers.get(b"authorization")
+    if given is not None:
+        scheme, _, token = given.partition(b" ")
+        if scheme.lower() == b"bearer":
+            return token.strip()
+    return headers.get(b"x-api-key")
+
+
+def _text(raw: bytes | None) -> str | None:
+    return None if raw is None else raw.decode("latin-1")
 
 
 @dataclass(slots=True)
@@ -86,7 +107,7 @@ class Call:
 
     async def administrator(self) -> int | None:
         """The client's number that this administrator is limited to; None for all."""
-        return await self.api.door.administrator(key_in(self.headers))
+        return (await self.api.holder(self.headers)).client
 
     async def settle(self, write: Callable[[Writes], Awaitable[R]], answer: Callable[[R], Answer]) -> Answer:
         """The answer to the write that a `POST` is all about.

@@ -7,17 +7,31 @@ from http import HTTPStatus
 
 import msgspec
 
-from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, StillRunning, TouchbaseError, Unauthorized
+from touchbase.domain.errors import (
+    Conflict,
+    Fault,
+    InsufficientScope,
+    Invalid,
+    InvalidKey,
+    Overloaded,
+    StillRunning,
+    TouchbaseError,
+    Unauthorized,
+)
 
 STATUS = {
     "unreadable": 400,
     "unauthorized": 401,
     "forbidden": 403,
+    "insufficient_scope": 403,
+    "client_suspended": 403,
+    "foreign_caller": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "body_too_slow": 408,
     "duplicate": 409,
     "still_running": 409,
+    "conflict": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,
@@ -58,6 +72,12 @@ class BodyTooSlow(TouchbaseError):
     """The body did not arrive in time."""
 
     code = "body_too_slow"
+
+
+class ForeignCaller(TouchbaseError):
+    """In open mode: the call addresses another machine than this, or comes from a web page of another site."""
+
+    code = "foreign_caller"
 
 
 class InternalError(TouchbaseError):
@@ -119,11 +139,20 @@ def _summary(faults: Sequence[Fault]) -> str:
 def _headers(error: TouchbaseError) -> list[tuple[bytes, bytes]]:
     if isinstance(error, MethodNotAllowed):
         return [(b"allow", ", ".join(error.allowed).encode())]
-    if isinstance(error, Unauthorized):
-        return [(b"www-authenticate", b'Bearer realm="touchbase"')]
+    if isinstance(error, (Unauthorized, InsufficientScope)):
+        return [(b"www-authenticate", _challenge(error))]
     if isinstance(error, (Overloaded, StillRunning)):
         return [(b"retry-after", b"%d" % error.retry_after)]
     if isinstance(error, (TooLarge, BodyTooSlow)):
         # Part of the body may still be on its way, and nobody wants to read it as the next request.
         return [(b"connection", b"close")]
     return []
+
+
+def _challenge(error: TouchbaseError) -> bytes:
+    """What is wrong with the caller's key, as RFC 6750 says it; without a key, only that one is needed."""
+    if isinstance(error, InvalidKey):
+        return b'Bearer error="invalid_token", realm="touchbase"'
+    if isinstance(error, InsufficientScope):
+        return b'Bearer error="insufficient_scope", scope="%b", realm="touchbase"' % str(error.data.get("scope", "")).encode()
+    return b'Bearer realm="touchbase"'

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.api import openapi_life
 from touchbase.api.admin import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.api.connections import ConnectionChange, ConnectionOut, ConnectionPage, ConnectionRequest
 from touchbase.api.errors import Problem
@@ -34,7 +35,7 @@ Json = dict[str, Any]
 TYPES: tuple[type[msgspec.Struct], ...] = (
     ContactRequest, ContactChange, ContactResponse, ContactPage, CompanyRequest, CompanyChange, CompanyResponse, CompanyPage,
     TimelinePage, DeliveryPage, DeliveryOut, DeliveryDetail, DeliveryGroups, ReplayRequest, ReplayOut, ClientRequest, ClientOut, ClientPage,
-    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, Problem,
+    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, Problem, *openapi_life.TYPES,
 )  # fmt: skip
 PROBLEMS = {
     "400": "The request cannot be read: broken JSON, broken UTF-8, nested too deeply.",
@@ -42,7 +43,8 @@ PROBLEMS = {
     "403": "The key is valid and does not allow this.",
     "404": "There is no such record for this client.",
     "408": "The body did not arrive in time.",
-    "409": "A record with this identity exists, `existing_id` is its id; or a request with this Idempotency-Key is not answered yet.",
+    "409": "A record with this identity exists (`existing_id` is its id), the thing's state does not allow this, or a request with this "
+    "Idempotency-Key is not answered yet.",
     "412": "The record has changed since it was read.",
     "413": "The body is longer than the limit.",
     "415": "The body is not JSON, or packed in a way that is not read.",
@@ -67,7 +69,7 @@ def description(version: str, *, keys_needed: bool) -> Json:
             "version": version,
             "description": "Contacts, companies, and the webhook calls of e-mail campaign tools and CRMs.",
         },
-        "paths": with_idempotency(paths),
+        "paths": with_idempotency(openapi_life.add_paths(paths, _operation, _answer, _parameter, [LIMIT, CURSOR])),
         "components": components,
     }
     if keys_needed:
@@ -173,11 +175,11 @@ def _admin() -> Json:
     clients = _operation(
         "Clients", "list_clients", "List clients", {"200": _answer("A page.", "ClientPage")}, (*denied, "422"), parameters=[LIMIT, CURSOR]
     )
-    client = _operation("Clients", "get_client", "Get one client", {"200": _answer("The client.", "ClientOut")}, (*denied, "404"))
+    client = _operation("Clients", "get_client", "Get one client", {"200": _answer("The client.", "ClientDetail")}, (*denied, "404"))
     put = _operation(
         "Clients", "put_client", "Replace a client's settings, or add the client",
-        {"200": _answer("The client as it is now.", "ClientOut"), "201": _answer("The new client.", "ClientOut")},
-        ("400", *denied, "404", "408", "413", "415", "422"), body="ClientRequest",
+        {"200": _answer("The client as it is now.", "ClientDetail"), "201": _answer("The new client.", "ClientDetail")},
+        ("400", *denied, "404", "409", "408", "413", "415", "422"), body="ClientRequest",
     )  # fmt: skip
     return {
         "/admin/v1/deliveries": {"get": inbox},

@@ -13,6 +13,7 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Senders, Store
 from touchbase.domain.times import Micros
 from touchbase.service.connections import Connections
+from touchbase.service.key_uses import KeyUses
 from touchbase.service.process_inbox import Read
 
 MIB = 1_048_576
@@ -95,6 +96,10 @@ def nobody_listens(client: int) -> None:
     """No worker needs waking."""
 
 
+def nobody_keeps_house() -> None:
+    """No housekeeper needs waking."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Everything that the web application needs from outside."""
@@ -116,3 +121,9 @@ class Parts:
     protocol_answer: Callable[[bytes], ProtocolAnswer | None] = no_answer
     """The adapters' word on the two bodies of CRMs that demand one in return. Must be quick, and must not raise."""
     metrics: Metrics = field(default_factory=NoMetrics)
+    key_uses: KeyUses = field(default_factory=KeyUses)
+    """Where uses of keys are noted, for somebody else to write down."""
+    on_deleting: Callable[[], None] = nobody_keeps_house
+    """Called once a client is to be removed, so that the housekeeper wakes."""
+    own_hosts: frozenset[str] | None = None
+    """In open mode, the names besides this machine's own by which callers may address us; None: any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,7 +14,8 @@ from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import FieldName, Time, encode
 from touchbase.domain import text as limits
-from touchbase.domain.client import Client, ClientSettings, FieldType, StatusSet
+from touchbase.domain.client import CLIENT_STATES, Client, ClientSettings, FieldType, FormerId, StatusSet
+from touchbase.domain.client_life import FormerIds
 from touchbase.domain.errors import Fault, Invalid, NotFound
 from touchbase.domain.times import to_text
 from touchbase.service.clients import is_client_id
@@ -59,12 +61,36 @@ class ClientRequest(Struct):
     settings: SettingsBody
 
 
+class DeletionOut(Struct):
+    """How far the removal of a client's data has come."""
+
+    started_time: Time
+    removed_rows: int
+    total_rows: Annotated[int | None, Meta(description="null: not counted yet, or too many to be counted.")]
+
+
 class ClientOut(Struct):
     """One client."""
 
-    client_id: str
+    client_id: Annotated[str, Meta(description="Its name in addresses and headers; treat it as a secret.")]
+    name: Annotated[str, Meta(description="Its name for people; may be empty.")]
+    state: Annotated[str, Meta(description="active, suspended or deleting")]
     created_time: Time
+    deletion: DeletionOut | None
     settings: SettingsBody
+
+
+class FormerIdOut(Struct):
+    """A former id of a client, and until when it is honoured."""
+
+    client_id: str
+    valid_until: Time
+
+
+class ClientDetail(ClientOut):
+    """One client with the former ids that are still honoured."""
+
+    former_ids: list[FormerIdOut]
 
 
 class ClientPage(Struct):
@@ -78,24 +104,28 @@ _decoder = msgspec.json.Decoder(ClientRequest)
 
 
 async def clients(call: Call) -> Answer:
-    """`GET` of a page of clients."""
+    """`GET` of a page of clients; a key of one client sees that one only."""
     limited = await call.administrator()
     parameters = Parameters(call.query)
+    state, text = parameters.choice("state", CLIENT_STATES), parameters.text("name")
     limit, after = parameters.limit(), parameters.cursor("clients", str)
     parameters.done(strict=True)
-    known = [client for client in await call.api.clients.all() if limited is None or client.number == limited]
-    left = [client for client in known if after is None or client.client_id > after]
-    more = cursor_text("clients", left[limit - 1].client_id) if len(left) > limit else None
-    return Answer(body=encode(ClientPage([_described(client) for client in left[:limit]], more)))
+    page, last = await call.api.clients.page(limit, after, state=state, text=text, only=limited)
+    return Answer(body=encode(ClientPage([described(client) for client in page], last and cursor_text("clients", last))))
 
 
 async def client(call: Call) -> Answer:
     """`GET` of one client."""
+    return Answer(body=encode(await detailed(call, await one_client(call))))
+
+
+async def one_client(call: Call) -> Client:
+    """The client that the path names; `NotFound` also when this administrator may not know it."""
     limited = await call.administrator()
     found = await call.api.clients.get(_name(call))
     if limited is not None and found.number != limited:
-        raise NotFound(f"there is no client {found.client_id!r}")
-    return Answer(body=encode(_described(found)))
+        raise NotFound(f"there is no client {_name(call)!r}")
+    return found
 
 
 async def put_client(call: Call) -> Answer:
@@ -109,7 +139,7 @@ async def put_client(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _decoder, ClientRequest, lambda partly: checked(partly.settings))
     changed, is_new = await call.api.clients.put(client_id, checked(asked.settings))
-    return Answer(201 if is_new else 200, encode(_described(changed)))
+    return Answer(201 if is_new else 200, encode(await detailed(call, changed)))
 
 
 def checked(body: SettingsBody) -> ClientSettings:
@@ -161,5 +191,25 @@ def _name(call: Call) -> str:
     return client_id
 
 
-def _described(client: Client) -> ClientOut:
-    return ClientOut(client.client_id, to_text(client.created_us), msgspec.convert(client.settings, SettingsBody, from_attributes=True))
+def described(client: Client) -> ClientOut:
+    """A client as it is shown."""
+    settings = msgspec.convert(client.settings, SettingsBody, from_attributes=True)
+    known = client.deletion
+    deletion = None if known is None else DeletionOut(to_text(known.started_us), known.removed, known.total)
+    return ClientOut(client.client_id, client.name, client.state, to_text(client.created_us), deletion, settings)
+
+
+async def detailed(call: Call, client: Client) -> ClientDetail:
+    """A client as it is shown alone."""
+    return detail_of(client, await former_ids(call, client))
+
+
+def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
+    """A client and its former ids as they are shown."""
+    ids = [FormerIdOut(one.client_id, to_text(one.until_us)) for one in former]
+    return ClientDetail(**msgspec.structs.asdict(described(client)), former_ids=ids)
+
+
+async def former_ids(call: Call, client: Client) -> list[FormerId]:
+    """The former ids that are still honoured."""
+    return await call.api.parts.store.read(FormerIds(client.number, call.api.parts.clock()))

@@ -18,7 +18,7 @@ from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
 from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
 from touchbase.domain.times import Micros
-from touchbase.service.authorise import NO_SUCH_ADDRESS
+from touchbase.service.authorise import FRESH, NO_SUCH_ADDRESS
 from touchbase.service.clients import is_client_id
 from touchbase.service.prove_sender import prove_sender
 from touchbase.service.receive_webhook import receive_webhook
@@ -78,8 +78,10 @@ class Receiver:
         connections = api.connections.at_hand(client.number, at)
         if connections is None:
             connections = await api.connections.of(client.number)
-        scope["touchbase.client"] = client_id
+        scope["touchbase.client"] = client.client_id
         body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
+        if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
+            client = api.clients.at_hand(client_id, now) or await api.door.receiver(client_id)
         query = scope["query_string"].decode("latin-1")
         sender = self._sender(connections, scope, body, at) if connections else UNPROVEN
         demanded = parts.protocol_answer(body) if channel == CRM else None

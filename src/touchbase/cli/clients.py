@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
 from touchbase.cli.common import find_client, opened, print_json, print_table, read_file, run, setting_options
 from touchbase.cli.connect import connect, connections, disconnect
-from touchbase.domain.times import to_text
+from touchbase.domain.client import CLIENT_STATES, DELETING
+from touchbase.domain.times import Micros
 
 if TYPE_CHECKING:
     from touchbase.domain.client import Client, ClientSettings
@@ -18,31 +20,40 @@ if TYPE_CHECKING:
 
 @click.group()
 def clients() -> None:
-    """List and add clients, change their settings, and connect their tools."""
+    """List, add, suspend and delete clients, change their settings, and connect their tools."""
 
 
 @clients.command("list")
 @setting_options("database")
+@click.option("--state", type=click.Choice(CLIENT_STATES), help="Only clients in this state.")
+@click.option("--name", help="Only clients with this in their name or id.")
+@click.option("--limit", default=1000, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
+@click.option("--after", help="The last client id of the page before.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(database: str | None, as_json: bool) -> None:
+def list_(database: str | None, state: str | None, name: str | None, limit: int, after: str | None, as_json: bool) -> None:
     """List clients; the log name is what stands for a client in log lines."""
-    found = [as_values(client) for client in run(_list(database))]
+    page, more = run(_list(database, state, name, limit, after))
+    found = [as_values(client) for client in page]
     if as_json:
         print_json(found)
         return
-    print_table(("client", "created", "log name"), ((each["client_id"], each["created_time"], each["log_name"]) for each in found))
+    columns = ("client_id", "name", "state", "created_time", "log_name")
+    print_table(("client", "name", "state", "created", "log name"), ([each[column] for column in columns] for each in found))
+    if more is not None:
+        click.echo(f"there are more: --after {more}", err=True)
 
 
 @clients.command()
 @setting_options("database")
-@click.argument("client_id")
-def add(database: str | None, client_id: str) -> None:
+@click.argument("client_id", required=False)
+@click.option("--name", default="", help="Its name for people.")
+def add(database: str | None, client_id: str | None, name: str) -> None:
     """Add a client, so that its webhook addresses work; one that is there already stays as it is.
 
-    The id is part of the addresses: in keys mode choose one that nobody can guess.
+    The id is part of the addresses. Leave it out: then one is made that nobody can guess, and printed.
     """
-    run(_add(database, client_id))
-    click.echo(f"client {client_id} is there")
+    made = run(_add(database, client_id, name.strip()))
+    click.echo(f"client {made.client_id} is there")
 
 
 @clients.command()
@@ -62,25 +73,39 @@ def set_(database: str | None, client_id: str, file: Path) -> None:
     print_json(as_values(run(_set(database, client_id, _settings_in(file)))))
 
 
-for each in (connect, connections, disconnect):
+for each in (rename, suspend, resume, rotate_id, delete, connect, connections, disconnect):
     clients.add_command(each)
 
 
-async def _list(database: str | None) -> list[Client]:
-    from touchbase.domain.queries import ListClients
+async def _list(
+    database: str | None, state: str | None, name: str | None, limit: int, after: str | None
+) -> tuple[list[Client], str | None]:
+    from touchbase.service.clients import Clients
 
     async with opened(database) as store:
-        return await store.read(ListClients())
+        return await Clients(store, _now).page(limit, after, state=state, text=name)
 
 
-async def _add(database: str | None, client_id: str) -> Client:
+async def _add(database: str | None, client_id: str | None, name: str) -> Client:
+    from touchbase.domain.client_life import CreateClient
     from touchbase.domain.commands import EnsureClient
-    from touchbase.service.clients import is_client_id
+    from touchbase.domain.queries import FindClient
+    from touchbase.domain.text import NAME, why_unusable
+    from touchbase.service.clients import is_client_id, new_client_id
 
-    if not is_client_id(client_id):
+    if client_id is not None and not is_client_id(client_id):
         raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
+    if len(name) > NAME or why_unusable(name):
+        raise click.UsageError(f"a name has at most {NAME} characters, and none that cannot be kept")
     async with opened(database) as store:
-        return await store.write(EnsureClient(client_id, time.time_ns() // 1000))
+        if client_id is None:
+            return await store.write(CreateClient(new_client_id(), name, _now()))
+        known = await store.read(FindClient(client_id, _now()))
+        if known is None:
+            return await store.write(CreateClient(client_id, name, _now()))
+        if known.state == DELETING:
+            raise click.ClickException(f"client {client_id!r} is being deleted; add it again once it is gone")
+        return await store.write(EnsureClient(client_id, _now()))
 
 
 async def _show(database: str | None, client_id: str) -> Client:
@@ -89,11 +114,11 @@ async def _show(database: str | None, client_id: str) -> Client:
 
 
 async def _set(database: str | None, client_id: str, settings: ClientSettings) -> Client:
-    from touchbase.domain.commands import SetClientSettings
+    from touchbase.service.clients import Clients
 
     async with opened(database) as store:
         await find_client(store, client_id)
-        return await store.write(SetClientSettings(client_id, settings))
+        return (await Clients(store, _now).put(client_id, settings))[0]
 
 
 def _settings_in(file: Path) -> ClientSettings:
@@ -108,16 +133,15 @@ def _settings_in(file: Path) -> ClientSettings:
         raise click.ClickException(f"these are no client settings: {error}") from error
 
 
+def _now() -> Micros:
+    return time.time_ns() // 1000
+
+
 def as_values(client: Client) -> dict[str, object]:
     """A client as plain values, in the words of the admin API, and its name in log lines."""
     import msgspec
 
-    from touchbase.api.settings import SettingsBody
+    from touchbase.api.settings import described
     from touchbase.server.observe import client_in_logs
 
-    return {
-        "client_id": client.client_id,
-        "created_time": to_text(client.created_us),
-        "log_name": client_in_logs(client.client_id),
-        "settings": msgspec.to_builtins(msgspec.convert(client.settings, SettingsBody, from_attributes=True)),
-    }
+    return {**msgspec.to_builtins(described(client)), "log_name": client_in_logs(client.client_id)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields
@@ -109,10 +110,10 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 async def find_client(store: Store, client_id: str) -> Client:
-    """The client of this id; fails when there is none."""
+    """The client of this id, or of one that it had and that is still honoured; fails when there is none."""
     from touchbase.domain.queries import FindClient
 
-    found = await store.read(FindClient(client_id))
+    found = await store.read(FindClient(client_id, time.time_ns() // 1000))
     if found is None:
         raise click.ClickException(f"there is no client {client_id!r}: `touchbase clients list` shows those that are there")
     return found

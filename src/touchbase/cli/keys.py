@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import find_client, opened, print_json, print_table, run, setting_options
+from touchbase.cli.durations import duration, keep_old_option
+from touchbase.domain.api_key import KEY_STATES, ApiKey
+from touchbase.domain.times import Micros, to_text
+
+if TYPE_CHECKING:
+    from touchbase.domain.ports import Store
 
 SCOPES = ("records:read", "records:write", "admin")
+Shown = dict[str, object]
 
 
 @click.group()
 def keys() -> None:
-    """Make API keys."""
+    """Make, list, rotate and revoke API keys."""
 
 
 @keys.command("create")
@@ -21,17 +29,138 @@ def keys() -> None:
 @click.option("--client", "client_id", help="The client whose records the key opens; without it, any client's.")
 @click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What the key allows; may be given several times.")
 @click.option("--name", required=True, help="What or whom the key is for; you will see it in lists.")
-def create(database: str | None, client_id: str | None, scopes: tuple[str, ...], name: str) -> None:
+@click.option("--env", default="live", show_default=True, help="A word in the key's text, for people who hold several.")
+@click.option("--expires-in", callback=duration(), metavar="DURATION", help="After how long the key ends, such as 90d; without it, never.")
+def create(database: str | None, client_id: str | None, scopes: tuple[str, ...], name: str, env: str, expires_in: Micros | None) -> None:
     """Make a key and print it: it is shown this once, and only its hash is kept.
 
     Without --scope it may read and write records.
     """
-    click.echo(run(_create(database, client_id, list(scopes) or list(SCOPES[:2]), name)))
+    click.echo(run(_create(database, client_id, list(scopes) or list(SCOPES[:2]), name, env, expires_in)))
 
 
-async def _create(database: str | None, client_id: str | None, scopes: list[str], name: str) -> str:
-    from touchbase.service.authorise import add_key
+@keys.command("list")
+@setting_options("database")
+@click.option("--client", "client_id", help="Only the keys of this client.")
+@click.option("--state", type=click.Choice(KEY_STATES), help="Only keys in this state.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
+@click.option("--before", help="The last key id of the page before.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None, as_json: bool) -> None:
+    """List keys, newest first; their texts are never shown again, only how they begin."""
+    found, more = run(_list(database, client_id, state, limit, before))
+    if as_json:
+        print_json(found)
+        return
+    columns = ("key_id", "prefix", "name", "client_id", "scopes", "state", "expires_time", "last_used_time")
+    titles = ("key", "begins", "name", "client", "scopes", "state", "expires", "last used")
+    print_table(titles, ([" ".join(each[name]) if name == "scopes" else each[name] for name in columns] for each in found))  # type: ignore[arg-type]
+    if more:
+        click.echo(f"there are more: --before {found[-1]['key_id']}", err=True)
+
+
+@keys.command()
+@setting_options("database")
+@click.argument("key_id")
+def show(database: str | None, key_id: str) -> None:
+    """Print what is known of a key, as JSON."""
+    print_json(run(_show(database, key_id)))
+
+
+@keys.command()
+@setting_options("database")
+@click.argument("key_id")
+@keep_old_option("24h", "How long the key stays valid beside its successor.")
+def rotate(database: str | None, key_id: str, keep_old: Micros) -> None:
+    """Make a key's successor and print it, this once; the key itself ends after a while.
+
+    The successor may do what the key may. At most two are valid at once: a key before this one ends now.
+    """
+    text, ends = run(_rotate(database, key_id, keep_old))
+    click.echo(text)
+    click.echo(f"key {key_id} ends at {ends}", err=True)
+
+
+@keys.command()
+@setting_options("database")
+@click.argument("key_id")
+def revoke(database: str | None, key_id: str) -> None:
+    """End a key now; running servers refuse it within a second."""
+    run(_revoke(database, key_id))
+    click.echo(f"key {key_id} is revoked")
+
+
+async def _create(database: str | None, client_id: str | None, scopes: list[str], name: str, env: str, expires_in: Micros | None) -> str:
+    from touchbase.service.api_keys import ENV, add_key
+
+    if ENV.fullmatch(env) is None:
+        raise click.UsageError("--env is 1 to 16 small letters and digits")
+    async with opened(database) as store:
+        client = (await find_client(store, client_id)).number if client_id is not None else None
+        at = _now()
+        expires = None if expires_in is None else at + expires_in
+        return await add_key(store, client, list(dict.fromkeys(scopes)), name, at, env=env, expires_us=expires)
+
+
+async def _list(database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None) -> tuple[list[Shown], bool]:
+    from touchbase.service.api_keys import get_key, list_keys
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number if client_id is not None else None
-        return await add_key(store, client, scopes, name, time.time_ns() // 1000)
+        place = None
+        if before is not None:
+            last = await get_key(store, before)
+            place = (last.created_us, last.key_id)
+        page, more = await list_keys(store, _now(), limit, client=client, state=state, before=place)
+        return [await _as_values(store, key) for key in page], more is not None
+
+
+async def _show(database: str | None, key_id: str) -> Shown:
+    from touchbase.service.api_keys import get_key
+
+    async with opened(database) as store:
+        return await _as_values(store, await get_key(store, key_id))
+
+
+async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[str, str]:
+    from touchbase.service.api_keys import get_key, rotate_key
+
+    async with opened(database) as store:
+        text, _ = await rotate_key(store, key_id, _now(), keep_old)
+        return text, to_text((await get_key(store, key_id)).expires_us or 0)
+
+
+async def _revoke(database: str | None, key_id: str) -> None:
+    from touchbase.domain.key_life import RevokeKey
+
+    async with opened(database) as store:
+        await store.write(RevokeKey(key_id, _now()))
+
+
+async def _as_values(store: Store, key: ApiKey) -> Shown:
+    """A key as plain values, in the words of the admin API."""
+    from touchbase.domain.client_life import FindClientByNumber
+
+    client = None if key.client is None else await store.read(FindClientByNumber(key.client))
+    return {
+        "key_id": key.key_id,
+        "prefix": key.prefix,
+        "name": key.name,
+        "client_id": client and client.client_id,
+        "scopes": list(key.scopes),
+        "state": key.state(_now()),
+        "created_time": to_text(key.created_us),
+        "expires_time": _time(key.expires_us),
+        "revoked_time": _time(key.revoked_us),
+        "last_used_time": _time(key.last_used_us),
+        "replaces": key.replaces,
+        "replaced_by": key.replaced_by,
+    }
+
+
+def _time(at: Micros | None) -> str | None:
+    return None if at is None else to_text(at)
+
+
+def _now() -> Micros:
+    return time.time_ns() // 1000

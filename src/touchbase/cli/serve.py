@@ -35,6 +35,9 @@ def serve(**options: object) -> None:
     settings.check_serving()
     set_up_logging(settings.log_level)
     with _listen(settings) as listener:
+        settings.check_listening(listener.getsockname()[0])
+        if warning := loud_warning(settings, listener.getsockname()[0]):
+            click.echo(warning, err=True)
         if settings.workers > 1:
             sys.exit(_serve_with_several(settings, listener))
         run_fast(_serve_one(settings, listener))
@@ -85,6 +88,21 @@ def _listen(settings: Settings) -> socket.socket:
         raise click.ClickException(
             f"cannot listen on {settings.host} port {settings.port}: {why}; choose another with --port, or let --port 0 find one"
         ) from error
+
+
+def loud_warning(settings: Settings, address: str) -> str:
+    """What to say where everybody who reaches us may do everything; nothing elsewhere."""
+    if not settings.open_mode or settings.is_loopback:
+        return ""
+    lines = [
+        f"WARNING: OPEN MODE ON {address}",
+        "No key is asked for. Whoever reaches this address can read, change and",
+        "delete every contact of every client, and make keys.",
+        "This is right only where something in front of Touchbase lets in nobody",
+        "else. Otherwise stop it now, and start it with --auth keys.",
+    ]
+    rule = "!" * 76
+    return "\n".join([rule, *(f"!!  {line:<70}!!" for line in lines), rule])
 
 
 def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:

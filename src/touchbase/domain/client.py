@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from touchbase.domain.times import SECOND, Micros
+
+ACTIVE = "active"
+SUSPENDED = "suspended"
+"""Its records are closed to everybody, its webhook calls are kept and not applied; until it is resumed."""
+DELETING = "deleting"
+"""Nothing of it is served any more, and its data is being removed."""
+CLIENT_STATES = (ACTIVE, SUSPENDED, DELETING)
+LAST_CALLS: Micros = 10 * SECOND
+"""How long after the start of a deletion a call that was let in before may still write: the client's own row goes last, after that."""
+
 ON_DUPLICATE = ("error", "return", "update")
 FIELD_TYPES = ("text", "number", "boolean", "date", "select")
 
@@ -44,10 +55,32 @@ class ClientSettings:
 
 
 @dataclass(slots=True)
+class Deletion:
+    """How far the removal of a client's data has come; `total` is None until the rows are counted."""
+
+    started_us: Micros
+    removed: int = 0
+    total: int | None = None
+
+
+@dataclass(slots=True)
 class Client:
-    """One client: `number` in our keys, `client_id` in addresses and headers."""
+    """One client: `number` in our keys, `client_id` in addresses and headers, `name` for people."""
 
     number: int
     client_id: str
     created_us: int
     settings: ClientSettings
+    name: str = ""
+    state: str = ACTIVE
+    deletion: Deletion | None = None
+    until_us: Micros | None = field(default=None, compare=False)
+    """Where it was found by a former `client_id`: until when that one is honoured."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerId:
+    """A `client_id` that a client had, and until when it is honoured."""
+
+    client_id: str
+    until_us: Micros

@@ -151,7 +151,10 @@ class ReplayMany(Command[int]):
 
 @dataclass(slots=True)
 class EnsureClient(Command[Client]):
-    """The client of this `client_id`, made now if there is none."""
+    """The client of this `client_id`, made now if there is none.
+
+    A former id answers its client while it is honoured, and is `NotFound` afterwards: it stays that client's.
+    """
 
     client_id: str
     at: Micros
@@ -195,7 +198,10 @@ class RemoveConnection(Command[None]):
 
 @dataclass(slots=True)
 class StoreKey(Command[None]):
-    """Keep an API key: its id, the SHA-256 of its secret, its scopes and its client (None: any)."""
+    """Keep an API key: its id, the SHA-256 of its text, its scopes and its client (None: any).
+
+    `NotFound` when there is no such client, or it is being deleted.
+    """
 
     key_id: str
     digest: bytes
@@ -203,6 +209,8 @@ class StoreKey(Command[None]):
     client: int | None
     name: str
     at: Micros
+    env: str = "live"
+    expires_us: Micros | None = None
 
 
 @dataclass(slots=True)

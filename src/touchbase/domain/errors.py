@@ -8,8 +8,12 @@ TouchbaseError
 ├── KeyReused             this idempotency key belongs to another request
 ├── StillRunning          a request with this idempotency key is not answered yet
 ├── PreconditionFailed    the record changed since the caller read it
-├── Unauthorized          no key, a wrong key, or a webhook that fails its secret
-├── Forbidden             a true key without the scope that this needs
+├── WrongState            what is asked does not fit the state that the thing is in
+├── Unauthorized          no key, or a webhook that fails its secret
+│   └── InvalidKey        a key that is none of ours, or not valid any more
+├── Forbidden             a true key that may not do this
+│   ├── InsufficientScope a true key without the scope that this needs
+│   └── ClientSuspended   the client is suspended
 ├── Overloaded            the queue is full or the store cannot write now; try again
 ├── UnusableStore         the store's set-up must be changed before we may use it
 └── UnrecognisedPayload   a webhook body that no adapter understands
@@ -94,16 +98,38 @@ class PreconditionFailed(TouchbaseError):
     code = "precondition_failed"
 
 
+class WrongState(TouchbaseError):
+    """What is asked for does not fit the state that the thing is in."""
+
+    code = "conflict"
+
+
 class Unauthorized(TouchbaseError):
     """The call carries no valid proof of who sends it."""
 
     code = "unauthorized"
 
 
+class InvalidKey(Unauthorized):
+    """The key that came with the call is none of ours, or is not valid any more."""
+
+
 class Forbidden(TouchbaseError):
-    """The key is true but lacks the scope that this call needs."""
+    """The key is true but may not do this."""
 
     code = "forbidden"
+
+
+class InsufficientScope(Forbidden):
+    """The key is true but lacks the scope that this call needs; `data["scope"]` names it."""
+
+    code = "insufficient_scope"
+
+
+class ClientSuspended(Forbidden):
+    """The client that the call is for is suspended; nothing of its records is served until it is resumed."""
+
+    code = "client_suspended"
 
 
 class Overloaded(TouchbaseError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from touchbase.domain.api_key import ApiKey
 from touchbase.domain.client import Client
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection
@@ -152,9 +153,10 @@ class DeliveryEvents(Query[list[StoredEvent]]):
 
 @dataclass(slots=True)
 class FindClient(Query[Client | None]):
-    """The client of this `client_id`."""
+    """The client of this `client_id`; with `at` also by a former one that is honoured then."""
 
     client_id: str
+    at: Micros | None = None
 
 
 @dataclass(slots=True)
@@ -171,20 +173,9 @@ class ListConnections(Query[list[Connection]]):
 
 @dataclass(slots=True)
 class BusyClients(Query[list[int]]):
-    """Numbers of the clients that have deliveries due by `now_us`."""
+    """Numbers of the active clients that have deliveries due by `now_us`."""
 
     now_us: Micros
-
-
-@dataclass(slots=True)
-class ApiKey:
-    """A kept API key: never its secret, only the SHA-256 of it."""
-
-    key_id: str
-    digest: bytes
-    scopes: tuple[str, ...]
-    client: int | None
-    name: str
 
 
 @dataclass(slots=True)

@@ -2,84 +2,86 @@
 
 In open mode no key is needed: the client is the one that the call names, else `default`, and it comes
 into being on first use. In keys mode the key names the client; a key that belongs to no client leaves
-the choice to the call.
-
-A key reads `tb_<env>_<key id>_<secret>_<crc32>`. The checksum tells a typing error from a wrong key
-without asking the store; of the secret only the SHA-256 is kept.
+the choice to the call. How keys are made stands in `api_keys.py`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
-from secrets import token_hex
-from zlib import crc32
 
-from touchbase.domain.client import Client
-from touchbase.domain.commands import StoreKey
-from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound, Unauthorized
+from touchbase.domain import api_key
+from touchbase.domain.api_key import ApiKey
+from touchbase.domain.client import ACTIVE, DELETING, SUSPENDED, Client
+from touchbase.domain.errors import ClientSuspended, Fault, Forbidden, InsufficientScope, Invalid, InvalidKey, NotFound, Unauthorized
 from touchbase.domain.ports import Clock, Store
-from touchbase.domain.queries import ApiKey, FindKey
+from touchbase.domain.queries import FindKey
 from touchbase.domain.times import SECOND, Micros
+from touchbase.service.api_keys import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
 from touchbase.service.clients import Clients, is_client_id
+from touchbase.service.key_uses import KeyUses
 
-READ = "records:read"
-WRITE = "records:write"
-ADMIN = "admin"
-"""Reading the inbox, replaying, settings; it allows what the other scopes allow besides."""
-SCOPES = (READ, WRITE, ADMIN)
+__all__ = ["ADMIN", "READ", "SCOPES", "WRITE", "Doorkeeper", "Holder", "add_key", "key_parts", "make_key"]
 
 DEFAULT_CLIENT = "default"
 CLIENT_HEADER = "X-Client-Id"
 NO_SUCH_ADDRESS = "there is no such webhook address"
 FRESH: Micros = SECOND
+"""How long a key that another process has revoked may still open something here."""
 MOST_REMEMBERED = 10_000
-_KEY = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")
+_OVER = {
+    api_key.REVOKED: "this key was revoked; ask for another one, or make one with `touchbase keys create`",
+    api_key.EXPIRED: "this key has expired; ask for another one, or make one with `touchbase keys create`",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class NewKey:
-    """A key just made. `text` is shown once; `key_id` and `digest` are what is kept."""
+class Holder:
+    """Who calls: the number of the client that the call is limited to (None: all), and what it may do."""
 
-    text: str
-    key_id: str
-    digest: bytes
-
-
-def make_key(env: str = "live") -> NewKey:
-    """A new random key; `env` is part of its text, for people who hold several."""
-    key_id, secret = token_hex(6), token_hex(32)
-    body = f"tb_{env}_{key_id}_{secret}"
-    return NewKey(f"{body}_{crc32(body.encode()):08x}", key_id, sha256(secret.encode()).digest())
+    client: int | None
+    scopes: frozenset[str]
 
 
-async def add_key(store: Store, client: int | None, scopes: Sequence[str], name: str, at: Micros, *, env: str = "live") -> str:
-    """Keep a new key for one client (None: any) and answer its text, which nobody can read again."""
-    made = make_key(env)
-    await store.write(StoreKey(made.key_id, made.digest, list(scopes), client, name, at))
-    return made.text
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A key as it was read from the store, which is believed until `until`."""
 
-
-def key_parts(text: str) -> tuple[str, bytes] | None:
-    """A key's id and the SHA-256 of its secret; None when the text is no whole key."""
-    match = _KEY.fullmatch(text)
-    if match is None or crc32(text[:-9].encode()) != int(match[3], 16):
-        return None
-    return match[1], sha256(match[2].encode()).digest()
+    key: ApiKey
+    scopes: frozenset[str]
+    until: Micros
 
 
 class Doorkeeper:
-    """Decides for each call who it is and what it may do."""
+    """Decides for each call who it is and what it may do. Keys are remembered for `FRESH`, only as digests."""
 
-    def __init__(self, store: Store, clients: Clients, clock: Clock, *, keys_needed: bool) -> None:
+    def __init__(self, store: Store, clients: Clients, clock: Clock, *, keys_needed: bool, uses: KeyUses | None = None) -> None:
         self._store = store
         self._clients = clients
         self._clock = clock
-        self._known: dict[str, tuple[ApiKey, Micros]] = {}
+        self._uses = uses or KeyUses()
+        self._known: dict[bytes, _Known] = {}
+        self._changes = 0
         self.keys_needed = keys_needed
+
+    def at_hand(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
+        """What `client` would answer, where that takes nobody to be asked; None says nothing about the key."""
+        known = self._known.get(key[KEY_ID])
+        if known is None or now >= known.until or scope not in known.scopes:
+            return None
+        held = known.key
+        if not compare_digest(sha256(key).digest(), held.digest):
+            return None
+        client: Client | None = None
+        if named is not None:
+            client = self._clients.at_hand(named.decode("latin-1"), now)
+        elif held.client is not None:
+            client = self._clients.numbered_at_hand(held.client, now)
+        if client is None or client.state != ACTIVE or (held.client is not None and held.client != client.number):
+            return None
+        self._uses.note(held.key_id, now)
+        return client
 
     async def client(self, key: str | None, named: str | None, scope: str) -> Client:
         """The client that a call about records is for.
@@ -88,62 +90,111 @@ class Doorkeeper:
         the call must name one and does not.
         """
         if not self.keys_needed:
-            return await self._clients.ensure(_valid(named) if named is not None else DEFAULT_CLIENT)
+            return _serving(await self._clients.ensure(_valid(named) if named is not None else DEFAULT_CLIENT))
         held = await self._allowed(key, scope)
         if held.client is None:
             if named is None:
                 raise Invalid([Fault(CLIENT_HEADER, "required", f"this key belongs to no client; name one in the header {CLIENT_HEADER}")])
-            return await self._clients.get(_valid(named))
-        client = await self._clients.by_number(held.client)
+            return _serving(await self._clients.get(_valid(named)))
+        client = await self._own(held.client)
         if named is not None and named != client.client_id:
-            raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
+            other = await self._clients.find(named)
+            if other is None or other.number != client.number:
+                raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
         return client
 
     async def administrator(self, key: str | None) -> int | None:
         """The number of the client that a call about the inbox or settings is limited to; None for all."""
-        return (await self._allowed(key, ADMIN)).client if self.keys_needed else None
+        return (await self.holder(key, ADMIN)).client
+
+    async def holder(self, key: str | None, scope: str) -> Holder:
+        """Who calls with a key that allows this; raises what `client` does about keys. Without keys, anybody may do anything."""
+        if not self.keys_needed:
+            return Holder(None, frozenset(SCOPES))
+        held = await self._allowed(key, scope)
+        if held.client is not None:
+            await self._own(held.client)
+        return Holder(held.client, _scopes(held))
 
     async def receiver(self, client_id: str) -> Client:
-        """The client of a webhook address. Where keys are needed it must exist, else it is made; `NotFound`."""
+        """The client of a webhook address. Where keys are needed it must exist, else it is made; `NotFound`.
+
+        A suspended one is answered too: its calls are kept.
+        """
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
-        if not self.keys_needed:
-            return await self._clients.ensure(client_id)
-        found = await self._clients.find(client_id)
-        if found is None:
+        found = await (self._clients.find(client_id) if self.keys_needed else self._clients.ensure(client_id))
+        if found is None or found.state == DELETING:
             raise NotFound(NO_SUCH_ADDRESS)
         return found
+
+    def forget(self, key_id: str) -> None:
+        """Ask the store again about this key, which was changed just now."""
+        self._known.pop(key_id.encode(), None)
+        self._changes += 1
+
+    async def _own(self, number: int) -> Client:
+        """The client of a key that is limited to one."""
+        try:
+            client = await self._clients.by_number(number)
+        except NotFound:
+            raise InvalidKey("this key is not valid: its client is no longer there") from None
+        if client.state == DELETING:
+            raise InvalidKey("this key is not valid: its client is being deleted")
+        return _serving(client)
 
     async def _allowed(self, key: str | None, scope: str) -> ApiKey:
         if key is None:
             raise Unauthorized("this call needs a key: send it as Authorization: Bearer tb_...")
         held = await self._held(key)
-        if scope not in held.scopes and ADMIN not in held.scopes:
-            raise Forbidden(f"this key lacks the scope {scope}")
+        if scope not in _scopes(held):
+            raise InsufficientScope(f"this key lacks the scope {scope}; use one that has it", data={"scope": scope})
+        self._uses.note(held.key_id, self._clock())
         return held
 
     async def _held(self, key: str) -> ApiKey:
         parts = key_parts(key)
         if parts is None:
-            raise Unauthorized("this is no key of ours, or a letter of it is wrong")
+            raise InvalidKey("this is no key of ours, or a letter of it is wrong: send it whole, as it was shown")
         held = await self._find(parts[0])
         # An unknown id costs the same comparison as a wrong secret.
         if not compare_digest(held.digest if held is not None else bytes(32), parts[1]) or held is None:
-            raise Unauthorized("this key is not valid")
+            raise InvalidKey("this key is not valid; `touchbase keys list` shows those that are")
+        state = held.state(self._clock())
+        if state != api_key.ACTIVE:
+            raise InvalidKey(_OVER[state])
         return held
 
     async def _find(self, key_id: str) -> ApiKey | None:
-        known, now = self._known.get(key_id), self._clock()
-        if known is not None and now - known[1] < FRESH:
-            return known[0]
-        found = await self._store.read(FindKey(key_id))
-        if found is None:
-            self._known.pop(key_id, None)
-            return None
-        if len(self._known) >= MOST_REMEMBERED:
-            self._known.clear()
-        self._known[key_id] = (found, now)
+        place = key_id.encode()
+        known, now = self._known.get(place), self._clock()
+        if known is not None and now < known.until:
+            return known.key
+        while True:
+            changes = self._changes
+            found = await self._store.read(FindKey(key_id))
+            if changes == self._changes:  # else what we have read may be older than a change that was answered meanwhile
+                break
+        self._known.pop(place, None)
+        if found is not None and found.state(now) == api_key.ACTIVE:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            until = now + FRESH if found.expires_us is None else min(now + FRESH, found.expires_us)
+            self._known[place] = _Known(found, _scopes(found), until)
         return found
+
+
+def _scopes(key: ApiKey) -> frozenset[str]:
+    """All that a key allows."""
+    return frozenset(SCOPES if ADMIN in key.scopes else key.scopes)
+
+
+def _serving(client: Client) -> Client:
+    if client.state == SUSPENDED:
+        raise ClientSuspended("this client is suspended; an administrator can resume it")
+    if client.state == DELETING:
+        raise NotFound(f"there is no client {client.client_id!r}")
+    return client
 
 
 def _valid(named: str) -> str:

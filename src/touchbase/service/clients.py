@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from secrets import token_hex
 
-from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import EnsureClient, SetClientSettings
-from touchbase.domain.errors import NotFound
-from touchbase.domain.ports import Clock, Store
+from touchbase.domain.client import DELETING, Client, ClientSettings
+from touchbase.domain.client_life import FindClientByNumber, ListClientPage
+from touchbase.domain.commands import Command, EnsureClient, SetClientSettings
+from touchbase.domain.errors import NotFound, WrongState
+from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import FindClient, ListClients
 from touchbase.domain.text import CLIENT_ID
 from touchbase.domain.times import SECOND, Micros
 
 FRESH: Micros = SECOND
-"""How long another process's change of a client's settings may stay unseen here."""
+"""How long another process's change of a client may stay unseen here."""
 
 MOST_REMEMBERED = 10_000
 _CLIENT_ID = re.compile(rf"[A-Za-z0-9._~\-]{{1,{CLIENT_ID}}}")
@@ -24,27 +27,42 @@ def is_client_id(text: str) -> bool:
     return _CLIENT_ID.fullmatch(text) is not None
 
 
+def new_client_id() -> str:
+    """An id that nobody can guess: 160 random bits, fit for an address and a command line."""
+    return token_hex(20)
+
+
 class Clients:
-    """The clients of one store, each remembered for `FRESH`; a change made through here is seen at once."""
+    """The clients of one store, each remembered for `FRESH`; a change made through here is seen at once.
+
+    A client is found by a former id too, while that is honoured.
+    """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._known: dict[str, tuple[Client, Micros]] = {}
-        self._names: dict[int, str] = {}
+        self._numbered: dict[int, tuple[Client, Micros]] = {}
+        self._changes = 0
 
     def at_hand(self, client_id: str, now: Micros) -> Client | None:
         """The client if it is remembered and fresh; None says nothing about whether there is one."""
         known = self._known.get(client_id)
         return known[0] if known is not None and now - known[1] < FRESH else None
 
+    def numbered_at_hand(self, number: int, now: Micros) -> Client | None:
+        """The client of this number, as `at_hand`."""
+        known = self._numbered.get(number)
+        return known[0] if known is not None and now - known[1] < FRESH else None
+
     async def find(self, client_id: str) -> Client | None:
         """The client of this `client_id`, or None."""
-        found = self.at_hand(client_id, self._clock())
+        now = self._clock()
+        found = self.at_hand(client_id, now)
         if found is None and is_client_id(client_id):
-            found = await self._store.read(FindClient(client_id))
+            found = await self._read(lambda: self._store.read(FindClient(client_id, now)))
             if found is not None:
-                self._remember(found)
+                self._remember(client_id, found, now)
         return found
 
     async def get(self, client_id: str) -> Client:
@@ -55,37 +73,75 @@ class Clients:
         return found
 
     async def ensure(self, client_id: str) -> Client:
-        """The client of this `client_id`, made now if there is none. The id must be a valid one."""
+        """The client of this `client_id`, made now if there is none. The id must be a valid one; `NotFound` if it was another's."""
         found = await self.find(client_id)
         if found is None:
-            found = await self._store.write(EnsureClient(client_id, self._clock()))
-            self._remember(found)
+            now = self._clock()
+            found = await self._store.write(EnsureClient(client_id, now))
+            if found.client_id == client_id:
+                self._remember(client_id, found, now)
         return found
 
     async def by_number(self, number: int) -> Client:
         """The client of this number; raises `NotFound`."""
-        if number not in self._names:
-            for client in await self.all():
-                self._names[client.number] = client.client_id
-        if number not in self._names:
-            raise NotFound("this client is no longer there")
-        return await self.get(self._names[number])
+        now = self._clock()
+        found = self.numbered_at_hand(number, now)
+        if found is None:
+            found = await self._read(lambda: self._store.read(FindClientByNumber(number)))
+            if found is None:
+                raise NotFound("this client is no longer there")
+            self._remember(found.client_id, found, now)
+        return found
 
     async def all(self) -> list[Client]:
         """All clients by `client_id`."""
         return await self._store.read(ListClients())
 
-    async def put(self, client_id: str, settings: ClientSettings) -> tuple[Client, bool]:
-        """Replace a client's settings; a client that is not there is made, and the second answer is True."""
-        is_new = await self._store.read(FindClient(client_id)) is None
-        if is_new:
-            await self._store.write(EnsureClient(client_id, self._clock()))
-        changed = await self._store.write(SetClientSettings(client_id, settings))
-        self._remember(changed)
-        return changed, is_new
+    async def page(
+        self, limit: int, after: str | None, *, state: str | None = None, text: str | None = None, only: int | None = None
+    ) -> tuple[list[Client], str | None]:
+        """A page of clients by `client_id`, and the id behind which the next one begins; see `ListClientPage`."""
+        found = await self._store.read(ListClientPage(limit + 1, after, state, text, only))
+        return found[:limit], found[limit - 1].client_id if len(found) > limit else None
 
-    def _remember(self, client: Client) -> None:
+    async def put(self, client_id: str, settings: ClientSettings) -> tuple[Client, bool]:
+        """Replace a client's settings; a client that is not there is made, and the second answer is True.
+
+        `WrongState` for one that is being deleted.
+        """
+        found = await self._store.read(FindClient(client_id, self._clock()))
+        is_new = found is None
+        if found is None:
+            found = await self._store.write(EnsureClient(client_id, self._clock()))
+        if found.state == DELETING:
+            raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
+        return await self.change(SetClientSettings(found.client_id, settings)), is_new
+
+    async def change(self, command: Command[Client], writes: Writes | None = None) -> Client:
+        """Carry out a command that makes or changes one client, through `writes` if given, and forget what was known of it.
+
+        Raises what the command does.
+        """
+        changed = await (writes or self._store).write(command)
+        self._changes += 1
+        for client_id in [name for name, known in self._known.items() if known[0].number == changed.number]:
+            del self._known[client_id]
+        self._numbered.pop(changed.number, None)
+        return changed
+
+    async def _read(self, ask: Callable[[], Awaitable[Client | None]]) -> Client | None:
+        while True:
+            changes = self._changes
+            found = await ask()
+            if changes == self._changes:  # else what we have read may be older than a change that was answered meanwhile
+                return found
+
+    def _remember(self, client_id: str, client: Client, now: Micros) -> None:
+        if client.state == DELETING:
+            return  # it is to be found by nobody who does not look twice
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()
-        self._known[client.client_id] = (client, self._clock())
-        self._names[client.number] = client.client_id
+            self._numbered.clear()
+        at = now if client.until_us is None else min(now, client.until_us - FRESH)
+        self._known[client_id] = (client, at)
+        self._numbered[client.number] = (client, now)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from touchbase.domain import delivery as dl
+from touchbase.domain.client import ACTIVE
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, VIA_API, StoredEvent
 from touchbase.domain.fold import Folded, Record, fold_event, refold_status, write_field
@@ -38,9 +39,15 @@ def apply_needs(claimed: Claimed) -> Mapping[str, int]:
     return {"contact": count, "company": count, "link": links, "custom_field": sum(len(event.custom) for event in events) + 500}
 
 
-def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros) -> Plan[WorkReport]:
-    """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time."""
-    settings = client_of((yield Step(sql.CLIENT_BY_NUMBER, [(client,)]))[0]).settings
+def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehearsed: bool = False) -> Plan[WorkReport]:
+    """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time.
+
+    Nothing is applied of a client that is no longer active since they were claimed, unless it is `rehearsed` only.
+    """
+    found = [client_of(row) for row in (yield Step(sql.CLIENT_BY_NUMBER, [(client,)]))]
+    if not found or (found[0].state != ACTIVE and not rehearsed):
+        return WorkReport()
+    settings = found[0].settings
     outcomes = sight(claimed, settings)
     sightings = [seen for outcome in outcomes for seen in outcome.sightings]
     batch = Batch(client, now_us, settings, _resolvers(client, ids))

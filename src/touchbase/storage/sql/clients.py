@@ -1,18 +1,24 @@
-"""Clients and keys: rarely written, so one at a time."""
+"""Clients and their settings: rarely written, so one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
-from touchbase.domain.client import ClientSettings
-from touchbase.domain.commands import EnsureClient, SetClientSettings, StoreKey
+from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.commands import EnsureClient, SetClientSettings
 from touchbase.domain.errors import NotFound
+from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Plan, Step
-from touchbase.storage.sql.rows import client_of, settings_text
+from touchbase.storage.sql.op import Op, Plan, Retry, Step
+from touchbase.storage.sql.rows import CLIENT, client_of, names, settings_text
+
+FORMER_OWNER = Op(
+    "former_owner",
+    (("client_id", "text"),),
+    body=f"SELECT {names(CLIENT, 'c.')}, a.client_id, a.until_us FROM p JOIN client_alias a ON a.client_id = p.client_id "
+    "JOIN client c ON c.id = a.client",
+)
 
 
 def ensure_needs(commands: Sequence[EnsureClient]) -> Mapping[str, int]:
@@ -27,7 +33,23 @@ def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[obje
     yield Step(sql.INSERT_CLIENT, [(ids.take("client"), client_id, at, text) for client_id, at in sorted(fresh.items())])
     rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in fresh])
     found = {row[1]: client_of(row) for row in rows}
-    return [found[command.client_id] for command in commands]
+    former = yield from former_owners(fresh)
+    if former.keys() & found.keys():
+        raise Retry  # an id was given up, and made its former owner's, while we took it
+    return [found.get(command.client_id) or _former(command, former) for command in commands]
+
+
+def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Micros]]]:
+    """Whose former ids these are, and until when they are honoured."""
+    rows = yield Step(FORMER_OWNER, [(client_id,) for client_id in client_ids])
+    return {row[-2]: (client_of(row), row[-1]) for row in rows}
+
+
+def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) -> object:
+    client, until = former[command.client_id]
+    if until <= command.at:
+        return NotFound(f"there is no client {command.client_id!r} any more: it has another id now")
+    return client
 
 
 def set_settings(commands: Sequence[SetClientSettings], ids: Ids) -> Plan[list[object]]:
@@ -38,12 +60,3 @@ def set_settings(commands: Sequence[SetClientSettings], ids: Ids) -> Plan[list[o
         rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
         answers.append(client_of(rows[0]) if rows else NotFound(f"there is no client {command.client_id!r}"))
     return answers
-
-
-def store_keys(commands: Sequence[StoreKey], ids: Ids) -> Plan[list[object]]:
-    """Keep keys; one id is never used twice."""
-    yield Step(
-        sql.INSERT_KEY,
-        [(c.key_id, c.digest, msgspec.json.encode(c.scopes).decode(), c.client, c.name, c.at) for c in commands],
-    )
-    return [None] * len(commands)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from touchbase.domain import client_life as cl
 from touchbase.domain import commands as c
+from touchbase.domain import key_life as kl
 from touchbase.domain.ports import Sealer
-from touchbase.storage.sql import clients, connections, create, inbox, kept_answers, sealed, update
+from touchbase.storage.sql import client_life, client_removal, clients, connections, create, inbox, kept_answers, keys, sealed, update
 from touchbase.storage.sql.apply import apply_batch, apply_needs
 from touchbase.storage.sql.inbox import claim, note_failure
 from touchbase.storage.sql.op import Plan
@@ -54,10 +56,20 @@ COMMANDS: dict[type, Handler] = {
     c.AddConnection: Handler(connections.add_connections, seals=True),
     c.ChangeConnection: Handler(connections.change_connections, seals=True),
     c.RemoveConnection: Handler(connections.remove_connections),
-    c.StoreKey: Handler(clients.store_keys, solo=True),
     c.SealAgain: Handler(sealed.seal_more, seals=True),
     c.RetireKeys: Handler(sealed.retire, seals=True),
     c.ReplaceLost: Handler(sealed.replace_lost, seals=True),
+    c.StoreKey: Handler(keys.store_keys),
+    cl.CreateClient: Handler(client_life.create_clients, client_life.create_needs),
+    cl.RenameClient: Handler(client_life.rename_clients),
+    cl.SetClientState: Handler(client_life.set_states),
+    cl.RotateClientId: Handler(client_life.rotate_ids),
+    cl.BeginDeletion: Handler(client_life.begin_deletions),
+    cl.RemoveClientRows: Handler(client_removal.remove_rows),
+    kl.StoreFirstKey: Handler(keys.store_first_keys),
+    kl.RotateKey: Handler(keys.rotate_keys),
+    kl.RevokeKey: Handler(keys.revoke_keys),
+    kl.NoteKeyUses: Handler(keys.note_uses, solo=True),
 }
 
 

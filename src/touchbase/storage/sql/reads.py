@@ -6,16 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-import msgspec
-
 from touchbase.domain import queries as q
-from touchbase.domain.client import Client
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.ports import Sealer
-from touchbase.storage.sql import audit, connections, inbox_reads, kept_answers, sealed
+from touchbase.storage.sql import audit, client_reads, connections, inbox_reads, kept_answers, key_reads, sealed
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -99,24 +96,6 @@ def _delivery_events(query: q.DeliveryEvents) -> Plan[list[StoredEvent]]:
     return [r.event_of(row) for row in rows]
 
 
-def _client(query: q.FindClient) -> Plan[Client | None]:
-    rows = yield Ask("SELECT id, client_id, created_us, settings FROM client WHERE client_id = ?", (query.client_id,))
-    return r.client_of(rows[0]) if rows else None
-
-
-def _clients(query: q.ListClients) -> Plan[list[Client]]:
-    rows = yield Ask("SELECT id, client_id, created_us, settings FROM client", ())
-    return sorted((r.client_of(row) for row in rows), key=lambda client: client.client_id)
-
-
-def _key(query: q.FindKey) -> Plan[q.ApiKey | None]:
-    rows = yield Ask("SELECT key_id, digest, scopes, client, name FROM api_key WHERE key_id = ?", (query.key_id,))
-    if not rows:
-        return None
-    key_id, digest, scopes, client, name = rows[0]
-    return q.ApiKey(key_id, bytes(digest), tuple(msgspec.json.decode(scopes, type=list[str])), client, name)
-
-
 def _any_key(query: q.AnyKey) -> Plan[bool]:
     rows = yield Ask("SELECT 1 FROM api_key LIMIT 1", ())
     return bool(rows)
@@ -133,10 +112,10 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.GroupDeliveries: inbox_reads.groups,
     q.GetDelivery: _delivery,
     q.DeliveryEvents: _delivery_events,
-    q.FindClient: _client,
-    q.ListClients: _clients,
+    q.FindClient: client_reads.find,
+    q.ListClients: client_reads.every,
     q.BusyClients: inbox_reads.busy,
-    q.FindKey: _key,
+    q.FindKey: key_reads.find,
     q.AnyKey: _any_key,
     q.CountInbox: inbox_reads.counts,
     q.AuditRecords: audit.records,
@@ -144,6 +123,8 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.AuditDeliveries: audit.deliveries,
     q.FindAnswer: kept_answers.find,
     q.ExpiredAnswers: kept_answers.expired,
+    **client_reads.ANSWERS,
+    **key_reads.ANSWERS,
 }
 
 OPENING: dict[type, Callable[..., Plan[Any]]] = {

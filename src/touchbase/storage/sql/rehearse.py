@@ -62,7 +62,7 @@ def rehearse(client: int, turn: Turn, now_us: Micros) -> Plan[Rehearsing]:
         ids.fill(name, LARGEST_ID - most, most)  # of nobody, as nothing of this is kept
     keys = [(client, delivery.id) for delivery, _ in turn.claimed]
     yield Step(sql.REPLAY_DELIVERY, keys)
-    yield from apply_batch(client, turn.claimed, ids, now_us)
+    yield from apply_batch(client, turn.claimed, ids, now_us, rehearsed=True)
     rows = yield Step(sql.DELIVERY_ENDINGS, keys)
     caused = yield Step(sql.TARGETS_OF_DELIVERIES, keys)
     events: dict[int, int] = {}

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.api_key import ApiKey
+from touchbase.domain.client import DELETING, Client, ClientSettings, Deletion
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.contact import Contact
@@ -51,6 +52,16 @@ DELIVERY: Columns = (
 CONNECTION: Columns = (
     ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
     ("secrets", "text"), ("settings", "text"),
+)  # fmt: skip
+
+CLIENT: Columns = (
+    ("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("state", "text"),
+    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"),
+)  # fmt: skip
+KEY: Columns = (
+    ("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint"),
+    ("env", "text"), ("expires_us", "bigint"), ("revoked_us", "bigint"), ("last_used_us", "bigint"), ("replaces", "text"),
+    ("replaced_by", "text"),
 )  # fmt: skip
 
 
@@ -164,8 +175,24 @@ def secrets_text(secrets: Sequence[str]) -> str:
 
 
 def client_of(row: Row) -> Client:
-    """A client of a row (id, client_id, created_us, settings)."""
-    return Client(row[0], row[1], row[2], _decode_settings(row[3]))
+    """A client of a `CLIENT` row."""
+    number, client_id, created_us, settings, name, state, state_us, removed, total = row[:9]
+    deletion = Deletion(state_us, removed, total) if state == DELETING else None
+    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion)
+
+
+def key_of(row: Row) -> ApiKey:
+    """An API key of a `KEY` row."""
+    key_id, digest, scopes, *rest = row
+    return ApiKey(key_id, bytes(digest), tuple(_decode_secrets(scopes)), *rest)
+
+
+def key_row(k: ApiKey) -> Row:
+    """The key's row, in the order of `KEY`."""
+    return (
+        k.key_id, k.digest, _encode(list(k.scopes)), k.client, k.name, k.created_us, k.env, k.expires_us, k.revoked_us,
+        k.last_used_us, k.replaces, k.replaced_by,
+    )  # fmt: skip
 
 
 def settings_text(settings: ClientSettings | ConnectionSettings) -> str:

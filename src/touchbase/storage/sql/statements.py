@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.storage.sql.op import Op
-from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, names
+from touchbase.storage.sql.rows import CLIENT, COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
 ONE: Columns = (("client", "bigint"), ("id", "bigint"))
@@ -101,8 +101,8 @@ LINKS_OF = _find("links_of", "link", LINK, RECORD, _RECORD_MATCH)
 CLIENT_BY_NUMBER = Op(
     "client_by_number",
     (("id", "bigint"),),
-    sqlite="SELECT id, client_id, created_us, settings FROM client WHERE id = ?1",
-    body="SELECT c.id, c.client_id, c.created_us, c.settings FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
+    sqlite=f"SELECT {names(CLIENT)} FROM client WHERE id = ?1",
+    body=f"SELECT {names(CLIENT, 'c.')} FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
 )
 DELIVERIES_WITH_EVENTS = Op(
     "deliveries_with_events",
@@ -195,11 +195,12 @@ CLAIM = Op(
     (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
     sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
     "JOIN delivery_body b ON b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
-    "ORDER BY d.next_attempt_us, d.id LIMIT ?3",
+    "AND c.state = 'active' ORDER BY d.next_attempt_us, d.id LIMIT ?3",
     # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
     postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
     "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
-    "AND d.next_attempt_us <= ($2::bigint[])[1] ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
+    "AND d.next_attempt_us <= ($2::bigint[])[1] AND c.state = 'active' "
+    "ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
 )
 _MARK: Columns = (
     *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
@@ -253,20 +254,16 @@ RESERVE_IDS = Op(
 INSERT_CLIENT = Op(
     "insert_client",
     (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text")),
-    body="INSERT INTO client (id, client_id, created_us, settings) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+    body="INSERT INTO client (id, client_id, created_us, settings) SELECT * FROM p "
+    "WHERE NOT EXISTS (SELECT 1 FROM client_alias a WHERE a.client_id = p.client_id) ON CONFLICT DO NOTHING",
 )
 CLIENT_BY_CLIENT_ID = Op(
     "client_by_client_id",
     (("client_id", "text"),),
-    body="SELECT c.id, c.client_id, c.created_us, c.settings FROM p JOIN client c ON c.client_id = p.client_id",
+    body=f"SELECT {names(CLIENT, 'c.')} FROM p JOIN client c ON c.client_id = p.client_id",
 )
 SET_CLIENT_SETTINGS = Op(
     "set_client_settings",
     (("client_id", "text"), ("settings", "text")),
     body="UPDATE client SET settings = p.settings FROM p WHERE client.client_id = p.client_id",
-)
-INSERT_KEY = Op(
-    "insert_key",
-    (("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint")),
-    body="INSERT INTO api_key (key_id, digest, scopes, client, name, created_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
 )

@@ -18,9 +18,9 @@ class Where:
         """The parameters in the order of their marks."""
         return tuple(self._params)
 
-    def hold(self, condition: str) -> None:
+    def hold(self, condition: str, *params: object) -> None:
         """Only rows for which this holds."""
-        self._add(condition)
+        self._add(condition, *params)
 
     def equal(self, column: str, value: object) -> None:
         """Only rows with this value, unless it is None: no filter."""

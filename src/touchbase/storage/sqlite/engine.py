@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import apsw
 
+from touchbase.domain.client_life import FindClientByNumber
 from touchbase.domain.commands import Command
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnusableStore
@@ -32,7 +33,7 @@ from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
-POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, ListConnections, FindKey, AnyKey, FindAnswer})
+POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindAnswer})
 """Answered where they are asked: a few microseconds, less than handing them to a thread."""
 READERS = 4
 OPENING_TRIES = 10

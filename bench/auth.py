@@ -1,0 +1,57 @@
+"""Authorising: microseconds that a known key costs a call, beside what open mode costs it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from statistics import median
+from typing import Any
+
+from bench.plan import Plan
+from touchbase.api.core import Api
+from touchbase.api.parts import Parts
+from touchbase.domain.commands import EnsureClient
+from touchbase.service.api_keys import WRITE, add_key
+from touchbase.storage import open_store
+from touchbase.wiring import clock
+
+MOST_US = 10.0
+TIMES, CALLS = 9, 5_000
+
+
+def measure(plan: Plan) -> None:
+    """A key of one client, a key of none with `X-Client-Id`, and open mode, as a creating call asks for them."""
+    print("auth: a known key", flush=True)
+    found = asyncio.run(_measured())
+    for what, microseconds in found.items():
+        limit = None if what == "open mode" else MOST_US
+        told = f"{median(microseconds):.2f} us ({min(microseconds):.2f} to {max(microseconds):.2f})"
+        met = None if limit is None else median(microseconds) < limit
+        plan.report.add(f"authorise, {what}", told, f"under {limit:g} us" if limit else "told only", met, microseconds=microseconds)
+
+
+async def _measured() -> dict[str, list[float]]:
+    store = await open_store("sqlite://")
+    client = await store.write(EnsureClient("default", clock()))
+    own, any_client = [(await add_key(store, number, [WRITE], "bench", clock())).encode() for number in (client.number, None)]
+    usual = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json"), (b"content-length", b"88")]
+    guarded = Api(Parts(store, clock, auth="keys"))
+    opened = Api(Parts(store, clock, own_hosts=frozenset()))
+    found = {
+        "key of one client": await _times(guarded, {**dict(usual), b"authorization": b"Bearer " + own}),
+        "key of no client": await _times(guarded, {**dict(usual), b"x-api-key": any_client, b"x-client-id": b"default"}),
+        "open mode": await _times(opened, dict(usual)),
+    }
+    await store.close()
+    return found
+
+
+async def _times(api: Api, headers: Any) -> list[float]:
+    found = []
+    for _ in range(TIMES):
+        await api.client(headers, WRITE, clock())
+        before = time.perf_counter()
+        for _ in range(CALLS):
+            await api.client(headers, WRITE, clock())
+        found.append((time.perf_counter() - before) / CALLS * 1e6)
+    return found

@@ -1,0 +1,160 @@
+"""`touchbase clients rename, suspend, resume, rotate-id, delete`: the life of a client."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.durations import keep_old_option
+from touchbase.cli.inbox_replay import STOPPED
+from touchbase.domain.client import ACTIVE, SUSPENDED
+from touchbase.domain.times import SECOND, Micros, to_text
+
+if TYPE_CHECKING:
+    from touchbase.domain.client import Client
+    from touchbase.domain.client_life import Removal
+    from touchbase.domain.ports import Store
+
+
+@click.command()
+@setting_options("database")
+@click.argument("client_id")
+@click.argument("name")
+def rename(database: str | None, client_id: str, name: str) -> None:
+    """Give a client another name for people; its id and addresses stay."""
+    run(_rename(database, client_id, name.strip()))
+    click.echo(f"client {client_id} is called {name.strip()!r}")
+
+
+@click.command()
+@setting_options("database")
+@click.argument("client_id")
+def suspend(database: str | None, client_id: str) -> None:
+    """Close a client's records: calls about them are answered 403. Its webhook calls are kept, and applied once it is resumed."""
+    run(_set_state(database, client_id, SUSPENDED))
+    click.echo(f"client {client_id} is suspended; its webhook calls are kept, `touchbase clients resume {client_id}` applies them")
+
+
+@click.command()
+@setting_options("database")
+@click.argument("client_id")
+def resume(database: str | None, client_id: str) -> None:
+    """Open a suspended client again; webhook calls that were kept meanwhile are applied."""
+    run(_set_state(database, client_id, ACTIVE))
+    click.echo(f"client {client_id} is active")
+
+
+@click.command("rotate-id")
+@setting_options("database")
+@click.argument("client_id")
+@click.option("--to", "new_id", help="The new id; without it, one is made that nobody can guess.")
+@keep_old_option("7d", "How long the old id is honoured beside the new one.")
+def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> None:
+    """Give a client another id and print it; paste the new webhook addresses into its tools before the old id ends."""
+    made, until = run(_rotate_id(database, client_id, new_id, keep_old))
+    click.echo(made)
+    click.echo(f"{client_id} is honoured until {to_text(until)}", err=True)
+
+
+@click.command()
+@setting_options("database")
+@click.argument("client_id")
+@click.option("--yes", is_flag=True, help="Remove it: contacts, companies, histories, the inbox, connections and keys, for ever.")
+def delete(database: str | None, client_id: str, yes: bool) -> None:
+    """Delete a client with all its data.
+
+    It is closed at once; its data goes piece by piece. Ctrl+C stops that: a running server goes on with it, or the
+    same command, given again.
+    """
+    try:
+        removed = run(_delete(database, client_id, yes))
+    except KeyboardInterrupt:
+        click.echo("\nstopped; a running server goes on with it, or the same command, given again", err=True)
+        sys.exit(STOPPED)
+    click.echo(f"client {client_id} is gone, {removed} rows with it")
+
+
+async def _rename(database: str | None, client_id: str, name: str) -> None:
+    from touchbase.domain.client_life import RenameClient
+    from touchbase.domain.text import NAME, why_unusable
+
+    if len(name) > NAME or (why := why_unusable(name)):
+        raise click.UsageError(f"a name {why if len(name) <= NAME else f'has at most {NAME} characters'}")
+    async with opened(database) as store:
+        await store.write(RenameClient((await find_client(store, client_id)).number, name))
+
+
+async def _set_state(database: str | None, client_id: str, state: str) -> None:
+    from touchbase.domain.client_life import SetClientState
+
+    async with opened(database) as store:
+        await store.write(SetClientState((await find_client(store, client_id)).number, state, _now()))
+
+
+async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[str, Micros]:
+    from touchbase.domain.client_life import RotateClientId
+    from touchbase.service.clients import is_client_id, new_client_id
+
+    if new_id is not None and not is_client_id(new_id):
+        raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
+    async with opened(database) as store:
+        until = _now() + keep_old
+        number = (await find_client(store, client_id)).number
+        return (await store.write(RotateClientId(number, new_id or new_client_id(), until))).client_id, until
+
+
+async def _delete(database: str | None, client_id: str, yes: bool) -> int:
+    from touchbase.domain.client_life import BeginDeletion, CountClientRows
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        if not yes:
+            count = await store.read(CountClientRows(client.number))
+            raise click.UsageError(
+                f"this removes client {client.client_id} ({client.name or 'without a name'}) and {count} rows of its data for ever: "
+                "say --yes if you mean it"
+            )
+        return await _remove(store, await store.write(BeginDeletion(client.number, _now())))
+
+
+async def _remove(store: Store, client: Client) -> int:
+    import asyncio
+
+    from touchbase.service.remove_clients import removal_of
+
+    removed, progress = 0, Progress()
+    async for removal in removal_of(store, _now, client):
+        removed = max(removed, removal.removed)
+        progress.tell(removal)
+        if removal.wait_us:
+            await asyncio.sleep(min(1.0, removal.wait_us / SECOND))
+    return removed
+
+
+class Progress:
+    """Says how far a deletion is: in one line that changes, or, where nobody watches, in a line a second."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._total: int | None = None
+        self._told = seconds()
+
+    def tell(self, removal: Removal) -> None:
+        """Say it, if it is time to."""
+        self._total = removal.total or self._total
+        watched = sys.stderr.isatty()
+        if not watched and (removal.done or self._seconds() < self._told + 1):
+            return
+        self._told = self._seconds()
+        so_far = f"{removal.removed} rows" if self._total is None else f"{removal.removed} of {self._total} rows"
+        waits = f"; {removal.wait_us // SECOND + 1} s left for calls that came before" if removal.wait_us else ""
+        click.echo(f"\r\x1b[K{so_far}{waits}" if watched else f"{so_far}{waits}", err=True, nl=removal.done or not watched)
+
+
+def _now() -> Micros:
+    return time.time_ns() // 1000

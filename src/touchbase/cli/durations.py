@@ -1,0 +1,37 @@
+"""Durations as people write them: `7d`, `24h`, `30m`, `90s`, `0`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from touchbase.domain.times import SECOND, Micros
+
+F = TypeVar("F", bound=Callable[..., Any])
+UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_DURATION = re.compile(r"(\d{1,9})([smhd])")
+
+
+def duration(most_days: int = 3_660) -> Callable[[click.Context, click.Parameter, str | None], Micros | None]:
+    """A callback for an option that holds a duration; the value is in microseconds then."""
+
+    def parse(context: click.Context, parameter: click.Parameter, text: str | None) -> Micros | None:
+        if text is None:
+            return None
+        found = _DURATION.fullmatch(text.strip())
+        if found is None and text.strip() != "0":
+            raise click.BadParameter(f"{text!r} is no duration such as 7d, 24h, 30m or 0")
+        seconds = int(found[1]) * UNITS[found[2]] if found else 0
+        if seconds > most_days * UNITS["d"]:
+            raise click.BadParameter(f"{text} is more than {most_days}d")
+        return seconds * SECOND
+
+    return parse
+
+
+def keep_old_option(usual: str, about: str) -> Callable[[F], F]:
+    """The option of commands that replace something and honour what was before for a while."""
+    return click.option("--keep-old", default=usual, show_default=True, callback=duration(90), metavar="DURATION", help=about)

@@ -1,0 +1,169 @@
+"""Making, renaming and suspending clients, and giving them other ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from touchbase.domain import client_life as life
+from touchbase.domain.client import DELETING, Client
+from touchbase.domain.errors import Conflict, NotFound, TouchbaseError, WrongState
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.clients import former_owners
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Op, Plan, Retry, Step
+from touchbase.storage.sql.rows import client_of, settings_text
+
+_ONE = (("id", "bigint"),)
+_MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"))
+ADD_CLIENT = Op(
+    "add_client",
+    _MADE,
+    body="INSERT INTO client (id, client_id, created_us, settings, name) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
+)
+RENAME = Op(
+    "rename_client",
+    (*_ONE, ("name", "text")),
+    sqlite="UPDATE client SET name = ?2 WHERE id = ?1",
+    body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id",
+)
+SET_STATE = Op(
+    "set_client_state",
+    (*_ONE, ("state", "text"), ("state_us", "bigint")),
+    sqlite="UPDATE client SET state = ?2, state_us = ?3 WHERE id = ?1",
+    body="UPDATE client AS t SET state = p.state, state_us = p.state_us FROM p WHERE t.id = p.id",
+)
+SET_CLIENT_ID = Op(
+    "set_client_id",
+    (*_ONE, ("client_id", "text")),
+    sqlite="UPDATE client SET client_id = ?2 WHERE id = ?1",
+    body="UPDATE client AS t SET client_id = p.client_id FROM p WHERE t.id = p.id",
+)
+KEEP_FORMER_ID = Op(
+    "keep_former_id",
+    (("client_id", "text"), ("client", "bigint"), ("until_us", "bigint")),
+    body="INSERT INTO client_alias (client_id, client, until_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)
+TAKE_FORMER_ID = Op(
+    "take_former_id",
+    (("client_id", "text"),),
+    sqlite="DELETE FROM client_alias WHERE client_id = ?1",
+    body="DELETE FROM client_alias t USING p WHERE t.client_id = p.client_id",
+)
+
+
+def create_needs(commands: Sequence[life.CreateClient]) -> Mapping[str, int]:
+    """The ids that these commands may take."""
+    return {"client": len(commands)}
+
+
+def create_clients(commands: Sequence[life.CreateClient], ids: Ids) -> Plan[list[object]]:
+    """Make clients; of two with one id the first is made."""
+    answers: list[object] = []
+    for c in commands:
+        if (yield from _taken(c.client_id)) is not None:
+            answers.append(_conflict(c.client_id))
+            continue
+        made = yield Step(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
+        yield from _still_ours(c.client_id)
+        rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
+        answers.append(client_of(rows[0]) if made else _conflict(c.client_id))
+    return answers
+
+
+def rename_clients(commands: Sequence[life.RenameClient], ids: Ids) -> Plan[list[object]]:
+    """Give clients other names."""
+    answers: list[object] = []
+    for command in commands:
+        found = yield from _changeable(command.client)
+        if isinstance(found, Client):
+            yield Step(RENAME, [(command.client, command.name)])
+            found.name = command.name
+        answers.append(found)
+    return answers
+
+
+def set_states(commands: Sequence[life.SetClientState], ids: Ids) -> Plan[list[object]]:
+    """Suspend and resume clients."""
+    answers: list[object] = []
+    for command in commands:
+        found = yield from _changeable(command.client)
+        if isinstance(found, Client) and found.state != command.state:
+            yield Step(SET_STATE, [(command.client, command.state, command.at)])
+            found.state = command.state
+        answers.append(found)
+    return answers
+
+
+def rotate_ids(commands: Sequence[life.RotateClientId], ids: Ids) -> Plan[list[object]]:
+    """Give clients other ids, and keep the ones before as former ids."""
+    answers: list[object] = []
+    for command in commands:
+        found = yield from _changeable(command.client)
+        answers.append((yield from _rotate(command, found)) if isinstance(found, Client) else found)
+    return answers
+
+
+def _rotate(command: life.RotateClientId, client: Client) -> Plan[Client | TouchbaseError]:
+    former = client.client_id
+    if former == command.client_id:
+        return WrongState(f"{former!r} is the client's id already; name another one, or none to get one made")
+    owner = yield from _taken(command.client_id)
+    if owner not in (None, client.number):
+        return _conflict(command.client_id)
+    if owner is not None:
+        yield Step(TAKE_FORMER_ID, [(command.client_id,)])
+    yield Step(SET_CLIENT_ID, [(client.number, command.client_id)])
+    yield Step(KEEP_FORMER_ID, [(former, client.number, command.keep_until_us)])
+    yield from _still_ours(command.client_id)
+    client.client_id = command.client_id
+    return client
+
+
+def begin_deletions(commands: Sequence[life.BeginDeletion], ids: Ids) -> Plan[list[object]]:
+    """Close clients for good; their data is removed piece by piece afterwards."""
+    answers: list[object] = []
+    for command in commands:
+        found = yield from locked(command.client)
+        if found is not None and found.state != DELETING:
+            yield Step(SET_STATE, [(command.client, DELETING, command.at)])
+            found = yield from locked(command.client)
+        answers.append(found or _nobody())
+    return answers
+
+
+def locked(number: int) -> Plan[Client | None]:
+    """The client of this number, which nobody else changes until the transaction ends."""
+    rows = yield Step(sql.CLIENT_BY_NUMBER, [(number,)])
+    return client_of(rows[0]) if rows else None
+
+
+def _changeable(number: int) -> Plan[Client | TouchbaseError]:
+    found = yield from locked(number)
+    if found is None:
+        return _nobody()
+    if found.state == DELETING:
+        return WrongState(f"client {found.client_id!r} is being deleted; nothing of it can be changed any more")
+    return found
+
+
+def _taken(client_id: str) -> Plan[int | None]:
+    """The number of the client that has or had this id."""
+    rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(client_id,)])
+    if rows:
+        return int(rows[0][0])
+    former = yield from former_owners([client_id])
+    return former[client_id][0].number if former else None
+
+
+def _still_ours(client_id: str) -> Plan[None]:
+    """An id that its owner gave up while we took it is a former id now, and stays the owner's: look again."""
+    if (yield from former_owners([client_id])):
+        raise Retry
+
+
+def _nobody() -> NotFound:
+    return NotFound("this client is no longer there")
+
+
+def _conflict(client_id: str) -> Conflict:
+    return Conflict(f"{client_id!r} is, or was, the id of another client; choose another one, or leave it out to get one made")

@@ -1,0 +1,255 @@
+"""Clients and keys on the command line, from making to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+from touchbase.domain.client_life import Removal
+from touchbase.domain.commands import CreateContact
+from touchbase.domain.contact import Contact
+from touchbase.domain.queries import FindClient
+from touchbase.storage import open_store
+
+
+def listed(store: Run, *arguments: str) -> list[str]:
+    return [each["client_id"] for each in json.loads(store("clients", "list", "--json", *arguments).output)]
+
+
+def shown(store: Run, client_id: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(store("clients", "show", client_id).output)
+    return found
+
+
+def fill(client_id: str, many: int) -> None:
+    """Put contacts into the store in the working directory."""
+
+    async def work() -> None:
+        opened = await open_store("sqlite:///touchbase.db")
+        client = await opened.read(FindClient(client_id))
+        assert client is not None
+        contacts = [Contact(client.number, 0, 1, 1, f"{n}@a.example", f"{n}@a.example") for n in range(many)]
+        await asyncio.gather(*(opened.write(CreateContact(contact)) for contact in contacts))
+        await opened.close()
+
+    asyncio.run(work())
+
+
+def test_a_client_gets_an_id_that_nobody_can_guess(store: Run) -> None:
+    made = store("clients", "add", "--name", "Acme Ltd")
+
+    found = re.fullmatch(r"client ([0-9a-f]{40}) is there\n", made.output)
+    assert found
+    assert shown(store, found[1])["name"] == "Acme Ltd"
+
+
+def test_clients_are_listed_by_state_and_name_in_pages(store: Run) -> None:
+    for client_id, name in (("a", "North"), ("b", "South"), ("c", "North pole")):
+        store("clients", "add", client_id, "--name", name)
+    store("clients", "suspend", "b")
+
+    page = store("clients", "list", "--limit", "2")
+
+    assert listed(store) == ["a", "b", "c"]
+    assert listed(store, "--name", "north") == ["a", "c"]
+    assert listed(store, "--state", "suspended") == ["b"]
+    assert listed(store, "--after", "b") == ["c"]
+    assert page.stderr == "there are more: --after b\n"
+    assert [line.split()[0] for line in page.stdout.splitlines()] == ["CLIENT", "a", "b"]
+
+
+def test_a_client_is_renamed_suspended_and_resumed(store: Run) -> None:
+    store("clients", "add", "acme")
+
+    told = [store("clients", *words).output for words in (("rename", "acme", "Acme"), ("suspend", "acme"))]
+    suspended = shown(store, "acme")
+    store("clients", "resume", "acme")
+
+    assert (suspended["name"], suspended["state"], shown(store, "acme")["state"]) == ("Acme", "suspended", "active")
+    assert told[0] == "client acme is called 'Acme'\n"
+    assert "its webhook calls are kept" in told[1]
+
+
+def test_a_client_gets_another_id_and_the_old_one_is_honoured(store: Run) -> None:
+    store("clients", "add", "acme")
+
+    made = store("clients", "rotate-id", "acme", "--keep-old", "1h")
+    again = store("clients", "rotate-id", "acme", "--to", "acme2", "--keep-old", "0")
+
+    assert re.fullmatch(r"[0-9a-f]{40}\n", made.stdout)
+    assert re.fullmatch(r"acme is honoured until 20\S+Z\n", made.stderr)
+    assert again.stdout == "acme2\n"
+    assert listed(store) == ["acme2"]
+    assert shown(store, "acme")["client_id"] == "acme2"
+    assert "there is no client" in store("clients", "show", made.stdout.strip()).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (("rotate-id", "acme", "--keep-old", "soon"), 2, "no duration such as 7d, 24h, 30m or 0"),
+        (("rotate-id", "acme", "--keep-old", "91d"), 2, "more than 90d"),
+        (("rotate-id", "acme", "--to", "a b"), 2, "1 to 100 letters"),
+        (("rotate-id", "acme", "--to", "acme"), 1, "is the client's id already"),
+        (("rotate-id", "nobody"), 1, "there is no client 'nobody'"),
+        (("rename", "acme", "x" * 201), 2, "at most 200 characters"),
+        (("add", "a b"), 2, "1 to 100 letters"),
+        (("suspend", "nobody"), 1, "there is no client 'nobody'"),
+        (("delete", "nobody", "--yes"), 1, "there is no client 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_with_a_client_is_one_line_that_says_why(
+    store: Run, arguments: tuple[str, ...], status: int, says: str
+) -> None:
+    store("clients", "add", "acme")
+
+    result = store("clients", *arguments)
+
+    assert result.exit_code == status
+    assert says in result.output.splitlines()[-1]
+    assert listed(store) == ["acme"]
+
+
+def test_deleting_says_what_would_go_and_wants_to_be_told(store: Run) -> None:
+    store("clients", "add", "acme", "--name", "Acme")
+    fill("acme", 3)
+
+    result = store("clients", "delete", "acme")
+
+    assert result.exit_code == 2
+    assert "client acme (Acme) and 3 rows" in result.output
+    assert "--yes" in result.output
+    assert shown(store, "acme")["state"] == "active"
+
+
+def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.storage.sql.client_removal.LAST_CALLS", 0)
+    store("clients", "add", "acme")
+    store("clients", "add", "other")
+    store("keys", "create", "--name", "x", "--client", "acme")
+    fill("acme", 1_200)
+
+    result = store("clients", "delete", "acme", "--yes")
+
+    assert result.output == "client acme is gone, 1201 rows with it\n"
+    assert listed(store) == ["other"]
+    assert json.loads(store("keys", "list", "--json").output) == []
+
+
+def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    from touchbase.cli.client_life import Progress
+
+    seconds = [0.0]
+    progress = Progress(lambda: seconds[0])
+    for seconds[0], removal in (
+        (0.5, Removal(False, 500, 1200, (0, ()))), (1.0, Removal(False, 1000, None, (0, ()))), (1.5, Removal(False, 1200, 1200)),
+        (2.0, Removal(False, 1200, 1200, wait_us=8_500_000)), (3.0, Removal(True, 1200, 1200)),
+    ):  # fmt: skip
+        progress.tell(removal)
+
+    assert capsys.readouterr().err.splitlines() == ["1000 of 1200 rows", "1200 of 1200 rows; 9 s left for calls that came before"]
+
+
+def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from touchbase.service import remove_clients
+
+    monkeypatch.setattr("touchbase.storage.sql.client_removal.LAST_CALLS", 0)
+    store("clients", "add", "acme")
+    fill("acme", 1_200)
+    real = remove_clients.removal_of
+
+    async def stopped(*arguments, **more):
+        async for removal in real(*arguments, **more):
+            yield removal
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(remove_clients, "removal_of", stopped)
+        first = store("clients", "delete", "acme", "--yes")
+    between = shown(store, "acme")
+    refused = store("clients", "set", "acme", "-", given="{}")
+    verified, added = store("verify"), store("clients", "add", "acme")
+    second = store("clients", "delete", "acme", "--yes")
+
+    assert first.exit_code == 130
+    assert "the same command, given again" in first.output
+    assert between["state"] == "deleting"
+    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 1200}
+    assert "being deleted" in refused.output
+    assert "being deleted" in added.output
+    assert verified.exit_code == 0
+    assert second.output == "client acme is gone, 1200 rows with it\n"
+
+
+def test_a_key_lives_from_its_making_to_its_end(store: Run) -> None:
+    store("clients", "add", "acme")
+
+    text = store("keys", "create", "--name", "importer", "--client", "acme", "--env", "test", "--expires-in", "90d").output.strip()
+    key_id = text.split("_")[2]
+    before = json.loads(store("keys", "show", key_id).output)
+    rotated = store("keys", "rotate", key_id, "--keep-old", "1h")
+    successor = rotated.stdout.strip().split("_")[2]
+    revoked = store("keys", "revoke", successor)
+    after = {each["key_id"]: each for each in json.loads(store("keys", "list", "--json").output)}
+
+    assert text.startswith("tb_test_")
+    assert (before["client_id"], before["name"], before["state"], before["prefix"]) == ("acme", "importer", "active", f"tb_test_{key_id}")
+    assert before["expires_time"] > before["created_time"]
+    assert rotated.stdout.count("\n") == 1
+    assert f"key {key_id} ends at" in rotated.stderr
+    assert revoked.output == f"key {successor} is revoked\n"
+    assert after[key_id]["replaced_by"] == successor
+    assert after[successor]["state"] == "revoked"
+    assert text.split("_")[3] not in store("keys", "list", "--json").output + store("keys", "list").output
+
+
+def test_keys_are_listed_by_client_and_state_in_pages(store: Run) -> None:
+    store("clients", "add", "acme")
+    made = [
+        store("keys", "create", "--name", name, *client).output.split("_")[2]
+        for name, client in (("one", ()), ("two", ("--client", "acme")), ("three", ("--client", "acme")))
+    ]
+    store("keys", "revoke", made[1])
+
+    def names(*arguments: str) -> list[str]:
+        return [each["name"] for each in json.loads(store("keys", "list", "--json", *arguments).output)]
+
+    page = store("keys", "list", "--limit", "2")
+    assert names() == ["three", "two", "one"]
+    assert names("--client", "acme") == ["three", "two"]
+    assert names("--state", "revoked") == ["two"]
+    assert names("--before", made[1]) == ["one"]
+    assert page.stderr == f"there are more: --before {made[1]}\n"
+    assert [line.split()[2] for line in page.stdout.splitlines()] == ["NAME", "three", "two"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (("create", "--name", "x", "--env", "Prod"), 2, "1 to 16 small letters and digits"),
+        (("create", "--name", "x", "--expires-in", "90"), 2, "no duration"),
+        (("show", "0" * 12), 1, "there is no key"),
+        (("rotate", "0" * 12), 1, "there is no key"),
+        (("revoke", "0" * 12), 1, "there is no key"),
+        (("list", "--client", "nobody"), 1, "there is no client"),
+        (("list", "--before", "nonsense"), 1, "there is no key"),
+    ],
+)
+def test_what_cannot_be_done_with_a_key_is_one_line_that_says_why(store: Run, arguments: tuple[str, ...], status: int, says: str) -> None:
+    result = store("keys", *arguments)
+
+    assert result.exit_code == status
+    assert says in result.output.splitlines()[-1]
+    assert json.loads(store("keys", "list", "--json").output) == []
+
+
+def test_nothing_is_made_by_looking(run: Run, tmp_path: Path) -> None:
+    run("keys", "list")
+    run("clients", "list")
+
+    assert list(tmp_path.iterdir()) == []

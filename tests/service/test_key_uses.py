@@ -1,0 +1,143 @@
+"""Known keys cost nothing but their check, and their uses are written down later, for many at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.key_life import NoteKeyUses
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import FindKey
+from touchbase.domain.times import SECOND
+from touchbase.service.api_keys import KEY_ID, READ, WRITE, add_key
+from touchbase.service.authorise import Doorkeeper
+from touchbase.service.clients import Clients
+from touchbase.service.housekeeping import Housekeeper
+from touchbase.service.key_uses import KeyUses
+
+MINUTE = 60 * SECOND
+
+
+class Clock:
+    now = 1_790_000_000 * SECOND // MINUTE * MINUTE
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Watched:
+    """A store that notes what it is asked, and that can be overloaded."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.asked: list[Any] = []
+        self.overloaded = False
+
+    async def read(self, query: Any) -> Any:
+        self.asked.append(query)
+        return await self._store.read(query)
+
+    async def write(self, command: Any) -> Any:
+        self.asked.append(command)
+        if self.overloaded:
+            raise Overloaded("not now")
+        return await self._store.write(command)
+
+
+async def test_a_known_key_is_checked_without_asking_anybody(store: Store) -> None:
+    clock, watched = Clock(), Watched(store)
+    clients = Clients(watched, clock)  # type: ignore[arg-type]
+    door = Doorkeeper(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
+    ours = await store.write(EnsureClient("ours", 1))
+    own, any_client = [await add_key(store, number, [READ], "test", 1) for number in (ours.number, None)]
+
+    unknown = door.at_hand(own.encode(), None, READ, clock())
+    await door.client(own, None, READ)
+    await door.client(any_client, "ours", READ)
+    watched.asked.clear()
+
+    assert unknown is None
+    assert door.at_hand(own.encode(), None, READ, clock()) == ours
+    assert door.at_hand(own.encode(), b"ours", READ, clock()) == ours
+    assert door.at_hand(any_client.encode(), b"ours", READ, clock()) == ours
+    for key, named, scope, now in (
+        (own, None, WRITE, clock()),
+        (own, b"theirs", READ, clock()),
+        (any_client, None, READ, clock()),
+        (any_client, b"\xff", READ, clock()),
+        (own, None, READ, clock() + SECOND),
+        (own[:-1], None, READ, clock()),
+        (f" {own}", None, READ, clock()),
+        (own.replace("live", "test"), None, READ, clock()),
+        (any_client[:-86] + own[KEY_ID] + any_client[-74:], None, READ, clock()),
+        ("", None, READ, clock()),
+    ):
+        assert door.at_hand(key.encode(), named, scope, now) is None
+    assert watched.asked == []
+
+
+async def test_no_text_of_a_key_is_kept_in_memory(store: Store) -> None:
+    clock = Clock()
+    door = Doorkeeper(store, Clients(store, clock), clock, keys_needed=True)
+    ours = await store.write(EnsureClient("ours", 1))
+    text = await add_key(store, ours.number, [READ], "test", 1)
+
+    await door.client(text, None, READ)
+
+    assert text.split("_")[3] not in repr({name: getattr(door, name) for name in vars(door)})
+
+
+async def test_a_use_is_kept_to_the_minute_and_written_once_for_it(store: Store) -> None:
+    uses, watched = KeyUses(), Watched(store)
+    text = await add_key(store, None, [READ], "test", 1)
+    began = Clock.now
+
+    for seconds in (1, 2, 59, 59.9, 61, 62):
+        uses.note(text[KEY_ID], began + int(seconds * SECOND))
+        await uses.flush(watched)  # type: ignore[arg-type]
+
+    assert watched.asked == [NoteKeyUses({text[KEY_ID]: began}), NoteKeyUses({text[KEY_ID]: began + MINUTE})]
+    key = await store.read(FindKey(text[KEY_ID]))
+    assert key is not None
+    assert key.last_used_us == began + MINUTE
+
+
+async def test_a_use_that_cannot_be_written_now_is_written_later(store: Store) -> None:
+    uses, watched = KeyUses(), Watched(store)
+    texts = [await add_key(store, None, [READ], "test", 1) for _ in range(2)]
+    watched.overloaded = True
+    uses.note(texts[0][KEY_ID], Clock.now)
+    await uses.flush(watched)  # type: ignore[arg-type]
+    uses.note(texts[1][KEY_ID], Clock.now)
+
+    watched.overloaded = False
+    await uses.flush(watched)  # type: ignore[arg-type]
+
+    for text in texts:
+        key = await store.read(FindKey(text[KEY_ID]))
+        assert key is not None
+        assert key.last_used_us == Clock.now
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_the_housekeeper_writes_the_uses_that_the_doorkeeper_saw(store: Store, known: bool) -> None:
+    clock, uses = Clock(), KeyUses()
+    door = Doorkeeper(store, Clients(store, clock), clock, keys_needed=True, uses=uses)
+    ours = await store.write(EnsureClient("ours", 1))
+    text = await add_key(store, ours.number, [READ], "test", 1)
+    await door.client(text, None, READ)
+    later = clock.now
+    if known:
+        later += MINUTE
+        clock.now = later - 1
+        await door.client(text, None, READ)
+        assert door.at_hand(text.encode(), None, READ, later) is not None
+
+    await Housekeeper(store, clock, uses=uses).round()
+
+    key = await store.read(FindKey(text[KEY_ID]))
+    assert key is not None
+    assert key.last_used_us == later

@@ -1,0 +1,134 @@
+"""Removing clients: piece by piece, by a housekeeper that may be killed, and by the next one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from touchbase.domain.client import DELETING, LAST_CALLS
+from touchbase.domain.client_life import BeginDeletion, CountClientRows, FindClientByNumber, RemoveClientRows
+from touchbase.domain.commands import CreateContact, EnsureClient
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import Store
+from touchbase.domain.times import SECOND
+from touchbase.service.housekeeping import Housekeeper
+from touchbase.service.remove_clients import BATCH, removal_of
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_790_000_000 * SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+async def with_contacts(store: Store, many: int) -> int:
+    client = await store.write(EnsureClient("ours", 1))
+    contacts = [Contact(client.number, 0, 1, 1, f"{n}@a.example", f"{n}@a.example") for n in range(many)]
+    await asyncio.gather(*(store.write(CreateContact(contact)) for contact in contacts))
+    return client.number
+
+
+class Dying:
+    """A store whose process is killed before it has carried out so many removals more."""
+
+    def __init__(self, store: Store, lives: int) -> None:
+        self._store = store
+        self.lives = lives
+        self.most: list[int] = []
+
+    async def read(self, query: Any) -> Any:
+        return await self._store.read(query)
+
+    async def write(self, command: Any) -> Any:
+        if isinstance(command, RemoveClientRows):
+            if self.lives == 0:
+                raise asyncio.CancelledError
+            self.lives -= 1
+            self.most.append(command.most)
+        return await self._store.write(command)
+
+
+async def test_a_housekeeper_that_is_killed_anywhere_leaves_a_client_that_the_next_one_finishes(store: Store) -> None:
+    clock = Clock()
+    number = await with_contacts(store, 3 * BATCH + 7)
+    await store.write(BeginDeletion(number, clock()))
+    seen: list[int] = []
+
+    for lives in (0, 1, 2):
+        dying = Dying(store, lives)
+        with pytest.raises(asyncio.CancelledError):
+            await Housekeeper(dying, clock).round()  # type: ignore[arg-type]
+        client = await store.read(FindClientByNumber(number))
+        assert client is not None
+        assert client.deletion is not None
+        assert client.state == DELETING
+        seen.append(client.deletion.removed)
+        assert max(dying.most, default=0) <= BATCH
+        assert client.deletion.total == (None if lives == 0 else 3 * BATCH + 7)
+    clock.now += LAST_CALLS
+    await Housekeeper(store, clock).round()
+
+    assert seen == [0, BATCH, 3 * BATCH]
+    assert await store.read(FindClientByNumber(number)) is None
+    assert await store.read(CountClientRows(number)) == 0
+
+
+async def test_a_housekeeper_comes_back_for_the_last_row(store: Store) -> None:
+    clock = Clock()
+    number = await with_contacts(store, 2)
+    await store.write(BeginDeletion(number, clock()))
+    keeper = Housekeeper(store, clock)
+
+    await keeper.round()
+    there = await store.read(FindClientByNumber(number))
+    clock.now += LAST_CALLS - 1
+    await keeper.round()
+    still_there = await store.read(FindClientByNumber(number))
+    clock.now += 1
+    await keeper.round()
+
+    assert None not in (there, still_there)
+    assert await store.read(FindClientByNumber(number)) is None
+
+
+async def test_a_housekeeper_that_is_not_to_remove_leaves_that_to_others(store: Store) -> None:
+    clock = Clock()
+    number = await with_contacts(store, 2)
+    await store.write(BeginDeletion(number, clock()))
+
+    await Housekeeper(store, clock, removes=False).round()
+
+    assert await store.read(CountClientRows(number)) == 2
+
+
+async def test_a_client_with_too_many_rows_to_be_counted_is_removed_all_the_same(store: Store) -> None:
+    class Busy(Dying):
+        async def read(self, query: Any) -> Any:
+            if isinstance(query, CountClientRows):
+                raise Overloaded("a statement took more than 30 seconds")
+            return await super().read(query)
+
+    clock = Clock()
+    number = await with_contacts(store, 2)
+    client = await store.write(BeginDeletion(number, clock()))
+    clock.now += LAST_CALLS
+
+    told = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]
+
+    assert (told[-1].done, told[-1].removed, told[-1].total) == (True, 2, None)
+
+
+async def test_a_running_housekeeper_ends_when_it_is_told_to(store: Store) -> None:
+    clock = Clock()
+    keeper = Housekeeper(store, clock)
+
+    async with asyncio.timeout(30):
+        running = asyncio.create_task(keeper.run())
+        keeper.wake()
+        keeper.stop()
+        await running

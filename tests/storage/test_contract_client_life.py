@@ -1,0 +1,356 @@
+"""What every engine promises about a client's life: names, states, former ids, and that nothing of a deleted one remains."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.conftest import ByHand
+
+from touchbase.domain.client import ACTIVE, DELETING, LAST_CALLS, SUSPENDED, Client, Deletion, FormerId
+from touchbase.domain.client_life import (
+    BeginDeletion,
+    CountClientRows,
+    CreateClient,
+    DeletingClients,
+    FindClientByNumber,
+    FormerIds,
+    ListClientPage,
+    Removal,
+    RemoveClientRows,
+    RenameClient,
+    RotateClientId,
+    SetClientState,
+)
+from touchbase.domain.commands import AddConnection, CreateCompany, CreateContact, EnsureClient, KeepDelivery, StoreKey
+from touchbase.domain.company import Company
+from touchbase.domain.connection import Connection
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.errors import Conflict, NotFound, WrongState
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.ports import Store, WorkReport
+from touchbase.domain.queries import BusyClients, CountInbox, FindClient, ListContacts, ListDeliveries
+from touchbase.storage.sql.client_tables import CLIENT_TABLES
+
+LATER = 5 + LAST_CALLS
+
+
+def sent(delivery: Delivery) -> Translation:
+    """A mail was sent to whom the body names; one object of the tool, so that there is a link too."""
+    who = delivery.body.decode()
+    return Translation("instantly", [Event("email_sent", 7, email=who, object_id=f"o-{who}", custom={"Tier": "gold"})])
+
+
+async def keep(store: Store, client: Client, *who: str) -> None:
+    for name in who:
+        body = f"{name}@example.com".encode()
+        await store.write(KeepDelivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
+
+
+async def work(store: Store, client: Client) -> WorkReport:
+    return await store.work(client.number, 100, sent, 10)
+
+
+async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Client:
+    """A client with something in every table."""
+    client = await store.write(CreateClient(client_id, "Acme", 5))
+    number = client.number
+    for n in range(many):
+        company = (await store.write(CreateCompany(Company(number, 0, 5, 5, f"c{n}.example"), [("Seats", "5")]))).record
+        await store.write(
+            CreateContact(Contact(number, 0, 5, 5, f"{n}@a.example", f"{n}@a.example", company_id=company.id), [("Tier", "x")])
+        )
+    await keep(store, client, *(f"person{n}" for n in range(many)))
+    await work(store, client)
+    await store.write(AddConnection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"])))
+    await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
+    await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
+    return client
+
+
+async def tables_of(by_hand: ByHand, engine_url: str) -> dict[str, list[str]]:
+    """Every table of the schema that has a column `client`, with the columns of its primary key."""
+    if engine_url.startswith("sqlite"):
+        names = [row[0] for row in await by_hand("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        columns = {name: await by_hand(f"SELECT name, pk FROM pragma_table_info('{name}') ORDER BY pk") for name in names}
+    else:
+        found = await by_hand(
+            "SELECT c.table_name, c.column_name, COALESCE(k.ordinal_position, 0) FROM information_schema.columns c "
+            "LEFT JOIN information_schema.key_column_usage k ON k.table_name = c.table_name AND k.column_name = c.column_name "
+            "AND k.constraint_name = c.table_name || '_pkey' WHERE c.table_schema = 'public' ORDER BY 3"
+        )
+        columns = {row[0]: [each[1:] for each in found if each[0] == row[0]] for row in found}
+    return {
+        name: [column for column, place in found if place] for name, found in columns.items() if "client" in [each[0] for each in found]
+    }
+
+
+async def left_of(by_hand: ByHand, engine_url: str, number: int) -> dict[str, int]:
+    """How many rows of a client there are in every table that can hold any, its own included."""
+    counts = {
+        name: (await by_hand(f"SELECT count(*) FROM {name} WHERE client = ?", number))[0][0]
+        for name in await tables_of(by_hand, engine_url)
+    }
+    return {**counts, "client": (await by_hand("SELECT count(*) FROM client WHERE id = ?", number))[0][0]}
+
+
+async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER, pieces: int = 10_000) -> list[Removal]:
+    """Remove a client piece by piece, at most so many."""
+    done: list[Removal] = []
+    place: Any = None
+    while len(done) < pieces and not (done and done[-1].done):
+        done.append(await store.write(RemoveClientRows(number, at, most, place)))
+        place = done[-1].place
+    return done
+
+
+async def test_the_list_of_tables_is_that_of_the_schema(store: Store, by_hand: ByHand, engine_url: str) -> None:
+    listed = {table.name: [*table.key] for table in CLIENT_TABLES}
+    beside = {name for table in CLIENT_TABLES for name in table.beside}
+
+    schema = await tables_of(by_hand, engine_url)
+
+    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into storage/sql/client_tables.py"
+    assert {name: [column for column in key if column != "client"] for name, key in schema.items() if name in listed} == listed
+
+
+async def test_every_table_is_emptied_along_an_index_that_begins_with_the_client(store: Store, by_hand: ByHand, engine_url: str) -> None:
+    if engine_url.startswith("sqlite"):
+        for table in CLIENT_TABLES:
+            key = ", ".join(table.key)
+            plan = await by_hand(f"EXPLAIN QUERY PLAN SELECT {key} FROM {table.name} WHERE client = 1 ORDER BY {key} LIMIT 9")
+            assert [row[3] for row in plan if not row[3].startswith("SEARCH")] == [], table.name
+
+
+@pytest.mark.parametrize("most", [1, 7, 500])
+async def test_nothing_of_a_deleted_client_remains_and_nothing_of_others_goes(
+    store: Store, by_hand: ByHand, engine_url: str, most: int
+) -> None:
+    client, other = await with_data(store), await with_data(store, "other")
+    before, others = await left_of(by_hand, engine_url, client.number), await left_of(by_hand, engine_url, other.number)
+    rows = await store.read(CountClientRows(client.number))
+
+    await store.write(BeginDeletion(client.number, 5))
+    done = await remove(store, client.number, most=most)
+
+    assert min(before.values()) > 0, "every table has something in it, else this test shows nothing"
+    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+    assert await left_of(by_hand, engine_url, other.number) == others
+    assert done[-1].removed == rows
+    assert len(done) > rows // most
+    assert await store.read(FindClient("acme-now")) is None
+    assert await store.read(FindClient("acme", 5)) is None
+
+
+async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_hand: ByHand, engine_url: str) -> None:
+    client = await with_data(store)
+    rows = await store.read(CountClientRows(client.number))
+    await store.write(BeginDeletion(client.number, 5))
+
+    first = await remove(store, client.number, most=4, pieces=3)
+    told = await store.read(FindClientByNumber(client.number))
+    again = await store.write(BeginDeletion(client.number, 99))
+    rest = await remove(store, client.number, most=4)
+
+    assert told is not None
+    assert told.deletion == again.deletion == Deletion(5, first[-1].removed)
+    assert (first[-1].done, rest[-1].done, rest[-1].removed) == (False, True, rows)
+    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+
+
+async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, by_hand: ByHand) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(2)]
+    client = await with_data(stores[0], many=8)
+    await stores[0].write(BeginDeletion(client.number, 5))
+
+    async with asyncio.timeout(60):
+        ended = await asyncio.gather(*(remove(store, client.number, most=3) for store in stores))
+
+    assert [done[-1].done for done in ended] == [True, True]
+    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+
+
+async def test_the_clients_own_row_waits_for_calls_that_were_let_in_before(store: Store, by_hand: ByHand, engine_url: str) -> None:
+    client = await with_data(store)
+    await store.write(BeginDeletion(client.number, 5))
+
+    early = await remove(store, client.number, at=6, pieces=5)
+    await store.write(CreateContact(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example")))
+    found = await remove(store, client.number, at=LATER)
+
+    assert [(each.done, each.wait_us) for each in early[-2:]] == [(False, LATER - 6)] * 2
+    assert found[-1].done
+    assert len(found) == 2
+    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+
+
+async def test_only_a_client_that_is_being_deleted_loses_anything(store: Store, by_hand: ByHand, engine_url: str) -> None:
+    client = await with_data(store)
+    before = await left_of(by_hand, engine_url, client.number)
+
+    with pytest.raises(WrongState):
+        await store.write(RemoveClientRows(client.number, LATER, 500))
+
+    assert await left_of(by_hand, engine_url, client.number) == before
+    assert (await store.write(RemoveClientRows(10**9, LATER, 500))).done
+
+
+async def test_a_client_that_is_being_deleted_stays_as_it_is_and_is_listed(store: Store) -> None:
+    client, other = await store.write(EnsureClient("acme", 1)), await store.write(EnsureClient("other", 1))
+    await store.write(BeginDeletion(client.number, 5))
+
+    for command in (
+        RenameClient(client.number, "x"), SetClientState(client.number, ACTIVE, 6), RotateClientId(client.number, "new", 9),
+    ):  # fmt: skip
+        with pytest.raises(WrongState):
+            await store.write(command)
+    with pytest.raises(NotFound):
+        await store.write(StoreKey("k", b"d", [], client.number, "", 6))
+    assert [each.number for each in await store.read(DeletingClients())] == [client.number]
+    assert (await store.write(EnsureClient("acme", 6))).state == DELETING
+    with pytest.raises(NotFound):
+        await store.write(BeginDeletion(other.number + 10_000, 5))
+
+
+async def test_a_client_is_made_once_with_its_name(store: Store) -> None:
+    made = await store.write(CreateClient("acme", "Acme Ltd", 5))
+
+    with pytest.raises(Conflict):
+        await store.write(CreateClient("acme", "Another", 6))
+
+    assert (made.client_id, made.name, made.state, made.created_us) == ("acme", "Acme Ltd", ACTIVE, 5)
+    assert await store.read(FindClient("acme")) == await store.read(FindClientByNumber(made.number)) == made
+
+
+async def test_of_two_that_make_one_client_at_once_one_does(engine_url: str, open_with: Any) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(2)]
+
+    answers = await asyncio.gather(
+        *(store.write(CreateClient("acme", f"{n}", 5)) for n, store in enumerate(stores)), return_exceptions=True
+    )
+
+    assert sorted(type(answer).__name__ for answer in answers) == ["Client", "Conflict"]
+
+
+async def test_a_client_is_renamed_suspended_and_resumed(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 1))
+
+    named = await store.write(RenameClient(client.number, "Acme"))
+    suspended = await store.write(SetClientState(client.number, SUSPENDED, 2))
+    again = await store.write(SetClientState(client.number, SUSPENDED, 3))
+    found = await store.read(FindClient("acme"))
+    resumed = await store.write(SetClientState(client.number, ACTIVE, 4))
+
+    assert (named.name, suspended.state, again, found, resumed.state) == ("Acme", SUSPENDED, suspended, suspended, ACTIVE)
+    with pytest.raises(NotFound):
+        await store.write(RenameClient(client.number + 10_000, "x"))
+
+
+async def test_calls_of_a_suspended_client_are_kept_and_applied_once_it_is_resumed(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 1))
+    await store.write(SetClientState(client.number, SUSPENDED, 2))
+    await keep(store, client, "ann", "bob")
+
+    busy, report = await store.read(BusyClients(10)), await work(store, client)
+    waiting, counted = await store.read(ListDeliveries(10, client.number)), await store.read(CountInbox())
+    await store.write(SetClientState(client.number, ACTIVE, 3))
+    busy_then, report_then = await store.read(BusyClients(10)), await work(store, client)
+
+    assert (busy, report.taken, {each.state for each in waiting}) == ([], 0, {"received"})
+    assert (counted.by_state["received"], counted.oldest_us) == (2, {})
+    assert (busy_then, report_then.ended) == ([client.number], {"applied": 2})
+    assert len(await store.read(ListContacts(client.number, 10))) == 2
+
+
+async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 1))
+    await keep(store, client, "ann")
+    loop = asyncio.get_running_loop()
+
+    def suspending(delivery: Delivery) -> Translation:
+        asyncio.run_coroutine_threadsafe(store.write(SetClientState(client.number, SUSPENDED, 2)), loop).result(30)
+        return sent(delivery)
+
+    async with asyncio.timeout(60):
+        report = await store.work(client.number, 10, suspending, 10)
+        rehearsal = await store.rehearse(client.number, [(await store.read(ListDeliveries(1, client.number)))[0].id], sent, 10)
+
+    assert (report.taken, await store.read(ListContacts(client.number, 10))) == (0, [])
+    assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])
+
+
+async def test_a_former_id_is_honoured_until_it_ends_and_stays_its_clients(store: Store) -> None:
+    client = await store.write(EnsureClient("old", 1))
+
+    rotated = await store.write(RotateClientId(client.number, "new", 100))
+
+    assert (rotated.number, rotated.client_id) == (client.number, "new")
+    assert [(await store.read(FindClient("old", at))) for at in (99, 100)] == [rotated, None]
+    found = await store.read(FindClient("old", 99))
+    assert found is not None
+    assert found.until_us == 100
+    assert await store.read(FindClient("old")) is None
+    assert await store.read(FindClient("new", 5)) == rotated
+    assert await store.read(FormerIds(client.number, 99)) == [FormerId("old", 100)]
+    assert await store.read(FormerIds(client.number, 100)) == []
+    assert await store.write(EnsureClient("old", 99)) == rotated
+    with pytest.raises(NotFound):
+        await store.write(EnsureClient("old", 100))
+    with pytest.raises(Conflict):
+        await store.write(CreateClient("old", "", 101))
+
+
+async def test_an_id_that_is_or_was_anothers_is_refused_and_ones_own_may_come_back(store: Store) -> None:
+    one, other = await store.write(EnsureClient("one", 1)), await store.write(EnsureClient("other", 1))
+    await store.write(RotateClientId(other.number, "other2", 0))
+
+    for taken in ("other", "other2"):
+        with pytest.raises(Conflict):
+            await store.write(RotateClientId(one.number, taken, 9))
+    with pytest.raises(WrongState):
+        await store.write(RotateClientId(one.number, "one", 9))
+    back = await store.write(RotateClientId(other.number, "other", 50))
+
+    assert back.client_id == "other"
+    assert await store.read(FormerIds(other.number, 5)) == [FormerId("other2", 50)]
+    assert await store.read(FindClient("one")) == one
+
+
+async def test_whoever_takes_an_id_while_it_is_given_up_takes_it_from_nobody(engine_url: str, open_with: Any) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+    for turn in range(8):
+        client = await stores[0].write(EnsureClient(f"id{turn}", 1))
+        answers = await asyncio.gather(
+            stores[0].write(RotateClientId(client.number, f"new{turn}", 100)),
+            stores[1].write(EnsureClient(f"id{turn}", 5)),
+            stores[2].write(CreateClient(f"new{turn}", "", 5)),
+            return_exceptions=True,
+        )
+
+        # The id means its client, whoever was first; the new id means one client only.
+        assert isinstance(answers[1], Client)
+        assert answers[1].number == client.number
+        assert sum(isinstance(answer, Conflict) for answer in answers) == 1
+        found = await stores[0].read(FindClient(f"new{turn}", 50))
+        assert found.number == next(each.number for each in (answers[0], answers[2]) if isinstance(each, Client))
+
+
+async def test_clients_are_found_by_state_and_by_part_of_their_name_or_id(store: Store) -> None:
+    names = {"c1": "Ärzte Nord", "b2": "Acme", "a3": "acme Süd", "d4": ""}
+    made = {client_id: await store.write(CreateClient(client_id, name, 1)) for client_id, name in names.items()}
+    await store.write(SetClientState(made["b2"].number, SUSPENDED, 2))
+
+    async def found(**wanted: Any) -> list[str]:
+        return [client.client_id for client in await store.read(ListClientPage(**{"limit": 10, **wanted}))]
+
+    assert await found() == ["a3", "b2", "c1", "d4"]
+    assert await found(limit=2) == ["a3", "b2"]
+    assert await found(limit=2, after="b2") == ["c1", "d4"]
+    assert await found(text="ACME") == ["a3", "b2"]
+    assert await found(text="ärzte") == ["c1"]
+    assert await found(text="4") == ["d4"]
+    assert await found(state=SUSPENDED) == ["b2"]
+    assert await found(only=made["c1"].number) == ["c1"]
+    assert await found(text="nobody") == []

@@ -1,0 +1,139 @@
+"""What every engine promises about API keys: the first of a store, successors, ends, and when they were used."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from touchbase.domain.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
+from touchbase.domain.commands import EnsureClient, StoreKey
+from touchbase.domain.errors import NotFound, WrongState
+from touchbase.domain.key_life import ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import FindKey
+
+
+async def key(store: Store, key_id: str) -> ApiKey:
+    found = await store.read(FindKey(key_id))
+    assert found is not None
+    return found
+
+
+def rotation(of: str, to: str, at: int = 10, keep: int = 20, expires: int | None = None) -> RotateKey:
+    return RotateKey(of, to, to.encode(), at, keep, expires)
+
+
+async def test_of_many_processes_that_make_the_first_key_at_once_one_does(engine_url: str, open_with: Any) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(4)]
+
+    async with asyncio.timeout(60):
+        firsts = [StoreFirstKey(StoreKey(f"k{n}", b"d", ["admin"], None, "first", n)) for n in range(16)]
+        kept = await asyncio.gather(*(stores[n % 4].write(first) for n, first in enumerate(firsts)))
+
+    assert sorted(kept) == [False] * 15 + [True]
+    assert [each.key_id for each in await stores[0].read(ListKeys(100, 0))] == [f"k{kept.index(True)}"]
+
+
+async def test_there_is_no_first_key_where_there_is_any(store: Store) -> None:
+    await store.write(StoreKey("k1", b"d", [], None, "", 5))
+    await store.write(RevokeKey("k1", 6))
+
+    assert await store.write(StoreFirstKey(StoreKey("k2", b"d", [], None, "", 7))) is False
+    assert await store.read(FindKey("k2")) is None
+
+
+async def test_a_successor_may_do_what_the_key_may_and_the_key_ends(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", 1))).number
+    await store.write(StoreKey("k1", b"d", ["records:read"], client, "importer", 5, "test"))
+
+    successor = await store.write(rotation("k1", "k2"))
+
+    assert successor == await key(store, "k2")
+    assert successor == ApiKey("k2", b"k2", ("records:read",), client, "importer", 10, "test", replaces="k1")
+    old = await key(store, "k1")
+    assert (old.expires_us, old.replaced_by) == (20, "k2")
+    assert [old.state(at) for at in (19, 20)] == [ACTIVE, EXPIRED]
+
+
+async def test_a_key_that_would_have_ended_sooner_does(store: Store) -> None:
+    await store.write(StoreKey("k1", b"d", [], None, "", 5, "live", 15))
+
+    successor = await store.write(rotation("k1", "k2", expires=30))
+
+    assert ((await key(store, "k1")).expires_us, successor.expires_us) == (15, 30)
+
+
+async def test_at_most_two_of_a_line_of_keys_are_live(store: Store) -> None:
+    await store.write(StoreKey("k1", b"d", [], None, "", 5))
+    await store.write(rotation("k1", "k2", at=10, keep=1000))
+    await store.write(rotation("k2", "k3", at=11, keep=1000))
+
+    assert [(await key(store, name)).state(11) for name in ("k1", "k2", "k3")] == [EXPIRED, ACTIVE, ACTIVE]
+
+
+async def test_a_key_has_one_successor_however_many_ask(engine_url: str, open_with: Any) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+    await stores[0].write(StoreKey("k1", b"d", [], None, "", 5))
+
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(*(stores[n].write(rotation("k1", f"next{n}")) for n in range(3)), return_exceptions=True)
+
+    assert sorted(type(each).__name__ for each in answers) == ["ApiKey", "WrongState", "WrongState"]
+    assert len(await stores[0].read(ListKeys(10, 10))) == 2
+
+
+async def test_a_key_that_is_over_has_no_successor(store: Store) -> None:
+    await store.write(StoreKey("expired", b"d", [], None, "", 5, "live", 9))
+    await store.write(StoreKey("revoked", b"d", [], None, "", 5))
+    await store.write(RevokeKey("revoked", 6))
+
+    for name in ("expired", "revoked"):
+        with pytest.raises(WrongState):
+            await store.write(rotation(name, "next"))
+    with pytest.raises(NotFound):
+        await store.write(rotation("nothing", "next"))
+    assert await store.read(FindKey("next")) is None
+
+
+async def test_a_key_is_revoked_once_and_for_all(store: Store) -> None:
+    await store.write(StoreKey("k1", b"d", [], None, "", 5))
+
+    first = await store.write(RevokeKey("k1", 6))
+    again = await store.write(RevokeKey("k1", 9))
+
+    assert first == again == await key(store, "k1")
+    assert (first.revoked_us, first.state(6)) == (6, REVOKED)
+    with pytest.raises(NotFound):
+        await store.write(RevokeKey("k2", 6))
+
+
+async def test_uses_are_noted_for_many_at_once_and_never_go_back(store: Store) -> None:
+    for name in ("k1", "k2", "k3"):
+        await store.write(StoreKey(name, b"d", [], None, "", 5))
+
+    await store.write(NoteKeyUses({"k1": 60, "k2": 120, "gone": 60}))
+    await asyncio.gather(store.write(NoteKeyUses({"k1": 180, "k2": 60})), store.write(NoteKeyUses({"k1": 120})))
+
+    assert [(await key(store, name)).last_used_us for name in ("k1", "k2", "k3")] == [180, 120, None]
+
+
+async def test_keys_are_listed_newest_first_by_client_and_state_in_pages(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", 1))).number
+    for number, (name, owner, expires) in enumerate(
+        [("a", None, None), ("b", client, 50), ("c", client, None), ("d", None, 200), ("e", client, None)]
+    ):
+        await store.write(StoreKey(name, b"d", [], owner, "", 5 + number // 2, "live", expires))
+    await store.write(RevokeKey("e", 20))
+
+    async def found(**wanted: Any) -> str:
+        return "".join(each.key_id for each in await store.read(ListKeys(**{"limit": 10, "at": 100, **wanted})))
+
+    assert await found() == "edcba"
+    assert await found(limit=2) == "ed"
+    assert await found(before=(6, "d")) == "cba"
+    assert await found(client=client) == "ecb"
+    assert [await found(state=state) for state in (ACTIVE, EXPIRED, REVOKED)] == ["dca", "b", "e"]
+    assert await found(state=ACTIVE, at=10) == "dcba"
+    assert await found(client=client, state=ACTIVE, limit=1) == "c"
