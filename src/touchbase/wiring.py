@@ -31,6 +31,8 @@ from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collecto
 from touchbase.server.shared import SharedPages
 from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, add_key
 from touchbase.service.connections import Connections
+from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.settings import Settings
 from touchbase.storage import open_store
@@ -77,8 +79,23 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             public_url=settings.public_url.rstrip("/"),
             protocol_answer=adapters.protocol_answer,
             metrics=metrics,
+            limiter=limiter(settings),
+            failed_keys=FailedKeys(settings.limit_failed_keys),
         )
         yield Application(settings, store, worker, metrics, Operations(build_app(parts), store, clock, metrics))
+
+
+def limiter(settings: Settings) -> Limiter:
+    """What clients and keys may ask for in this process."""
+    rates = Rates(
+        key_requests=settings.limit_key_requests,
+        requests=settings.limit_requests,
+        rows=settings.limit_rows,
+        bytes=settings.limit_bytes,
+        webhooks=settings.limit_webhooks,
+        burst_seconds=settings.limit_burst,
+    )
+    return Limiter(rates, requests=settings.max_requests)
 
 
 @contextlib.asynccontextmanager
@@ -149,6 +166,7 @@ def make_application_server(application: Application, writer: LineWriter | None)
         max_header_bytes=settings.max_header_bytes,
         max_requests=settings.max_requests,
         max_connections=settings.max_connections,
+        max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]

@@ -16,6 +16,7 @@ OPEN = {
     "company_fields": {},
     "create_unknown": True,
     "linkedin_reply_counts": True,
+    "limits": None,
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -25,6 +26,7 @@ DECIDED = {
     "company_fields": {"Seats": {"type": "number", "options": []}},
     "create_unknown": False,
     "linkedin_reply_counts": False,
+    "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None},
 }
 
 

@@ -11,14 +11,19 @@ from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.errors import InternalError, MethodNotAllowed
 from touchbase.api.parts import Parts
+from touchbase.api.rates import STANDING, standing
 from touchbase.domain.client import Client
 from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.peer import peer_of
 from touchbase.domain.times import Micros
-from touchbase.service.authorise import DEFAULT_CLIENT, Doorkeeper
+from touchbase.service.authorise import DEFAULT_CLIENT, Doorkeeper, key_id_of
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
 
 log = logging.getLogger("touchbase.api")
+
+IN_PROGRESS = "touchbase.in_progress"
+"""Where a request's scope holds the number of the client whose share of the requests in progress it takes up."""
 
 
 class Api:
@@ -28,17 +33,51 @@ class Api:
         self.parts = parts
         self.clients = Clients(parts.store, parts.clock)
         self.connections = parts.connections or Connections(parts.store, parts.clock)
-        self.door = Doorkeeper(parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys")
+        self.door = Doorkeeper(
+            parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys", failed_keys=parts.failed_keys
+        )  # fmt: skip
+        self.limiter = parts.limiter
         self._open = parts.auth == "open"
 
-    async def client(self, headers: Headers, scope: str, now: Micros) -> Client:
-        """The client that a call about records is for; raises what `Doorkeeper.client` does."""
+    async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
+        """The client that a call about records is for, its request counted and begun.
+
+        Raises what `Doorkeeper.client` and `Limiter` do. Whoever asks must say `ended` in the end, whatever comes of it.
+        """
         named = headers.get(b"x-client-id")
+        key = client = None
         if self._open and named is None:
-            known = self.clients.at_hand(DEFAULT_CLIENT, now)
-            if known is not None:
-                return known
-        return await self.door.client(key_in(headers), None if named is None else named.decode("latin-1"), scope)
+            client = self.clients.at_hand(DEFAULT_CLIENT, now)
+        if client is None:
+            key = key_in(headers)
+            client = await self.door.client(key, None if named is None else named.decode("latin-1"), needed, peer_of(scope))
+        scope["touchbase.client"] = client.client_id
+        bucket = self.limiter.request(client, None if self._open or key is None else key_id_of(key), now)
+        if bucket is not None:
+            scope[STANDING] = standing(bucket)
+        self.begin(client.number, scope)
+        return client
+
+    async def administrator(self, headers: Headers, now: Micros, scope: Scope) -> int | None:
+        """The client's number that an administrator is limited to, None for all; their request counted."""
+        key = key_in(headers)
+        limited = await self.door.administrator(key, peer_of(scope))
+        bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
+        if bucket is not None:
+            scope[STANDING] = standing(bucket)
+        return limited
+
+    def begin(self, client: int, scope: Scope) -> None:
+        """Give a request of a client its place among those in progress; raises `Overloaded`."""
+        self.limiter.begin(client)
+        scope[IN_PROGRESS] = client
+
+    def ended(self, scope: Scope) -> None:
+        """Give the request's place to others, if it has one."""
+        client = scope.get(IN_PROGRESS)
+        if client is not None:
+            del scope[IN_PROGRESS]
+            self.limiter.end(client)
 
 
 def key_in(headers: Headers) -> str | None:
@@ -72,13 +111,11 @@ class Call:
 
     async def client(self, scope: str) -> Client:
         """The client that this call is for."""
-        client = await self.api.client(self.headers, scope, self.api.parts.clock())
-        self.scope["touchbase.client"] = client.client_id
-        return client
+        return await self.api.client(self.headers, scope, self.api.parts.clock(), self.scope)
 
     async def administrator(self) -> int | None:
         """The client's number that this administrator is limited to; None for all."""
-        return await self.api.door.administrator(key_in(self.headers))
+        return await self.api.administrator(self.headers, self.api.parts.clock(), self.scope)
 
 
 Handler = Callable[[Call], Awaitable[Answer]]
@@ -119,6 +156,8 @@ async def answered(api: Api, scope: Scope, receive: Receive, send: Send, handler
     except Exception as error:
         await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
         return
+    finally:
+        api.ended(scope)
     await send_answer(scope, send, answer, request_id)
 
 

@@ -7,7 +7,8 @@ from http import HTTPStatus
 
 import msgspec
 
-from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError, Unauthorized
+from touchbase.api.rates import refusal_headers
+from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, RateLimited, TouchbaseError, Unauthorized
 
 STATUS = {
     "unreadable": 400,
@@ -21,6 +22,7 @@ STATUS = {
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid": 422,
+    "rate_limited": 429,
     "internal_error": 500,
     "overloaded": 503,
 }
@@ -113,6 +115,8 @@ def _headers(error: TouchbaseError) -> list[tuple[bytes, bytes]]:
         return [(b"www-authenticate", b'Bearer realm="touchbase"')]
     if isinstance(error, Overloaded):
         return [(b"retry-after", b"%d" % error.retry_after)]
+    if isinstance(error, RateLimited):
+        return refusal_headers(error)
     if isinstance(error, (TooLarge, BodyTooSlow)):
         # Part of the body may still be on its way, and nobody wants to read it as the next request.
         return [(b"connection", b"close")]

@@ -13,6 +13,8 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Senders, Store
 from touchbase.domain.times import Micros
 from touchbase.service.connections import Connections
+from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.limits import Limiter
 from touchbase.service.process_inbox import Read
 
 MIB = 1_048_576
@@ -116,3 +118,6 @@ class Parts:
     protocol_answer: Callable[[bytes], ProtocolAnswer | None] = no_answer
     """The adapters' word on the two bodies of CRMs that demand one in return. Must be quick, and must not raise."""
     metrics: Metrics = field(default_factory=NoMetrics)
+    limiter: Limiter = field(default_factory=Limiter)
+    """What clients and keys may ask for in a second."""
+    failed_keys: FailedKeys = field(default_factory=FailedKeys)

@@ -17,6 +17,7 @@ from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.core import Api, Call, explained
 from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
+from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
 from touchbase.api.schemas import FieldChangeOut, TimelineEvent, TimelinePage, encode, given
@@ -63,18 +64,19 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
     decoder = msgspec.json.Decoder(kind.wanted)
     route, location = f"{kind.name}.create", f"{kind.path}/".encode()
     store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
+    limiter, custom = api.limiter, kind.custom
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
         try:
-            client = await api.client(headers, WRITE, clock())
-            scope["touchbase.client"] = client.client_id
+            client = await api.client(headers, WRITE, clock(), scope)
             options = creating_options(scope["query_string"])
             body = await read_json(receive, headers, limits)
             at = clock()
             asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
+            limiter.storing(client, 1 + len(getattr(asked, custom)), len(body), at)
             created = await kind.create(store, asked, client, at, options.on_duplicate)
             record = created.record
             payload = encode(kind.out(record, options.flat, client.settings))
@@ -83,12 +85,15 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
         except Exception as error:
             await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
             return
+        finally:
+            api.ended(scope)
         answer_headers = [
             (b"content-type", JSON),
             (b"content-length", b"%d" % len(payload)),
             (b"x-request-id", request_id),
             (b"etag", etag(record.updated_us, options.flat)),
             (b"location", b"%b%d" % (location, record.id)),
+            *scope.get(STANDING, ()),
         ]
         await send({"type": "http.response.start", "status": 201 if created.is_new else 200, "headers": answer_headers})
         await send({"type": "http.response.body", "body": payload})
@@ -130,6 +135,7 @@ class RecordCalls(Generic[A, C, R]):
         at = parts.clock()
         asked = read_struct(body, self._decoder, kind.change, lambda partly: kind.change_rules(client, record, self._change(partly), at))
         change = self._change(asked, await self._state(call, client, record))
+        call.api.limiter.storing(client, 1 + len(change.custom or ()), len(body), at)
         return self._answer(await kind.update(parts.store, client, record, change, at), flat, client)
 
     async def timeline(self, call: Call) -> Answer:

@@ -8,6 +8,7 @@ TouchbaseError
 ├── PreconditionFailed    the record changed since the caller read it
 ├── Unauthorized          no key, a wrong key, or a webhook that fails its secret
 ├── Forbidden             a true key without the scope that this needs
+├── RateLimited           more than a limit allows; try again when it says
 ├── Overloaded            the queue is full or the store cannot write now; try again
 ├── UnusableStore         the store's set-up must be changed before we may use it
 └── UnrecognisedPayload   a webhook body that no adapter understands
@@ -89,6 +90,22 @@ class Forbidden(TouchbaseError):
     """The key is true but lacks the scope that this call needs."""
 
     code = "forbidden"
+
+
+class RateLimited(TouchbaseError):
+    """The caller has had what the policy `policy` allows; nothing was done. It may come again after `retry_after` seconds.
+
+    The policy allows `quota` units in `window` seconds.
+    """
+
+    code = "rate_limited"
+
+    def __init__(self, detail: str, *, policy: str, quota: int, window: int, retry_after: int) -> None:
+        super().__init__(detail)
+        self.policy = policy
+        self.quota = quota
+        self.window = window
+        self.retry_after = retry_after
 
 
 class Overloaded(TouchbaseError):

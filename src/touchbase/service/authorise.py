@@ -21,10 +21,12 @@ from zlib import crc32
 from touchbase.domain.client import Client
 from touchbase.domain.commands import StoreKey
 from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound, Unauthorized
+from touchbase.domain.peer import NOBODY
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import ApiKey, FindKey
 from touchbase.domain.times import SECOND, Micros
 from touchbase.service.clients import Clients, is_client_id
+from touchbase.service.failed_keys import FailedKeys
 
 READ = "records:read"
 WRITE = "records:write"
@@ -71,25 +73,33 @@ def key_parts(text: str) -> tuple[str, bytes] | None:
     return match[1], sha256(match[2].encode()).digest()
 
 
+def key_id_of(key: str) -> str:
+    """The id of a key that was found to be true."""
+    return key.split("_", 3)[2]
+
+
 class Doorkeeper:
     """Decides for each call who it is and what it may do."""
 
-    def __init__(self, store: Store, clients: Clients, clock: Clock, *, keys_needed: bool) -> None:
+    def __init__(
+        self, store: Store, clients: Clients, clock: Clock, *, keys_needed: bool, failed_keys: FailedKeys | None = None
+    ) -> None:  # fmt: skip
         self._store = store
         self._clients = clients
         self._clock = clock
         self._known: dict[str, tuple[ApiKey, Micros]] = {}
+        self._failed = failed_keys or FailedKeys()
         self.keys_needed = keys_needed
 
-    async def client(self, key: str | None, named: str | None, scope: str) -> Client:
-        """The client that a call about records is for.
+    async def client(self, key: str | None, named: str | None, scope: str, peer: str = NOBODY) -> Client:
+        """The client that a call about records is for; `peer` is the address that it comes from.
 
-        Raises `Unauthorized`, `Forbidden`, `NotFound` for a client that is not there, and `Invalid` when
-        the call must name one and does not.
+        Raises `Unauthorized`, `RateLimited` for an address whose keys fail too often, `Forbidden`, `NotFound` for a
+        client that is not there, and `Invalid` when the call must name one and does not.
         """
         if not self.keys_needed:
             return await self._clients.ensure(_valid(named) if named is not None else DEFAULT_CLIENT)
-        held = await self._allowed(key, scope)
+        held = await self._allowed(key, scope, peer)
         if held.client is None:
             if named is None:
                 raise Invalid([Fault(CLIENT_HEADER, "required", f"this key belongs to no client; name one in the header {CLIENT_HEADER}")])
@@ -99,9 +109,9 @@ class Doorkeeper:
             raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
         return client
 
-    async def administrator(self, key: str | None) -> int | None:
+    async def administrator(self, key: str | None, peer: str = NOBODY) -> int | None:
         """The number of the client that a call about the inbox or settings is limited to; None for all."""
-        return (await self._allowed(key, ADMIN)).client if self.keys_needed else None
+        return (await self._allowed(key, ADMIN, peer)).client if self.keys_needed else None
 
     async def receiver(self, client_id: str) -> Client:
         """The client of a webhook address. Where keys are needed it must exist, else it is made; `NotFound`."""
@@ -114,22 +124,29 @@ class Doorkeeper:
             raise NotFound(NO_SUCH_ADDRESS)
         return found
 
-    async def _allowed(self, key: str | None, scope: str) -> ApiKey:
+    async def _allowed(self, key: str | None, scope: str, peer: str) -> ApiKey:
         if key is None:
             raise Unauthorized("this call needs a key: send it as Authorization: Bearer tb_...")
-        held = await self._held(key)
+        held = await self._held(key, peer)
         if scope not in held.scopes and ADMIN not in held.scopes:
             raise Forbidden(f"this key lacks the scope {scope}")
         return held
 
-    async def _held(self, key: str) -> ApiKey:
+    async def _held(self, key: str, peer: str) -> ApiKey:
         parts = key_parts(key)
+        known = None if parts is None else self._known.get(parts[0])
+        # Whoever shows the secret of a key that was true lately is not guessing.
+        guessed = parts is None or known is None or not compare_digest(known[0].digest, parts[1])
+        if guessed:
+            self._failed.trying(peer, self._clock())
         if parts is None:
             raise Unauthorized("this is no key of ours, or a letter of it is wrong")
         held = await self._find(parts[0])
         # An unknown id costs the same comparison as a wrong secret.
         if not compare_digest(held.digest if held is not None else bytes(32), parts[1]) or held is None:
             raise Unauthorized("this key is not valid")
+        if guessed:
+            self._failed.was_true(peer, self._clock())
         return held
 
     async def _find(self, key_id: str) -> ApiKey | None:
