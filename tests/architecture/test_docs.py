@@ -171,7 +171,7 @@ def test_every_limit_is_written_down() -> None:
     of_server = {
         f"settings.Settings.{each.name}"
         for each in fields(Settings)
-        if each.name.startswith("max_") or each.name.endswith("_timeout") or each.name == "keep_alive"
+        if each.name.startswith(("max_", "limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
     }
 
     assert (of_text | of_bodies | of_server) - written == set()
