@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import fairness, figures, inbox, start, translate
+from bench import fairness, figures, inbox, limits, start, translate
 from bench.machine import file_system, machine
 from bench.plan import ENGINES, FIGURES, Plan, chosen
 from bench.postgres import postgres
@@ -66,6 +66,8 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
                 yield figure, engine, work
     if "start" in plan.only and plan.has("sqlite"):
         yield "start", "", partial(start.measure, plan)
+    if "limits" in plan.only:
+        yield "limits", "", partial(limits.measure, plan)
     if "translate" in plan.only:
         yield "translate", "", partial(translate.measure, plan)
 

@@ -10,7 +10,7 @@ from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
-FIGURES = ("create", "webhook", "apply", "fairness", "start", "translate")
+FIGURES = ("create", "webhook", "apply", "fairness", "limits", "start", "translate")
 ENGINES = ("sqlite", "postgresql")
 CONNECTIONS = 64
 

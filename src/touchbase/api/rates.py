@@ -24,7 +24,7 @@ def policy_header(name: str, quota: int, window: int) -> Header:
 
 def standing(bucket: Bucket) -> tuple[Header, Header]:
     """How much a caller has left, as of its present request; `t` is when all of it is there again."""
-    policy = policy_header(bucket.name, int(bucket.burst), bucket.window)
+    policy = policy_header(bucket.name, bucket.quota, bucket.window)
     return policy, (b"ratelimit", b'"%b";r=%d;t=%d' % (bucket.label, bucket.left, bucket.full_in))
 
 

@@ -24,7 +24,7 @@ class Bucket:
     which then owes the rest: so nothing is refused for ever, and on the long run the rate holds all the same.
     """
 
-    __slots__ = ("_at", "_tokens", "burst", "label", "name", "rate", "window")
+    __slots__ = ("_at", "burst", "label", "name", "quota", "rate", "tokens", "window")
 
     def __init__(self, name: str, rate: float, window: int, now: Micros) -> None:
         self.name = name
@@ -33,51 +33,54 @@ class Bucket:
         self.window = window
         """Seconds in which an empty bucket fills."""
         self.burst = max(1.0, rate * window)
-        self._tokens = self.burst
+        self.quota = int(self.burst)
+        self.tokens = self.burst
+        """As of the last `take`; below 0 while it is owed some."""
         self._at = now
 
     def take(self, cost: float, now: Micros) -> bool:
         """Take `cost` tokens, if they are there."""
-        tokens = self._tokens
+        tokens = self.tokens
         passed = now - self._at
         if passed:
             # A clock that was put back gives nothing for that, and goes on from where it is.
             self._at = now
             if passed > 0:
-                tokens = min(self.burst, tokens + passed * self.rate / SECOND)
+                tokens += passed * self.rate / SECOND
+                tokens = min(tokens, self.burst)
         if tokens < cost - CRUMB and tokens < self.burst:
-            self._tokens = tokens
+            self.tokens = tokens
             return False
-        self._tokens = tokens - cost
+        self.tokens = tokens - cost
         return True
 
     def give_back(self, cost: float) -> None:
         """Put back what was taken for nothing."""
-        self._tokens = min(self.burst, self._tokens + cost)
+        self.tokens = min(self.burst, self.tokens + cost)
 
     def is_full(self, now: Micros) -> bool:
         """Whether it is as good as new."""
-        return self._tokens + max(0, now - self._at) * self.rate / SECOND >= self.burst
+        return self.tokens + max(0, now - self._at) * self.rate / SECOND >= self.burst
 
     @property
     def left(self) -> int:
         """Whole tokens in it, as of the last `take`."""
-        return max(0, int(self._tokens))
+        return int(self.tokens) if self.tokens > 0 else 0
 
     @property
     def full_in(self) -> int:
         """Whole seconds from the last `take` until it is full."""
-        return ceil((self.burst - self._tokens) / self.rate)
+        return ceil((self.burst - self.tokens) / self.rate)
 
     def wait(self, cost: float) -> int:
         """Whole seconds from the last `take` until `cost` can be taken; at least 1."""
-        return max(1, ceil((min(cost, self.burst) - self._tokens) / self.rate))
+        return max(1, ceil((min(cost, self.burst) - self.tokens) / self.rate))
 
     def refusal(self, what: str, cost: float = 1) -> RateLimited:
         """The error for a caller who was not given `cost`."""
         seconds = self.wait(cost)
         detail = f"{what}: at most {self.rate:g} a second, or {self.burst:g} at once after a pause; try again in {seconds} s"
-        return RateLimited(detail, policy=self.name, quota=int(self.burst), window=self.window, retry_after=seconds)
+        return RateLimited(detail, policy=self.name, quota=self.quota, window=self.window, retry_after=seconds)
 
 
 class Remembered(Generic[K, B]):

@@ -74,6 +74,8 @@ class Limiter:
         self._clients: Remembered[int, Allowance] = Remembered(lambda client, now: Allowance(), Allowance.is_new)
         self._keys: Remembered[str, Bucket] = Remembered(self._new_key, Bucket.is_full)
         self._in_progress = Shares(requests)
+        self.end = self._in_progress.give
+        """Note that a request of this client is over that had begun."""
 
     def request(self, client: Client, key_id: str | None, now: Micros) -> Bucket | None:
         """Count a request; answers the bucket that has least left, None without limits.
@@ -86,13 +88,13 @@ class Limiter:
             return of_key
         if not bucket.take(1, now):
             raise bucket.refusal(f"too many requests for the client {client.client_id!r}")
-        return of_key if of_key is not None and of_key.left < bucket.left else bucket
+        return bucket if of_key is None or bucket.tokens <= of_key.tokens else of_key
 
     def key(self, key_id: str, now: Micros) -> Bucket | None:
         """Count a request with a key; raises `RateLimited`."""
         if not self.rates.key_requests:
             return None
-        bucket = self._keys.of(key_id, now)
+        bucket = self._keys.by_name.get(key_id) or self._keys.of(key_id, now)
         if not bucket.take(1, now):
             raise bucket.refusal("too many requests with this key")
         return bucket
@@ -115,10 +117,6 @@ class Limiter:
         """Note that a request of a client is in progress; raises `Overloaded` when it has as many as the others can bear."""
         if not self._in_progress.take(client):
             raise Overloaded("this client has too many requests in progress for the others to get theirs; send it again in a moment")
-
-    def end(self, client: int) -> None:
-        """Note that a request is over that had begun."""
-        self._in_progress.give(client)
 
     def _of(self, client: Client, now: Micros) -> Allowance:
         found = self._clients.by_name.get(client.number) or self._clients.of(client.number, now)
