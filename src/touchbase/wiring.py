@@ -164,7 +164,9 @@ def make_application_server(application: Application, writer: LineWriter | None)
         send_timeout=settings.send_timeout,
         max_headers=settings.max_headers,
         max_header_bytes=settings.max_header_bytes,
-        max_requests=settings.max_requests,
+        # How many requests may be in progress the application decides, which knows whose they are: a client that
+        # fills the place must not shut the door for others. A connection has one request in progress at most.
+        max_requests=max(settings.max_requests, settings.max_connections),
         max_connections=settings.max_connections,
         max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),

@@ -235,6 +235,15 @@ async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(mem
     assert sorted(reply.status for reply in in_the_end) == [200] * 6 + [503] * 4
 
 
+async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory: Store, caller_of: Make) -> None:
+    limiter = Limiter(requests=4)
+    call = caller_of(memory, limiter=limiter)
+    for _ in range(3):
+        limiter.begin(1)
+
+    assert [(await call.get("/admin/v1/clients")).status for _ in range(10)] == [200] * 10
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Store, caller_of: Make, method: str) -> None:
     call = caller_of(memory, limiter=Limiter(requests=4))

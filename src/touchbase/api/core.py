@@ -26,6 +26,10 @@ IN_PROGRESS = "touchbase.in_progress"
 """Where a request's scope holds the number of the client whose share of the requests in progress it takes up."""
 
 
+OPERATOR = 0
+"""Stands for an administrator of all clients where requests in progress are counted; no client has this number."""
+
+
 class Api:
     """The parts at work: whom they know, and whom they let in."""
 
@@ -65,12 +69,14 @@ class Api:
         bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
         if bucket is not None:
             scope[STANDING] = standing(bucket)
+        self.begin(OPERATOR if limited is None else limited, scope)
         return limited
 
     def begin(self, client: int, scope: Scope) -> None:
-        """Give a request of a client its place among those in progress; raises `Overloaded`."""
-        self.limiter.begin(client)
-        scope[IN_PROGRESS] = client
+        """Give a request of a client its place among those in progress, once; raises `Overloaded`."""
+        if IN_PROGRESS not in scope:
+            self.limiter.begin(client)
+            scope[IN_PROGRESS] = client
 
     def ended(self, scope: Scope) -> None:
         """Give the request's place to others, if it has one."""
