@@ -46,6 +46,7 @@ async def test_a_closed_connection_makes_room_for_another(start: Start) -> None:
 
     first.writer.close()
     await of_address(running, 0)
+    assert running.server.bounds.addresses == {}
 
     assert await greeted(await running.call()) == 200
     assert running.server.bounds.addresses == {"127.0.0.1": 1}
