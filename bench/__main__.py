@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import auth, figures, inbox, start, translate
+from bench import auth, fairness, figures, inbox, limits, start, translate
 from bench.machine import file_system, machine
 from bench.plan import ENGINES, FIGURES, Plan, chosen
 from bench.postgres import postgres
@@ -58,13 +58,16 @@ def measure(plan: Plan) -> None:
 
 
 def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    for figure in ("create", "webhook", "apply"):
+    for figure in ("create", "webhook", "apply", "fairness"):
         for engine in ENGINES:
             if figure in plan.only and plan.has(engine):
-                work = partial(inbox.measure, plan, engine) if figure == "apply" else partial(figures.measure, plan, figure, engine)
+                backlogs = {"apply": inbox.measure, "fairness": fairness.measure}
+                work = partial(backlogs[figure], plan, engine) if figure in backlogs else partial(figures.measure, plan, figure, engine)
                 yield figure, engine, work
     if "start" in plan.only and plan.has("sqlite"):
         yield "start", "", partial(start.measure, plan)
+    if "limits" in plan.only:
+        yield "limits", "", partial(limits.measure, plan)
     if "translate" in plan.only:
         yield "translate", "", partial(translate.measure, plan)
     if "auth" in plan.only:
@@ -81,12 +84,13 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         seconds=options.seconds or (1.0 if options.quick else 4.0),
         warm_seconds=min(options.seconds or 9, 1.0 if options.quick else 2.0),
         backlog=options.backlog or (10_000 if options.quick else 100_000),
+        crowd=options.crowd or (200_000 if options.quick else 1_000_000),
         creates=60_000 if options.quick else 200_000,
         folder=folder,
         generator=generator,
         report=report,
     )
-    if "postgresql" in plan.engines and {"create", "webhook", "apply"} & set(plan.only):
+    if "postgresql" in plan.engines and {"create", "webhook", "apply", "fairness"} & set(plan.only):
         plan.postgres = ending.enter_context(postgres(folder))
         report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
     if file_system(folder)[0] in IN_MEMORY:
@@ -106,6 +110,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="bursts on each variant (3; quick: 2)")
     parser.add_argument("--seconds", type=float, help="length of a burst (4; quick: 1)")
     parser.add_argument("--backlog", type=int, help="deliveries that wait when applying begins (100,000; quick: 10,000)")
+    parser.add_argument("--crowd", type=int, help="deliveries that a quiet client's call meets (1,000,000; quick: 200,000)")
     return parser.parse_args()
 
 

@@ -10,7 +10,7 @@ from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
-FIGURES = ("create", "webhook", "apply", "start", "translate", "auth")
+FIGURES = ("create", "webhook", "apply", "fairness", "limits", "start", "translate", "auth")
 ENGINES = ("sqlite", "postgresql")
 CONNECTIONS = 64
 
@@ -27,6 +27,8 @@ class Plan:
     warm_seconds: float
     backlog: int
     """Deliveries that wait when applying begins."""
+    crowd: int
+    """Deliveries of one client that wait when fairness is measured."""
     creates: int
     """Creates after which memory is looked at the second time; the first time is at half of them."""
     folder: Path

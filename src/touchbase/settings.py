@@ -63,6 +63,17 @@ class Settings:
     master_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
     master_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
 
+    max_connections_per_address: int = _setting(
+        512, "Most open connections of one address (IPv6: one /64); more are answered 503 and closed; 0: no limit."
+    )
+    limit_requests: int = _setting(50_000, "Requests a second for one client, webhook calls aside; more are answered 429; 0: no limit.")
+    limit_key_requests: int = _setting(50_000, "Requests a second with one key; more are answered 429; 0: no limit.")
+    limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
+    limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
+    limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
+    limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
+    limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys are heard there; 0: no limit.")
+
     @classmethod
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
         """The settings from command-line options (None: not given), the environment and the defaults."""

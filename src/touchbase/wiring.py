@@ -32,8 +32,10 @@ from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
 from touchbase.service.authorise import DEFAULT_CLIENT
 from touchbase.service.connections import Connections
+from touchbase.service.failed_keys import FailedKeys
 from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
+from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
@@ -95,8 +97,23 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             key_uses=uses,
             on_deleting=keeper.wake,
             own_hosts=settings.own_hosts,
+            limiter=limiter(settings),
+            failed_keys=FailedKeys(settings.limit_failed_keys),
         )
         yield Application(settings, store, worker, metrics, Operations(build_app(parts), store, clock, metrics))
+
+
+def limiter(settings: Settings) -> Limiter:
+    """What clients and keys may ask for in this process."""
+    rates = Rates(
+        key_requests=settings.limit_key_requests,
+        requests=settings.limit_requests,
+        rows=settings.limit_rows,
+        bytes=settings.limit_bytes,
+        webhooks=settings.limit_webhooks,
+        burst_seconds=settings.limit_burst,
+    )
+    return Limiter(rates, requests=settings.max_requests)
 
 
 @contextlib.asynccontextmanager
@@ -170,8 +187,11 @@ def make_application_server(application: Application, writer: LineWriter | None)
         send_timeout=settings.send_timeout,
         max_headers=settings.max_headers,
         max_header_bytes=settings.max_header_bytes,
-        max_requests=settings.max_requests,
+        # How many requests may be in progress the application decides, which knows whose they are: a client that
+        # fills the place must not shut the door for others. A connection has one request in progress at most.
+        max_requests=max(settings.max_requests, settings.max_connections),
         max_connections=settings.max_connections,
+        max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]

@@ -17,6 +17,7 @@ OPEN = {
     "company_fields": {},
     "create_unknown": True,
     "linkedin_reply_counts": True,
+    "limits": None,
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -26,6 +27,7 @@ DECIDED = {
     "company_fields": {"Seats": {"type": "number", "options": []}},
     "create_unknown": False,
     "linkedin_reply_counts": False,
+    "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None},
 }
 
 

@@ -171,10 +171,12 @@ def test_every_limit_is_written_down() -> None:
     of_server = {
         f"settings.Settings.{each.name}"
         for each in fields(Settings)
-        if each.name.startswith("max_") or each.name.endswith("_timeout") or each.name == "keep_alive"
+        if each.name.startswith(("max_", "limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
     }
 
-    assert (of_text | of_bodies | of_server) - written == set()
+    of_sharing = {"domain.shares.GREED", "service.turns.TURN", "service.turns.SHORT_TURN", "storage.QUEUE_LIMIT"}
+
+    assert (of_text | of_bodies | of_server | of_sharing) - written == set()
 
 
 def test_the_page_of_tools_is_what_the_adapters_give() -> None:

@@ -85,3 +85,15 @@ def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: q.Query
     if query == q.ListContacts(1, 50):
         plan = []  # all that the client has, in order of id: the primary key is the index
     assert walks(plan) == []
+
+
+def test_clients_with_waiting_deliveries_are_found_by_leaps_through_an_index(store: apsw.Cursor) -> None:
+    asked = next(ANSWERS[q.BusyClients](q.BusyClients(5)))
+
+    assert isinstance(asked, Ask)
+    plan = steps(store, asked.sql, len(asked.params))
+    touched = [step for step in plan if "delivery" in step]
+    assert [step for step in touched if "USING COVERING INDEX delivery_waiting" not in step] == []
+    # Leaps and looks, each for one row; a walk through all that one client has would be "(client=?)".
+    assert [step for step in plan if step.startswith("SCAN") and step not in ("SCAN busy", "SCAN b")] == []
+    assert [step for step in touched if step.endswith("(client=?)")] == []

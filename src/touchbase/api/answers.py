@@ -10,6 +10,7 @@ from secrets import token_hex
 from touchbase.api.asgi import Headers, Scope, Send
 from touchbase.api.errors import PROBLEM_JSON, problem
 from touchbase.api.parts import Metrics
+from touchbase.api.rates import STANDING
 from touchbase.domain.errors import TouchbaseError
 
 JSON = b"application/json"
@@ -43,7 +44,7 @@ def request_id_of(headers: Headers) -> bytes:
 async def send_answer(scope: Scope, send: Send, answer: Answer, request_id: bytes) -> None:
     """Send an answer; to HEAD without its body."""
     content = [] if answer.status == 204 else [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body))]
-    headers = [*content, (b"x-request-id", request_id), *answer.headers]
+    headers = [*content, (b"x-request-id", request_id), *scope.get(STANDING, ()), *answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 

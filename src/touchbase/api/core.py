@@ -14,17 +14,26 @@ from touchbase.api.errors import InternalError, MethodNotAllowed
 from touchbase.api.hosts import Hosts
 from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
+from touchbase.api.rates import STANDING, standing
 from touchbase.domain.client import ACTIVE, Client
 from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.peer import peer_of
 from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
-from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, Doorkeeper, Holder
+from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, Doorkeeper, Holder, key_id_of
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
 from touchbase.service.once import Turns
 
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
+
+IN_PROGRESS = "touchbase.in_progress"
+"""Where a request's scope holds the number of the client whose share of the requests in progress it takes up."""
+
+
+OPERATOR = 0
+"""Stands for an administrator of all clients where requests in progress are counted; no client has this number."""
 
 
 class Api:
@@ -35,33 +44,67 @@ class Api:
         self.clients = Clients(parts.store, parts.clock)
         self.connections = parts.connections or Connections(parts.store, parts.clock)
         self.turns = Turns()
-        self.door = Doorkeeper(parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys", uses=parts.key_uses)
+        self.door = Doorkeeper(
+            parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys", uses=parts.key_uses, failed_keys=parts.failed_keys
+        )
+        self.limiter = parts.limiter
         self._open = parts.auth == "open"
         self._hosts = Hosts(parts.own_hosts) if self._open and parts.own_hosts is not None else None
 
-    async def client(self, headers: Headers, scope: str, now: Micros) -> Client:
-        """The client that a call about records is for; raises what `Doorkeeper.client` does."""
+    async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
+        """The client that a call about records is for, its request counted and begun.
+
+        Raises what `Doorkeeper.client` and `Limiter` do. Whoever asks must say `ended` in the end, whatever comes of it.
+        """
+        key = None if self._open else key_in(headers)
+        client = await self.caller(headers, key, needed, now, scope)
+        scope["touchbase.client"] = client.client_id
+        bucket = self.limiter.request(client, None if key is None else key_id_of(key), now)
+        if bucket is not None:
+            scope[STANDING] = standing(bucket)
+        self.begin(client.number, scope)
+        return client
+
+    async def caller(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
+        """The client that a call about records is for, now, nothing counted; raises what `Doorkeeper.client` does."""
         named = headers.get(b"x-client-id")
         if self._open:
             self.check_caller(headers)
-            known = self.clients.at_hand(DEFAULT_CLIENT, now) if named is None else None
-            key = None
+            client = self.clients.at_hand(DEFAULT_CLIENT, now) if named is None else None
         else:
-            key = key_in(headers)
-            known = None if key is None else self.door.at_hand(key, named, scope, now)
-        if known is not None and known.state == ACTIVE:
-            return known
-        return await self.door.client(_text(key), _text(named), scope)
+            client = None if key is None else self.door.at_hand(key, named, needed, now)
+        if client is None or client.state != ACTIVE:
+            client = await self.door.client(_text(key), _text(named), needed, peer_of(scope))
+        return client
 
     def check_caller(self, headers: Headers) -> None:
         """In open mode, raise `ForeignCaller` when a web page of somebody else's may be behind a call."""
         if self._hosts is not None:
             self._hosts.check(headers)
 
-    async def holder(self, headers: Headers) -> Holder:
-        """Who calls to administrate; raises what `Doorkeeper.holder` does."""
+    async def holder(self, headers: Headers, now: Micros, scope: Scope) -> Holder:
+        """Who calls to administrate, the request counted and begun; raises what `Doorkeeper.holder` and `Limiter` do."""
         self.check_caller(headers)
-        return await self.door.holder(_text(key_in(headers)), ADMIN)
+        key = key_in(headers)
+        holder = await self.door.holder(_text(key), ADMIN, peer_of(scope))
+        bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
+        if bucket is not None:
+            scope[STANDING] = standing(bucket)
+        self.begin(OPERATOR if holder.client is None else holder.client, scope)
+        return holder
+
+    def begin(self, client: int, scope: Scope) -> None:
+        """Give a request of a client its place among those in progress, once; raises `Overloaded`."""
+        if IN_PROGRESS not in scope:
+            self.limiter.begin(client)
+            scope[IN_PROGRESS] = client
+
+    def ended(self, scope: Scope) -> None:
+        """Give the request's place to others, if it has one."""
+        client = scope.get(IN_PROGRESS)
+        if client is not None:
+            del scope[IN_PROGRESS]
+            self.limiter.end(client)
 
 
 def key_in(headers: Headers) -> bytes | None:
@@ -101,13 +144,15 @@ class Call:
 
     async def client(self, scope: str) -> Client:
         """The client that this call is for."""
-        client = await self.api.client(self.headers, scope, self.api.parts.clock())
-        self.scope["touchbase.client"] = client.client_id
-        return client
+        return await self.api.client(self.headers, scope, self.api.parts.clock(), self.scope)
 
     async def administrator(self) -> int | None:
         """The client's number that this administrator is limited to; None for all."""
-        return (await self.api.holder(self.headers)).client
+        return (await self.holder()).client
+
+    async def holder(self) -> Holder:
+        """Who calls to administrate."""
+        return await self.api.holder(self.headers, self.api.parts.clock(), self.scope)
 
     async def settle(self, write: Callable[[Writes], Awaitable[R]], answer: Callable[[R], Answer]) -> Answer:
         """The answer to the write that a `POST` is all about.
@@ -159,6 +204,8 @@ async def answered(api: Api, scope: Scope, receive: Receive, send: Send, handler
     except Exception as error:
         await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
         return
+    finally:
+        api.ended(scope)
     await send_answer(scope, send, answer, request_id)
 
 

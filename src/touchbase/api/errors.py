@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from touchbase.api.rates import refusal_headers
 from touchbase.domain.errors import (
     Conflict,
     Fault,
@@ -14,6 +15,7 @@ from touchbase.domain.errors import (
     Invalid,
     InvalidKey,
     Overloaded,
+    RateLimited,
     StillRunning,
     TouchbaseError,
     Unauthorized,
@@ -37,6 +39,7 @@ STATUS = {
     "unsupported_media_type": 415,
     "invalid": 422,
     "idempotency_key_reused": 422,
+    "rate_limited": 429,
     "internal_error": 500,
     "overloaded": 503,
 }
@@ -143,6 +146,8 @@ def _headers(error: TouchbaseError) -> list[tuple[bytes, bytes]]:
         return [(b"www-authenticate", _challenge(error))]
     if isinstance(error, (Overloaded, StillRunning)):
         return [(b"retry-after", b"%d" % error.retry_after)]
+    if isinstance(error, RateLimited):
+        return refusal_headers(error)
     if isinstance(error, (TooLarge, BodyTooSlow)):
         # Part of the body may still be on its way, and nobody wants to read it as the next request.
         return [(b"connection", b"close")]

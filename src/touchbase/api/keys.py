@@ -100,7 +100,7 @@ async def keys(call: Call) -> Answer:
 
 async def create(call: Call) -> Answer:
     """`POST` of a new key; its text is answered this once."""
-    holder = await call.api.holder(call.headers)
+    holder = await call.holder()
     parts = call.api.parts
     body = await read_json(call.receive, call.headers, parts.limits)
     at = parts.clock()

@@ -49,8 +49,14 @@ PROBLEMS = {
     "413": "The body is longer than the limit.",
     "415": "The body is not JSON, or packed in a way that is not read.",
     "422": "Fields or parameters are wrong, `errors` lists all of them; or the Idempotency-Key was used for another request.",
+    "429": "A limit on rows, bytes or requests is reached; nothing was done. Send it again after `Retry-After` seconds.",
     "503": "Not possible just now, and nothing was kept; send it again after `Retry-After` seconds.",
 }
+LIMIT_HEADERS = (
+    ("RateLimit-Policy", "What is allowed: `q` requests at once, and all of them again after `w` seconds.", "string"),
+    ("RateLimit", "How many requests are left (`r`), and in how many seconds all will be there again (`t`).", "string"),
+    ("Retry-After", "Seconds to wait before sending it again.", "integer"),
+)
 READING = ("401", "403", "404", "422", "503")
 WRITING = ("400", "401", "403", "404", "408", "409", "412", "413", "415", "422", "503")
 
@@ -72,6 +78,7 @@ def description(version: str, *, keys_needed: bool) -> Json:
         "paths": with_idempotency(openapi_life.add_paths(paths, _operation, _answer, _parameter, [LIMIT, CURSOR])),
         "components": components,
     }
+    _add_limits(made)
     if keys_needed:
         components["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer", "description": "A key, `tb_...`"},
@@ -79,6 +86,23 @@ def description(version: str, *, keys_needed: bool) -> Json:
         }
         made["security"] = [{"key": []}, {"keyHeader": []}]
     return made
+
+
+def _add_limits(document: Json) -> None:
+    """Every call but those of webhooks may be refused for its rate, and its answers say how much is left."""
+    components = document["components"]
+    components["headers"] = {name: {"description": about, "schema": {"type": schema}} for name, about, schema in LIMIT_HEADERS}
+    shown = {name: {"$ref": f"#/components/headers/{name}"} for name, *_ in LIMIT_HEADERS}
+    components["responses"][_problem_name("429")]["headers"] = shown
+    for item in document["paths"].values():
+        for method, operation in item.items():
+            if method == "parameters" or "Webhooks" in operation["tags"]:
+                continue
+            answers = operation["responses"]
+            answers["429"] = {"$ref": f"#/components/responses/{_problem_name('429')}"}
+            for status in [status for status in answers if status.startswith("2")]:
+                left = {name: ref for name, ref in shown.items() if name != "Retry-After"}
+                answers[status]["headers"] = {**answers[status].get("headers", {}), **left}
 
 
 def _records(many: str, one: str) -> Json:

@@ -13,7 +13,9 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Senders, Store
 from touchbase.domain.times import Micros
 from touchbase.service.connections import Connections
+from touchbase.service.failed_keys import FailedKeys
 from touchbase.service.key_uses import KeyUses
+from touchbase.service.limits import Limiter
 from touchbase.service.process_inbox import Read
 
 MIB = 1_048_576
@@ -127,3 +129,6 @@ class Parts:
     """Called once a client is to be removed, so that the housekeeper wakes."""
     own_hosts: frozenset[str] | None = None
     """In open mode, the names besides this machine's own by which callers may address us; None: any."""
+    limiter: Limiter = field(default_factory=Limiter)
+    """What clients and keys may ask for in a second."""
+    failed_keys: FailedKeys = field(default_factory=FailedKeys)

@@ -15,9 +15,10 @@ import msgspec
 from touchbase.api.answers import JSON, Answer, request_id_of, send_problem
 from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
-from touchbase.api.core import Api, Call, answered, explained
+from touchbase.api.core import Api, Call, answered, explained, key_in
 from touchbase.api.once import IDEMPOTENCY_KEY, of_client, once
 from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
+from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
 from touchbase.api.schemas import FieldChangeOut, TimelineEvent, TimelinePage, encode, given
@@ -66,6 +67,7 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
     route, location = f"{kind.name}.create", f"{kind.path}/".encode()
     keyed = once(RecordCalls(kind).create, of_client)
     store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
+    limiter, custom = api.limiter, kind.custom
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
@@ -77,14 +79,14 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
         scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
         try:
             began = clock()
-            client = await api.client(headers, WRITE, began)
-            scope["touchbase.client"] = client.client_id
+            client = await api.client(headers, WRITE, began, scope)
             options = creating_options(scope["query_string"])
             body = await read_json(receive, headers, limits)
             at = clock()
             if at - began > FRESH:  # a slow body must not write for a client or a key that has ended meanwhile
-                client = await api.client(headers, WRITE, at)
+                client = await api.caller(headers, key_in(headers), WRITE, at, scope)
             asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
+            limiter.storing(client, 1 + len(getattr(asked, custom)), len(body), at)
             created = await kind.create(store, asked, client, at, options.on_duplicate)
             record = created.record
             payload = encode(kind.out(record, options.flat, client.settings))
@@ -93,17 +95,24 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
         except Exception as error:
             await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
             return
-        answer_headers = [
-            (b"content-type", JSON),
-            (b"content-length", b"%d" % len(payload)),
+        finally:
+            api.ended(scope)
+        place = b"%b%d" % (location, record.id)
+        own = [
             (b"x-request-id", request_id),
             (b"etag", etag(record.updated_us, options.flat)),
-            (b"location", b"%b%d" % (location, record.id)),
+            (b"location", place),
+            *scope.get(STANDING, ()),
         ]
-        await send({"type": "http.response.start", "status": 201 if created.is_new else 200, "headers": answer_headers})
-        await send({"type": "http.response.body", "body": payload})
+        await _send(send, 201 if created.is_new else 200, payload, own)
 
     return endpoint
+
+
+async def _send(send: Send, status: int, payload: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+    standard = [(b"content-type", JSON), (b"content-length", b"%d" % len(payload))]
+    await send({"type": "http.response.start", "status": status, "headers": standard + headers})
+    await send({"type": "http.response.body", "body": payload})
 
 
 class RecordCalls(Generic[A, C, R]):
@@ -121,6 +130,7 @@ class RecordCalls(Generic[A, C, R]):
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
         asked = read_struct(body, self._create_decoder, kind.wanted, lambda partly: kind.rules(partly, client, at))
+        call.api.limiter.storing(client, 1 + len(getattr(asked, kind.custom)), len(body), at)
 
         def answer(result: Created[R] | R) -> Answer:
             # A merge is an update, which answers the record alone.
@@ -159,6 +169,7 @@ class RecordCalls(Generic[A, C, R]):
         at = parts.clock()
         asked = read_struct(body, self._decoder, kind.change, lambda partly: kind.change_rules(client, record, self._change(partly), at))
         change = self._change(asked, await self._state(call, client, record))
+        call.api.limiter.storing(client, 1 + len(change.custom or ()), len(body), at)
         return self._answer(await kind.update(parts.store, client, record, change, at), flat, client)
 
     async def timeline(self, call: Call) -> Answer:

@@ -14,9 +14,9 @@ from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import FieldName, Time, encode
 from touchbase.domain import text as limits
-from touchbase.domain.client import CLIENT_STATES, Client, ClientSettings, FieldType, FormerId, StatusSet
+from touchbase.domain.client import CLIENT_STATES, Client, ClientLimits, ClientSettings, FieldType, FormerId, StatusSet
 from touchbase.domain.client_life import FormerIds
-from touchbase.domain.errors import Fault, Invalid, NotFound
+from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.domain.times import to_text
 from touchbase.service.clients import is_client_id
 
@@ -43,6 +43,18 @@ class FieldTypeBody(Struct, forbid_unknown_fields=True):
 FieldTypes = Annotated[dict[FieldName, FieldTypeBody], Meta(max_length=limits.CUSTOM_FIELDS)]
 
 
+OwnLimit = Annotated[int, Meta(ge=0, le=limits.LARGEST_ID)] | None
+
+
+class LimitsBody(Struct, forbid_unknown_fields=True):
+    """What a client may do in a second, in each server process; null: what the server's settings say, 0: no limit."""
+
+    requests: OwnLimit = None
+    rows: OwnLimit = None
+    bytes: OwnLimit = None
+    webhooks: OwnLimit = None
+
+
 class SettingsBody(Struct, forbid_unknown_fields=True):
     """What a client has decided. Whatever is left out has its default: everything is open and welcome."""
 
@@ -53,6 +65,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     company_fields: FieldTypes = {}
     create_unknown: Annotated[bool, Meta(description="Whether an e-mail event for an unknown person creates the contact.")] = True
     linkedin_reply_counts: Annotated[bool, Meta(description="Whether a LinkedIn reply moves `last_reply_received`.")] = True
+    limits: Annotated[
+        LimitsBody | None, Meta(description="Limits in place of the server's. Only a key that belongs to no client may change them.")
+    ] = None
 
 
 class ClientRequest(Struct):
@@ -132,14 +147,26 @@ async def put_client(call: Call) -> Answer:
     """`PUT` of a client's settings; one that is not there comes into being."""
     limited = await call.administrator()
     client_id = _name(call)
+    found: Client | None = None
     if limited is not None:
         found = await call.api.clients.find(client_id)
         if found is None or found.number != limited:
             raise NotFound(f"there is no client {client_id!r}")
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _decoder, ClientRequest, lambda partly: checked(partly.settings))
-    changed, is_new = await call.api.clients.put(client_id, checked(asked.settings))
+    decided = checked(asked.settings)
+    if found is not None:
+        keep_limits(decided, found.settings.limits)
+    changed, is_new = await call.api.clients.put(client_id, decided)
     return Answer(201 if is_new else 200, encode(await detailed(call, changed)))
+
+
+def keep_limits(decided: ClientSettings, known: ClientLimits | None) -> None:
+    """Leave a client's limits as they are when it is the client itself that decides; raises `Forbidden` if it wants others."""
+    if decided.limits is None:
+        decided.limits = known
+    elif decided.limits != known:
+        raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
 
 
 def checked(body: SettingsBody) -> ClientSettings:
@@ -153,6 +180,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         company_fields=_fields(body.company_fields, "/settings/company_fields", faults),
         create_unknown=body.create_unknown,
         linkedin_reply_counts=body.linkedin_reply_counts,
+        limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
     )
     if faults:
         raise Invalid(faults)

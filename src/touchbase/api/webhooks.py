@@ -65,7 +65,10 @@ class Receiver:
             raise MethodNotAllowed(method, METHODS)
         client_id = scope["path"].split("/", 3)[3].removesuffix("/")
         if method == "POST":
-            return await self._keep(client_id, scope, receive, headers)
+            try:
+                return await self._keep(client_id, scope, receive, headers)
+            finally:
+                self._api.ended(scope)
         # A tool checking the address. Whether the client exists is not its business.
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
@@ -79,6 +82,8 @@ class Receiver:
         if connections is None:
             connections = await api.connections.of(client.number)
         scope["touchbase.client"] = client.client_id
+        api.limiter.webhook(client, at)
+        api.begin(client.number, scope)
         body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
         if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
             client = api.clients.at_hand(client_id, now) or await api.door.receiver(client_id)

@@ -40,6 +40,16 @@ class FieldType:
 
 
 @dataclass(slots=True)
+class ClientLimits:
+    """A client's own limits a second, in place of the server's; None: the server's, 0: none."""
+
+    requests: int | None = None
+    rows: int | None = None
+    bytes: int | None = None
+    webhooks: int | None = None
+
+
+@dataclass(slots=True)
 class ClientSettings:
     """What a client has decided; without any decision everything is open and welcome."""
 
@@ -52,6 +62,7 @@ class ClientSettings:
     """Whether an e-mail event for an unknown person creates the contact."""
     linkedin_reply_counts: bool = True
     """Whether a LinkedIn reply moves `last_reply_received`."""
+    limits: ClientLimits | None = None
 
 
 @dataclass(slots=True)

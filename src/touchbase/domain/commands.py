@@ -49,6 +49,11 @@ class CreateContact(Command[Created[Contact]]):
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
 
+    @property
+    def client(self) -> int:
+        """The client's number."""
+        return self.contact.client
+
 
 @dataclass(slots=True)
 class CreateCompany(Command[Created[Company]]):
@@ -57,6 +62,11 @@ class CreateCompany(Command[Created[Company]]):
     company: Company
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
+
+    @property
+    def client(self) -> int:
+        """The client's number."""
+        return self.company.client
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ TouchbaseError
 ├── Forbidden             a true key that may not do this
 │   ├── InsufficientScope a true key without the scope that this needs
 │   └── ClientSuspended   the client is suspended
+├── RateLimited           more than a limit allows; try again when it says
 ├── Overloaded            the queue is full or the store cannot write now; try again
 ├── UnusableStore         the store's set-up must be changed before we may use it
 └── UnrecognisedPayload   a webhook body that no adapter understands
@@ -130,6 +131,22 @@ class ClientSuspended(Forbidden):
     """The client that the call is for is suspended; nothing of its records is served until it is resumed."""
 
     code = "client_suspended"
+
+
+class RateLimited(TouchbaseError):
+    """The caller has had what the policy `policy` allows; nothing was done. It may come again after `retry_after` seconds.
+
+    The policy allows `quota` units in `window` seconds.
+    """
+
+    code = "rate_limited"
+
+    def __init__(self, detail: str, *, policy: str, quota: int, window: int, retry_after: int) -> None:
+        super().__init__(detail)
+        self.policy = policy
+        self.quota = quota
+        self.window = window
+        self.retry_after = retry_after
 
 
 class Overloaded(TouchbaseError):

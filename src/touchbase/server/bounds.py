@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.server.cycle import Cycle
 
@@ -25,5 +25,9 @@ class Bounds:
     max_connections: int
     observe: Callable[[Cycle], None]
     """Called once for every request that ends."""
+    max_connections_per_address: int = 0
+    """0: as many as there may be at all."""
+    addresses: dict[str, int] = field(default_factory=dict)
+    """Open connections of each peer."""
     defaults: bytes = b""
     """Header lines of every answer; the server renews them, for they hold the date."""

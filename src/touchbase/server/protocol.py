@@ -15,6 +15,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from touchbase.domain.peer import NOBODY, peer_at
 from touchbase.server import refusals
 from touchbase.server.bounds import LINGER, NEVER, Bounds
 from touchbase.server.cycle import Cycle, too_many_requests
@@ -22,6 +23,8 @@ from touchbase.server.refusals import Refusal, Refused
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect"))
 """Headers that say where a request ends or how to answer it."""
+POLITE = 2
+"""A caller with so many times the connections it may have is not told any more, just cut."""
 
 
 class Connection(HttpToolsProtocol):
@@ -40,13 +43,31 @@ class Connection(HttpToolsProtocol):
         self.lengths = 0
         self.hosts = 0
         self.url = b""
+        self.peer = NOBODY
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, unless there are too many."""
+        """Take the connection, unless there are too many, of all callers or of this one."""
         super().connection_made(transport)
         self.deadline = self.loop.time() + self.bounds.header_timeout
+        self.peer = peer_at(self.client)
+        of_peer = self.bounds.addresses.get(self.peer, 0) + 1
+        self.bounds.addresses[self.peer] = of_peer
+        most = self.bounds.max_connections_per_address
         if len(self.connections) > self.bounds.max_connections:
             self.refuse(refusals.TOO_MANY_CONNECTIONS)
+        elif most and of_peer > most and self.peer != NOBODY:
+            if of_peer > POLITE * most:
+                # Being told takes a connection for a moment, and this caller must not get all there are even so.
+                transport.abort()
+            else:
+                self.refuse(refusals.TOO_MANY_OF_ADDRESS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        super().connection_lost(exc)
+        left = self.bounds.addresses.pop(self.peer, 0) - 1
+        if left > 0:
+            self.bounds.addresses[self.peer] = left
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; what it cannot read is refused."""

@@ -74,5 +74,8 @@ TOO_MANY_HEADERS = Refusal(431, "too_many_headers", "The request has more header
 HEADERS_TOO_LARGE = Refusal(431, "headers_too_large", "The request's line and headers are longer than we read; send less.")
 TOO_MANY_REQUESTS = Refusal(503, "overloaded", "Too many requests are in progress; nothing of this one was kept. Send it again shortly.")
 TOO_MANY_CONNECTIONS = Refusal(503, "overloaded", "Too many connections are open; close idle ones and connect again in a second.")
+TOO_MANY_OF_ADDRESS = Refusal(
+    503, "too_many_connections", "Too many connections are open from your address; use those that you have, or connect again in a second."
+)
 SHUTTING_DOWN = Refusal(503, "shutting_down", "The server is being stopped and did not finish this request. Send it again in a second.")
 BROKEN = Refusal(500, "internal_error", "This is a fault of ours, noted with the request id. The request may be sent again.")

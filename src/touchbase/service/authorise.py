@@ -15,11 +15,13 @@ from touchbase.domain import api_key
 from touchbase.domain.api_key import ApiKey
 from touchbase.domain.client import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.domain.errors import ClientSuspended, Fault, Forbidden, InsufficientScope, Invalid, InvalidKey, NotFound, Unauthorized
+from touchbase.domain.peer import NOBODY
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import FindKey
 from touchbase.domain.times import SECOND, Micros
 from touchbase.service.api_keys import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
 from touchbase.service.clients import Clients, is_client_id
+from touchbase.service.failed_keys import FailedKeys
 from touchbase.service.key_uses import KeyUses
 
 __all__ = ["ADMIN", "READ", "SCOPES", "WRITE", "Doorkeeper", "Holder", "add_key", "key_parts", "make_key"]
@@ -53,14 +55,29 @@ class _Known:
     until: Micros
 
 
+def key_id_of(key: bytes) -> str:
+    """The id of a key that was found to be true."""
+    return key[KEY_ID].decode("ascii")
+
+
 class Doorkeeper:
     """Decides for each call who it is and what it may do. Keys are remembered for `FRESH`, only as digests."""
 
-    def __init__(self, store: Store, clients: Clients, clock: Clock, *, keys_needed: bool, uses: KeyUses | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clients: Clients,
+        clock: Clock,
+        *,
+        keys_needed: bool,
+        uses: KeyUses | None = None,
+        failed_keys: FailedKeys | None = None,
+    ) -> None:
         self._store = store
         self._clients = clients
         self._clock = clock
         self._uses = uses or KeyUses()
+        self._failed = failed_keys or FailedKeys()
         self._known: dict[bytes, _Known] = {}
         self._changes = 0
         self.keys_needed = keys_needed
@@ -83,15 +100,15 @@ class Doorkeeper:
         self._uses.note(held.key_id, now)
         return client
 
-    async def client(self, key: str | None, named: str | None, scope: str) -> Client:
-        """The client that a call about records is for.
+    async def client(self, key: str | None, named: str | None, scope: str, peer: str = NOBODY) -> Client:
+        """The client that a call about records is for; `peer` is the address that it comes from.
 
-        Raises `Unauthorized`, `Forbidden`, `NotFound` for a client that is not there, and `Invalid` when
-        the call must name one and does not.
+        Raises `Unauthorized`, `RateLimited` for an address whose keys fail too often, `Forbidden`, `NotFound` for a
+        client that is not there, and `Invalid` when the call must name one and does not.
         """
         if not self.keys_needed:
             return _serving(await self._clients.ensure(_valid(named) if named is not None else DEFAULT_CLIENT))
-        held = await self._allowed(key, scope)
+        held = await self._allowed(key, scope, peer)
         if held.client is None:
             if named is None:
                 raise Invalid([Fault(CLIENT_HEADER, "required", f"this key belongs to no client; name one in the header {CLIENT_HEADER}")])
@@ -103,15 +120,15 @@ class Doorkeeper:
                 raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
         return client
 
-    async def administrator(self, key: str | None) -> int | None:
+    async def administrator(self, key: str | None, peer: str = NOBODY) -> int | None:
         """The number of the client that a call about the inbox or settings is limited to; None for all."""
-        return (await self.holder(key, ADMIN)).client
+        return (await self.holder(key, ADMIN, peer)).client
 
-    async def holder(self, key: str | None, scope: str) -> Holder:
+    async def holder(self, key: str | None, scope: str, peer: str = NOBODY) -> Holder:
         """Who calls with a key that allows this; raises what `client` does about keys. Without keys, anybody may do anything."""
         if not self.keys_needed:
             return Holder(None, frozenset(SCOPES))
-        held = await self._allowed(key, scope)
+        held = await self._allowed(key, scope, peer)
         if held.client is not None:
             await self._own(held.client)
         return Holder(held.client, _scopes(held))
@@ -143,17 +160,22 @@ class Doorkeeper:
             raise InvalidKey("this key is not valid: its client is being deleted")
         return _serving(client)
 
-    async def _allowed(self, key: str | None, scope: str) -> ApiKey:
+    async def _allowed(self, key: str | None, scope: str, peer: str) -> ApiKey:
         if key is None:
             raise Unauthorized("this call needs a key: send it as Authorization: Bearer tb_...")
-        held = await self._held(key)
+        held = await self._held(key, peer)
         if scope not in _scopes(held):
             raise InsufficientScope(f"this key lacks the scope {scope}; use one that has it", data={"scope": scope})
         self._uses.note(held.key_id, self._clock())
         return held
 
-    async def _held(self, key: str) -> ApiKey:
+    async def _held(self, key: str, peer: str) -> ApiKey:
         parts = key_parts(key)
+        known = None if parts is None else self._known.get(parts[0].encode())
+        # Whoever shows the secret of a key that was true lately is not guessing.
+        guessed = parts is None or known is None or not compare_digest(known.key.digest, parts[1])
+        if guessed:
+            self._failed.trying(peer, self._clock())
         if parts is None:
             raise InvalidKey("this is no key of ours, or a letter of it is wrong: send it whole, as it was shown")
         held = await self._find(parts[0])
@@ -163,6 +185,8 @@ class Doorkeeper:
         state = held.state(self._clock())
         if state != api_key.ACTIVE:
             raise InvalidKey(_OVER[state])
+        if guessed:
+            self._failed.was_true(peer, self._clock())
         return held
 
     async def _find(self, key_id: str) -> ApiKey | None:

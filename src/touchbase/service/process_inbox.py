@@ -1,9 +1,9 @@
 """Processing the inbox: kept deliveries become events and events become changed records.
 
 The store does a turn (claim, translate, apply, mark) in one transaction; this decides whose turn it is.
-Clients take turns of a bounded size, so a client with a million waiting deliveries delays nobody. While
+Clients take turns of a bounded size (`turns.py`), so a client with a million waiting deliveries delays nobody. While
 many callers write, keeping comes before thinking: the worker rests between turns, until
-deliveries have waited for `PATIENCE`.
+deliveries have waited for `PATIENCE`, or those of a client that has only a few for `LITTLE_PATIENCE`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import BusyClients
 from touchbase.domain.times import SECOND, Micros
+from touchbase.service.turns import TURN, Turns
 
 LOG = logging.getLogger("touchbase.inbox")
 
-TURN = 512
-"""Deliveries of one client in one turn: a few hundredths of a second, which is what another client may have to wait."""
-SWEEP_SECONDS = 1.0
+SWEEP_SECONDS = 0.5
 """How often we look for deliveries that nobody told us of: left by a crash, due again, or kept by another process."""
 
-SHORT_TURN = 32
-"""Deliveries in one turn while many callers write: over in a few thousandths of a second, which a caller may have to wait."""
 REST = 8
 """How many times as long as its turn the worker rests while many callers write."""
 LONGEST_REST = 0.1
@@ -38,6 +35,8 @@ MANY = 1_000
 """Commands of callers in a second, from which on the worker rests."""
 PATIENCE: Micros = 30 * SECOND
 """A delivery that waited so long is worth making callers wait."""
+LITTLE_PATIENCE: Micros = SECOND // 4
+"""The same for a client with less waiting than fits into a turn: nobody notices what that costs, and its callers expect to see it."""
 
 Read = Callable[[WebhookRequest], Translation]
 ConnectionsOf = Callable[[int], Awaitable[Sequence[Connection]]]
@@ -61,14 +60,14 @@ def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[
     return translate
 
 
-def rest_seconds(took_us: Micros, commands: int, behind_us: Micros) -> float:
+def rest_seconds(took_us: Micros, commands: int, behind_us: Micros, patience: Micros = PATIENCE) -> float:
     """How long to leave the store to callers after a turn that took so long and saw so many of their commands.
 
     Nothing when callers are few, or when deliveries have waited longer than is good.
     """
     took_us = max(1, took_us)
     callers_are_many = commands > 1 and commands * SECOND > MANY * took_us
-    return min(LONGEST_REST, REST * took_us / SECOND) if callers_are_many and behind_us < PATIENCE else 0
+    return min(LONGEST_REST, REST * took_us / SECOND) if callers_are_many and behind_us < patience else 0
 
 
 class InboxWorker:
@@ -92,7 +91,7 @@ class InboxWorker:
         self._turn = turn
         self._on_report = on_report
         self._chores = chores
-        self._busy: dict[int, None] = {}
+        self._turns = Turns(turn)
         self._bell = asyncio.Event()
         self._looked_us: Micros = 0
         self._resting = False
@@ -100,7 +99,7 @@ class InboxWorker:
 
     def wake(self, client: int) -> None:
         """Tell that this client has a new delivery."""
-        self._busy[client] = None
+        self._turns.woken(client)
         self._bell.set()
 
     def stop(self) -> None:
@@ -130,22 +129,23 @@ class InboxWorker:
         return total
 
     async def _round(self) -> None:
-        if not self._busy:
+        if not self._turns:
             await self._await_news()
         if self._clock() - self._looked_us >= SWEEP_SECONDS * SECOND:
             await self._look_around()
-        for client in list(self._busy):
+        for client in self._turns.round():
             if self._stopping:
                 return
-            self._busy.pop(client, None)
             began, commands = self._clock(), self._store.commands_taken
-            limit = min(self._turn, SHORT_TURN) if self._resting else self._turn
+            limit = self._turns.begin(client)
+            if self._resting:
+                limit = min(limit, self._turns.shortest)
             report = await self._take_turn(client, limit)
-            if report.taken >= limit:
-                self._busy[client] = None
             now, commands = self._clock(), self._store.commands_taken - commands
+            self._turns.end(client, limit, report.taken, now - began)
             if report.oldest_us is not None:
-                rest = rest_seconds(now - began, commands, now - report.oldest_us)
+                patience = PATIENCE if report.taken >= limit else LITTLE_PATIENCE
+                rest = rest_seconds(now - began, commands, now - report.oldest_us, patience)
                 self._resting = rest > 0
                 await asyncio.sleep(rest)
 
@@ -156,7 +156,8 @@ class InboxWorker:
 
     async def _look_around(self) -> None:
         self._looked_us = self._clock()
-        self._busy.update(dict.fromkeys(await self._store.read(BusyClients(self._looked_us))))
+        for client in await self._store.read(BusyClients(self._looked_us)):
+            self._turns.woken(client)
         await self._do_chores()
 
     async def _do_chores(self) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import Overloaded
+from touchbase.domain.shares import Shares
 from touchbase.storage.postgres.connection import Line, again, run, write
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.sql.group import Commands, Handlers, Waiter, plan_of, refusal, settle, take
+from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
 
 
 class Writer:
@@ -24,6 +25,7 @@ class Writer:
         self._handlers = handlers
         self._ids = ids
         self._limit = queue_limit
+        self._shares = Shares(queue_limit)
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[type, deque[tuple[Command[Any], Waiter]]] = {}
         self._asleep: list[asyncio.Future[None]] = []
@@ -33,9 +35,12 @@ class Writer:
         self._tasks = [asyncio.create_task(self._live(Line(url)), name="touchbase-writer") for _ in range(lanes)]
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next group; `Overloaded` at once when the queue is full."""
+        """Queue a command for the next group; `Overloaded` at once when the queue is full, or the client's share of it."""
         if self.depth >= self._limit or self._closing:
             raise refusal(self._closing)
+        client = client_of(command)
+        if client is not None and not self._shares.take(client):
+            raise over_its_share()
         waiter: Waiter = self._loop.create_future()
         queue = self._waiting.get(type(command))
         if queue is None:
@@ -76,6 +81,10 @@ class Writer:
         if queue:
             self._waiting[kind] = queue  # behind the other types
         self.depth -= len(group)
+        for command, _ in group:
+            client = client_of(command)
+            if client is not None:
+                self._shares.give(client)
         return group
 
     async def _outcomes(self, line: Line, commands: Commands) -> list[object]:

@@ -74,6 +74,17 @@ def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
             waiter.set_result(outcome)
 
 
+def client_of(command: Command[Any]) -> int | None:
+    """The number of the client that a command is for; None where it is for none, or none that has a number yet."""
+    client: int | None = getattr(command, "client", None)
+    return client
+
+
+def over_its_share() -> Overloaded:
+    """The error for a client that has as many commands waiting as the others can bear."""
+    return Overloaded("too many writes of this client are waiting; send this again in a moment")
+
+
 def refusal(stopping: bool) -> Overloaded:
     """The error for a command that cannot be queued."""
     return Overloaded("the server is stopping" if stopping else "too many writes are waiting; send this again in a moment")

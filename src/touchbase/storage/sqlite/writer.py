@@ -19,7 +19,20 @@ import apsw
 
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import Overloaded
-from touchbase.storage.sql.group import Commands, Handlers, Waiter, needs_of, plan_of, refusal, reserve, settle, take
+from touchbase.domain.shares import Shares
+from touchbase.storage.sql.group import (
+    Commands,
+    Handlers,
+    Waiter,
+    client_of,
+    needs_of,
+    over_its_share,
+    plan_of,
+    refusal,
+    reserve,
+    settle,
+    take,
+)
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Retry
 from touchbase.storage.sqlite.connection import UNWRITABLE, overloaded, write
@@ -41,6 +54,7 @@ class Writer:
         self._connection = connection
         self._handlers = handlers
         self._limit = queue_limit
+        self._shares = Shares(queue_limit)
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[Command[Any], Waiter]] = deque()
         self._jobs: deque[tuple[Job, Waiter]] = deque()
@@ -57,9 +71,12 @@ class Writer:
         return len(self._waiting) + len(self._jobs)
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next group; `Overloaded` at once when the queue is full."""
+        """Queue a command for the next group; `Overloaded` at once when the queue is full, or the client's share of it."""
         if len(self._waiting) >= self._limit or self._closing is not None:
             raise refusal(self._closing is not None)
+        client = client_of(command)
+        if client is not None and not self._shares.take(client):
+            raise over_its_share()
         waiter: Waiter = self._loop.create_future()
         self._waiting.append((command, waiter))
         self.taken += 1
@@ -105,10 +122,11 @@ class Writer:
         while True:
             if self._waiting:
                 group = take(self._waiting)
-                self._settle(group, self._outcomes([command for command, _ in group]))
+                commands = [command for command, _ in group]
+                self._loop.call_soon_threadsafe(self._answer, commands, [waiter for _, waiter in group], self._outcomes(commands))
             if self._jobs:
                 job, waiter = self._jobs.popleft()
-                self._settle([(job, waiter)], [self._outcome(job)])
+                self._loop.call_soon_threadsafe(settle, [waiter], [self._outcome(job)])
             self._log.fold_when_long()
             closing = self._closing  # before looking at the queues: after it is set nothing is queued any more
             if not (self._waiting or self._jobs):
@@ -143,8 +161,13 @@ class Writer:
         except Exception as error:
             return error
 
-    def _settle(self, group: Sequence[tuple[object, Waiter]], outcomes: Sequence[object]) -> None:
-        self._loop.call_soon_threadsafe(settle, [waiter for _, waiter in group], outcomes)
+    def _answer(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
+        """In the event loop: what was waited for is done."""
+        for command in commands:
+            client = client_of(command)
+            if client is not None:
+                self._shares.give(client)
+        settle(waiters, outcomes)
 
     def _end(self, closing: Waiter) -> None:
         try:

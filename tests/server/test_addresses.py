@@ -1,0 +1,74 @@
+"""How many connections one address may have."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+from tests.server.conftest import Caller, Running, Start
+
+HELLO = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def greeted(caller: Caller) -> int:
+    await caller.send(HELLO)
+    return (await caller.answer())[0]
+
+
+async def of_address(running: Running, count: int) -> None:
+    """Wait until the server knows of so many connections."""
+    async with asyncio.timeout(30):
+        while running.server.bounds.addresses.get("127.0.0.1", 0) != count:  # noqa: ASYNC110 - nobody is told of it
+            await asyncio.sleep(0)
+
+
+async def test_one_connection_too_many_of_an_address_is_told_so_and_closed(start: Start) -> None:
+    running = await start(max_connections_per_address=2)
+    callers = [await running.call() for _ in range(2)]
+    assert [await greeted(caller) for caller in callers] == [200, 200]
+
+    refused = await running.call()
+    async with asyncio.timeout(30):
+        status, headers, body = await refused.answer()
+
+    problem = json.loads(body)
+    assert (status, problem["code"], headers["retry-after"]) == (503, "too_many_connections", "1")
+    assert "from your address" in problem["detail"]
+    assert await greeted(callers[0]) == 200
+
+
+async def test_a_closed_connection_makes_room_for_another(start: Start) -> None:
+    running = await start(max_connections_per_address=1)
+    first = await running.call()
+    assert await greeted(first) == 200
+
+    first.writer.close()
+    await of_address(running, 0)
+    assert running.server.bounds.addresses == {}
+
+    assert await greeted(await running.call()) == 200
+    assert running.server.bounds.addresses == {"127.0.0.1": 1}
+
+
+async def test_an_address_with_far_too_many_is_cut_without_a_word(start: Start) -> None:
+    running = await start(max_connections_per_address=1, max_connections=100)
+    await running.call()
+    polite = await running.call()
+    await of_address(running, 2)
+
+    cut = await running.call()
+
+    async with asyncio.timeout(30):
+        assert (await polite.answer())[0] == 503
+        with contextlib.suppress(ConnectionResetError):
+            assert await cut.rest() == b""
+    await of_address(running, 2)
+
+
+@pytest.mark.parametrize("most", [0, 20])
+async def test_within_its_limit_an_address_may_have_as_many_as_there_are(start: Start, most: int) -> None:
+    running = await start(max_connections_per_address=most)
+
+    assert [await greeted(await running.call()) for _ in range(10)] == [200] * 10

@@ -1,0 +1,101 @@
+"""Fair draining on real stores: what one client has waiting does not hold up another's single delivery."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.events import Translation
+from touchbase.domain.ports import Store, WorkReport
+from touchbase.domain.queries import CountDeliveries, GetDelivery
+from touchbase.domain.times import SECOND
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.turns import SHORT_TURN, TURN
+
+NOON = 1_790_000_000 * SECOND
+BACKLOG = 20_000
+AT_ONCE = 1_000
+
+
+class Clock:
+    now = NOON
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def nothing_in_it(request: WebhookRequest) -> Translation:
+    return Translation("test", [])
+
+
+async def client_of(store: Store, name: str) -> int:
+    return (await store.write(EnsureClient(name, NOON))).number
+
+
+async def keep(store: Store, client: int, count: int) -> int:
+    """Keep so many deliveries; answers the id of the last."""
+    last = 0
+    for first in range(0, count, AT_ONCE):
+        keys = [b"%d" % number for number in range(first, min(count, first + AT_ONCE))]
+        kept = await asyncio.gather(*(store.write(KeepDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
+        last = kept[-1].id
+    return last
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["kept here", "kept by another process"])
+async def test_a_single_delivery_is_applied_while_another_client_has_a_large_backlog(store: Store, told: bool) -> None:
+    loud, quiet = await client_of(store, "loud"), await client_of(store, "quiet")
+    await keep(store, loud, BACKLOG)
+    clock = Clock()
+    turns: list[int] = []
+    came_after = 4
+
+    def on_report(report: WorkReport) -> None:
+        turns.append(report.taken)
+        clock.now += 100 * report.taken  # what a turn takes: a long one a twentieth of a second
+        if len(turns) == came_after:
+            tasks.append(asyncio.create_task(come()))
+        if report.taken == 1 or len(turns) > 30:
+            worker.stop()
+
+    async def come() -> None:
+        number.append(await keep(store, quiet, 1))
+        if told:
+            worker.wake(quiet)
+
+    number: list[int] = []
+    tasks: list[asyncio.Task[None]] = []
+    worker = InboxWorker(store, nothing_in_it, clock, on_report=on_report)
+    async with asyncio.timeout(60):
+        await worker.run()
+
+    applied = await store.read(GetDelivery(number[0]))
+    assert applied is not None
+    assert applied.state == "ignored"  # understood, and nothing in it
+    # The turn at hand and the next one of the loud client; nobody told of it, it is found at the next look around.
+    assert len(turns) - came_after <= (3 if told else 13)
+    assert turns[:2] == [SHORT_TURN, TURN]
+    left = await store.read(CountDeliveries(loud, state="received"))
+    assert left == BACKLOG - sum(turns[:-1]) > BACKLOG // 2
+
+
+async def test_everything_is_applied_in_the_end(store: Store) -> None:
+    clients = [await client_of(store, name) for name in ("loud", "also loud", "quiet")]
+    for client, count in zip(clients, (2_000, 1_500, 1), strict=True):
+        await keep(store, client, count)
+    done = 0
+
+    def on_report(report: WorkReport) -> None:
+        nonlocal done
+        done += report.taken
+        if done == 3_501:
+            worker.stop()
+
+    worker = InboxWorker(store, nothing_in_it, Clock(), on_report=on_report)
+    async with asyncio.timeout(60):
+        await worker.run()
+
+    assert [await store.read(CountDeliveries(client, state="ignored")) for client in clients] == [2_000, 1_500, 1]

@@ -1,0 +1,137 @@
+"""What clients, keys and addresses may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from touchbase.domain.client import Client, ClientLimits, ClientSettings
+from touchbase.domain.errors import Overloaded, RateLimited
+from touchbase.domain.times import SECOND
+from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.limits import Limiter, Rates
+
+NOON = 1_790_000_000 * SECOND
+
+
+def client(number: int = 1, limits: ClientLimits | None = None) -> Client:
+    return Client(number, f"client{number}", 0, ClientSettings(limits=limits))
+
+
+def granted(ask: Callable[[], object], most: int = 1000) -> int:
+    """How often it is granted before it is refused."""
+    for count in range(most):
+        try:
+            ask()
+        except (RateLimited, Overloaded):
+            return count
+    return most
+
+
+def test_each_client_has_its_own_requests() -> None:
+    limiter, ours, theirs = Limiter(Rates(requests=5, burst_seconds=2)), client(1), client(2)
+
+    assert granted(lambda: limiter.request(ours, None, NOON)) == 10
+    assert granted(lambda: limiter.request(theirs, None, NOON)) == 10
+    assert granted(lambda: limiter.request(ours, None, NOON + SECOND)) == 5
+
+
+def test_each_key_has_its_own_requests_within_those_of_its_client() -> None:
+    limiter, ours = Limiter(Rates(requests=10, key_requests=4, burst_seconds=1)), client()
+
+    counts = [granted(lambda key=key: limiter.request(ours, key, NOON)) for key in "abc"]  # type: ignore[misc]
+
+    assert counts == [4, 4, 2]
+
+
+def test_the_bucket_with_least_left_is_the_one_that_is_told() -> None:
+    limiter, ours = Limiter(Rates(requests=10, key_requests=6, burst_seconds=1)), client()
+
+    first = limiter.request(ours, "a", NOON)
+    for _ in range(5):
+        limiter.request(ours, "b", NOON)
+    later = limiter.request(ours, "a", NOON)
+
+    assert first is not None
+    assert later is not None
+    assert (first.name, later.name, later.left) == ("key-requests", "requests", 3)
+
+
+def test_rows_and_bytes_are_counted_apart_from_requests() -> None:
+    limiter, ours = Limiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
+
+    assert granted(lambda: limiter.storing(ours, 3, 1, NOON)) == 3
+    assert granted(lambda: limiter.storing(ours, 1, 400, NOON + SECOND)) == 2
+    assert limiter.request(ours, None, NOON) is None
+
+
+def test_more_than_fits_at_once_is_stored_and_then_waited_for() -> None:
+    limiter, ours = Limiter(Rates(rows=10, burst_seconds=1)), client()
+
+    limiter.storing(ours, 501, 1, NOON)
+
+    with pytest.raises(RateLimited) as refused:
+        limiter.storing(ours, 1, 1, NOON + 49 * SECOND)
+    assert refused.value.retry_after == 1
+    limiter.storing(ours, 1, 1, NOON + 50 * SECOND)
+
+
+def test_without_rates_nothing_is_counted() -> None:
+    limiter, ours = Limiter(), client()
+
+    for _ in range(1000):
+        assert limiter.request(ours, "key", NOON) is None
+        limiter.storing(ours, 1000, 1_000_000, NOON)
+        limiter.webhook(ours, NOON)
+
+
+def test_a_client_may_have_limits_of_its_own_and_a_change_holds_at_once() -> None:
+    limiter = Limiter(Rates(requests=5, webhooks=5, burst_seconds=1))
+
+    own = client(1, ClientLimits(requests=2, webhooks=0))
+    assert granted(lambda: limiter.request(own, None, NOON)) == 2
+    assert granted(lambda: limiter.webhook(own, NOON)) == 1000
+    changed = client(1, ClientLimits(requests=3))
+    assert granted(lambda: limiter.request(changed, None, NOON)) == 3
+    assert granted(lambda: limiter.webhook(changed, NOON)) == 5
+    # The same limits read anew are no reason for a new bucket.
+    assert granted(lambda: limiter.request(client(1, ClientLimits(requests=3)), None, NOON)) == 0
+
+
+def test_a_webhook_above_the_cap_is_put_off_and_never_told_that_it_is_at_fault() -> None:
+    limiter, ours = Limiter(Rates(webhooks=2, burst_seconds=1)), client()
+
+    assert granted(lambda: limiter.webhook(ours, NOON)) == 2
+    with pytest.raises(Overloaded) as refused:
+        limiter.webhook(ours, NOON)
+    assert refused.value.retry_after == 1
+
+
+def test_a_client_with_many_requests_in_progress_leaves_room_for_others() -> None:
+    limiter = Limiter(requests=100)
+
+    assert granted(lambda: limiter.begin(1)) == 75
+    assert granted(lambda: limiter.begin(2)) >= 10
+    limiter.begin(3)
+    limiter.end(1)
+    assert granted(lambda: limiter.begin(1)) == 0
+
+
+def test_only_guesses_from_one_address_are_made_to_wait() -> None:
+    failed = FailedKeys(3)
+
+    assert granted(lambda: failed.trying("a", NOON)) == 3
+    assert granted(lambda: failed.trying("b", NOON)) == 3
+    assert granted(lambda: failed.trying("a", NOON + 20 * SECOND)) == 1
+    with pytest.raises(RateLimited) as refused:
+        failed.trying("a", NOON + 20 * SECOND)
+    assert refused.value.retry_after == 20
+
+
+def test_a_key_that_was_true_is_no_guess() -> None:
+    failed = FailedKeys(3)
+
+    for _ in range(100):
+        failed.trying("a", NOON)
+        failed.was_true("a", NOON)

@@ -1,0 +1,113 @@
+"""Turns: how long a client with little to say waits for those with much."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.domain.times import SECOND
+from touchbase.service.turns import SHORT_TURN, TURN, TURN_TIME, Turns
+
+
+class Inbox:
+    """Waiting deliveries by client, and a worker that takes them in turns; a delivery takes a hundred microseconds."""
+
+    def __init__(self, waiting: dict[int, int]) -> None:
+        self.waiting = dict(waiting)
+        self.turns = Turns()
+        self.taken: list[tuple[int, int]] = []
+        """Each turn: whose it was, and how many deliveries it took."""
+        for client in waiting:
+            self.turns.woken(client)
+
+    def come(self, client: int, count: int = 1) -> None:
+        """Deliveries of a client arrive."""
+        self.waiting[client] = self.waiting.get(client, 0) + count
+        self.turns.woken(client)
+
+    def turn(self, client: int) -> None:
+        limit = self.turns.begin(client)
+        count = min(limit, self.waiting[client])
+        self.waiting[client] -= count
+        self.turns.end(client, limit, count, count * 100)
+        self.taken.append((client, count))
+
+    def round(self) -> None:
+        for client in self.turns.round():
+            self.turn(client)
+
+
+QUIET = 99
+
+
+@given(st.dictionaries(st.integers(1, 12), st.integers(0, 1_000_000), max_size=12), st.integers(0, 6), st.integers(0, 12))
+def test_any_backlogs_delay_a_single_delivery_by_one_long_turn_at_most(backlogs: dict[int, int], rounds: int, place: int) -> None:
+    inbox = Inbox(backlogs)
+    for _ in range(rounds):
+        inbox.round()
+
+    # It comes at any moment of a round.
+    under_way = inbox.turns.round()
+    before = len(inbox.taken)
+    for number, client in enumerate(under_way):
+        if number == place:
+            inbox.come(QUIET)
+        inbox.turn(client)
+    inbox.come(QUIET, 1 - inbox.waiting.get(QUIET, 0))
+    inbox.round()
+
+    place_of_quiet = [client for client, _ in inbox.taken].index(QUIET)
+    waited_for = inbox.taken[before:place_of_quiet]
+    assert [count for _, count in waited_for if count > SHORT_TURN][1:] == []
+    assert len(waited_for) <= 2 * len(backlogs) + 1
+
+
+def test_a_million_waiting_deliveries_delay_another_clients_single_one_by_one_turn() -> None:
+    inbox = Inbox({1: 1_000_000})
+    inbox.round()
+    inbox.round()
+    assert inbox.taken[-1] == (1, TURN)
+
+    inbox.come(QUIET)
+    inbox.round()
+
+    assert inbox.taken[-2:] == [(QUIET, 1), (1, TURN)]
+
+
+def test_loaded_clients_take_turns_and_each_is_done_in_the_end() -> None:
+    inbox = Inbox({1: 2_000, 2: 3_000, 3: 500})
+
+    while inbox.turns:
+        inbox.round()
+
+    assert set(inbox.waiting.values()) == {0}
+    long_turns = [client for client, count in inbox.taken if count == TURN]
+    assert long_turns == [1, 2, 1, 2, 1, 2, 2, 2]
+
+
+def test_a_client_that_is_never_quiet_does_not_starve_one_that_is_loaded() -> None:
+    inbox = Inbox({1: 10_000})
+    for _ in range(30):
+        inbox.come(2)
+        inbox.round()
+
+    assert inbox.waiting == {1: 0, 2: 0}
+
+
+def test_what_comes_for_a_loaded_client_gets_it_no_second_turn() -> None:
+    inbox = Inbox({1: 100_000})
+    inbox.round()
+    inbox.come(1)
+
+    assert inbox.turns.round() == [1]
+
+
+def test_deliveries_that_take_long_make_the_next_turn_shorter() -> None:
+    turns = Turns()
+    turns.woken(1)
+    limit = turns.begin(1)
+    turns.end(1, limit, limit, SECOND)
+
+    assert turns.begin(1) == limit * TURN_TIME // SECOND
+    turns.end(1, 8, 8, 3600 * SECOND)
+    assert turns.begin(1) == 1

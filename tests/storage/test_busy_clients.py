@@ -1,0 +1,55 @@
+"""Finding clients with waiting deliveries costs a few looks for each client, whatever each has waiting."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import asyncpg
+
+from touchbase.domain.queries import BusyClients
+from touchbase.storage import open_store
+from touchbase.storage.sql.op import Ask
+from touchbase.storage.sql.reads import answer
+
+EACH = 20_000
+# Two clients with much waiting, one with a single delivery, one that has to wait before it is tried again.
+FILL = f"""
+INSERT INTO delivery (client, id, channel, state, received_us, attempts, repeats, next_attempt_us, size, key)
+SELECT c, c * 1000000 + n, 'crm', CASE WHEN n % 5 = 0 THEN 'applied' ELSE 'received' END, 5, 0, 0, CASE c WHEN 4 THEN 99 ELSE 0 END, 1,
+  convert_to(n::text, 'utf-8')
+FROM (VALUES (1, {EACH}), (2, {EACH}), (3, 1), (4, 3)) AS given (c, many), generate_series(1, many) AS n;
+ANALYZE delivery;
+"""
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every step of a plan of PostgreSQL."""
+    return [plan, *(node for part in plan.get("Plans", ()) for node in nodes(part))]
+
+
+async def test_postgres_reads_a_few_rows_of_an_index(postgres_url: str) -> None:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(FILL)
+    asked = next(answer(BusyClients(5)))
+    assert isinstance(asked, Ask)
+
+    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {asked.sql.replace('?', '$1')}", *asked.params)
+    await connection.close()
+
+    plan = json.loads(explained)[0]["Plan"]
+    read = [node for node in nodes(plan) if node.get("Relation Name") == "delivery"]
+    assert {node.get("Index Name") for node in read} == {"delivery_waiting"}
+    assert sum(node["Actual Rows"] * node["Actual Loops"] for node in read) < 20
+
+
+async def test_only_clients_with_something_due_are_found(postgres_url: str) -> None:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(FILL)
+    await connection.close()
+    store = await open_store(postgres_url)
+
+    found = [await store.read(BusyClients(now)) for now in (5, 99)]
+    await store.close()
+
+    assert found == [[1, 2, 3], [1, 2, 3, 4]]

@@ -1,0 +1,71 @@
+"""The queue of writes is shared: a client that floods it leaves room for others, on every engine."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from touchbase.domain.commands import Command, CreateCompany, CreateContact, EnsureClient, KeepDelivery, Kept
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import EMAIL_CAMPAIGN
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.queries import CountDeliveries
+from touchbase.storage.sql.group import client_of
+
+LOUD, QUIET = 1, 2
+ROOM = 200
+
+
+def call(client: int, number: int) -> KeepDelivery:
+    return KeepDelivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
+
+
+async def settled(writes: list[asyncio.Future[Kept]]) -> list[object]:
+    async with asyncio.timeout(60):
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+
+async def test_a_flood_of_one_client_leaves_room_for_the_calls_of_another(engine_url, open_with) -> None:
+    store = await open_with(engine_url, {}, queue_limit=ROOM)
+    for name in ("loud", "quiet"):
+        await store.write(EnsureClient(name, 5))
+
+    # No writer gets a word in while these are queued: nothing here waits.
+    flood = [asyncio.ensure_future(store.write(call(LOUD, number))) for number in range(3 * ROOM)]
+    few = [asyncio.ensure_future(store.write(call(QUIET, number))) for number in range(10)]
+    loud, quiet = await settled(flood), await settled(few)
+
+    refused = [answer for answer in loud if isinstance(answer, Overloaded)]
+    assert all(isinstance(answer, Kept) for answer in quiet)
+    assert len(loud) - len(refused) in range(ROOM // 2, ROOM)
+    assert {answer.detail for answer in refused} == {"too many writes of this client are waiting; send this again in a moment"}
+    assert min(answer.retry_after for answer in refused) >= 1
+    # What was refused is not kept, and what was kept is no less than was said.
+    kept = [await store.read(CountDeliveries(client)) for client in (LOUD, QUIET)]
+    assert kept == [len(loud) - len(refused), 10]
+
+
+async def test_room_that_a_flood_took_is_given_back(engine_url, open_with) -> None:
+    store = await open_with(engine_url, {}, queue_limit=ROOM)
+
+    counts = []
+    for wave in range(3):
+        writes = [asyncio.ensure_future(store.write(call(LOUD, wave * 1000 + number))) for number in range(2 * ROOM)]
+        counts.append(sum(isinstance(answer, Kept) for answer in await settled(writes)))
+
+    assert min(counts) >= ROOM // 2
+
+
+@pytest.mark.parametrize(
+    ("command", "client"),
+    [
+        (call(7, 1), 7),
+        (CreateContact(Contact(7, 0, 5, 5)), 7),
+        (CreateCompany(Company(7, 0, 5, 5, "example.com")), 7),
+        (EnsureClient("new", 5), None),
+    ],
+)
+def test_a_command_says_whose_it_is(command: Command[object], client: int | None) -> None:
+    assert client_of(command) == client
