@@ -18,7 +18,7 @@ HERE = "/admin/v1/clients/acme/connections"
 NOW = "2026-11-20T09:30:00Z"
 USUAL = {
     "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
-    "deals_set_status": False, "deal_labels": {}, "fields": {},
+    "deals_set_status": False, "deal_labels": {}, "fields": {}, "api_base": None, "api_user": None,
 }  # fmt: skip
 DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}
 HUBSPOT = {"channel": "crm", "tool": "hubspot"}
@@ -47,7 +47,8 @@ async def secrets(call: Caller) -> list[list[str]]:
 
 
 def shown(**more: Any) -> dict[str, Any]:
-    return {**HUBSPOT, "secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL, **more}
+    usual = {"secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL}
+    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, **more}
 
 
 async def test_a_connection_is_made_and_read(call: Caller) -> None:

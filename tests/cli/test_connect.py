@@ -72,6 +72,7 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
         "status_property": {"contact": "hs_lead_status", "company": None}, "status_labels": {"Open Deal": "open"},
         "objects": {"2-17": "contact"},
         "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"}, "fields": {},
+        "api_base": None, "api_user": None,
     }  # fmt: skip
 
 

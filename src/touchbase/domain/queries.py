@@ -11,6 +11,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import StoredEvent
+from touchbase.domain.fetching import Fetching
 from touchbase.domain.times import Micros
 
 T_co = TypeVar("T_co", covariant=True)
@@ -164,6 +165,20 @@ class ListClients(Query[list[Client]]):
 @dataclass(slots=True)
 class ListConnections(Query[list[Connection]]):
     """All connections of one client, by channel and tool."""
+
+    client: int
+
+
+@dataclass(slots=True)
+class DueFetches(Query[list[tuple[int, str]]]):
+    """Clients (by number) and tools with an access token, of which records are wanted and may be asked for by `now_us`."""
+
+    now_us: Micros
+
+
+@dataclass(slots=True)
+class ListFetching(Query[list[Fetching]]):
+    """How asking each of a client's tools for records goes; without those that nothing was ever wanted of."""
 
     client: int
 

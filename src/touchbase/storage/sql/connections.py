@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
+from touchbase.domain.delivery import CRM
 from touchbase.domain.errors import Conflict, NotFound, TouchbaseError
+from touchbase.storage.sql.fetching import resume
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Op, Plan, Step
 from touchbase.storage.sql.rows import CONNECTION, connection_of, connection_row, names, secrets_text, settings_text
 
 _KEY = CONNECTION[:3]
 _SAME = "t.client = p.client AND t.channel = p.channel AND t.tool = p.tool"
-_CHANGE = (*_KEY, ("updated_us", "bigint"), ("secrets", "text"), ("settings", "text"))
+_CHANGE = (*_KEY, ("updated_us", "bigint"), ("secrets", "text"), ("settings", "text"), ("access_token", "text"))
 INSERT_CONNECTION = Op(
     "insert_connection",
     CONNECTION,
@@ -21,9 +23,11 @@ INSERT_CONNECTION = Op(
 UPDATE_CONNECTION = Op(
     "update_connection",
     _CHANGE,
-    body="UPDATE connection AS t SET updated_us = p.updated_us, secrets = COALESCE(p.secrets, t.secrets), settings = p.settings "
+    body="UPDATE connection AS t SET updated_us = p.updated_us, secrets = COALESCE(p.secrets, t.secrets), settings = p.settings, "
+    "access_token = COALESCE(p.access_token, t.access_token) "
     f"FROM p WHERE {_SAME} RETURNING {names(CONNECTION, 't.')}",
-    sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6 "
+    sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6, "
+    "access_token = COALESCE(?7, access_token) "
     f"WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING {names(CONNECTION)}",
 )
 DELETE_CONNECTION = Op(
@@ -40,6 +44,8 @@ def add_connections(commands: Sequence[AddConnection], ids: Ids) -> Plan[list[ob
     for command in commands:
         made = command.connection
         rows = yield Step(INSERT_CONNECTION, [connection_row(made)])
+        if rows and made.access_token:
+            yield from resume(made.client, made.tool, made.created_us, new_token=True)
         answers.append(
             made if rows else Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
         )
@@ -51,9 +57,11 @@ def change_connections(commands: Sequence[ChangeConnection], ids: Ids) -> Plan[l
     answers: list[object] = []
     for command in commands:
         secrets = None if command.secrets is None else secrets_text(command.secrets)
-        row = (command.client, command.channel, command.tool, command.at, secrets, settings_text(command.settings))
-        rows = yield Step(UPDATE_CONNECTION, [row])
+        place = (command.client, command.channel, command.tool, command.at)
+        rows = yield Step(UPDATE_CONNECTION, [(*place, secrets, settings_text(command.settings), command.access_token)])
         answers.append(connection_of(rows[0]) if rows else _missing(command))
+        if rows and command.channel == CRM:
+            yield from resume(command.client, command.tool, command.at, new_token=bool(command.access_token))
     return answers
 
 

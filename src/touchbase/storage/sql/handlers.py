@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.domain import commands as c
-from touchbase.storage.sql import clients, connections, create, inbox, update
+from touchbase.storage.sql import clients, connections, create, fetching, inbox, update
 from touchbase.storage.sql.apply import apply_batch, apply_needs
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.inbox import claim, note_failure
@@ -49,5 +49,7 @@ COMMANDS: dict[type, Handler] = {
     c.AddConnection: Handler(connections.add_connections),
     c.ChangeConnection: Handler(connections.change_connections),
     c.RemoveConnection: Handler(connections.remove_connections),
+    c.ClaimFetch: Handler(fetching.claim_fetches),
+    c.FinishFetch: Handler(fetching.finish_fetches),
     c.StoreKey: Handler(clients.store_keys, solo=True),
 }

@@ -14,7 +14,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.storage.sql import audit, inbox_reads
+from touchbase.storage.sql import audit, fetching, inbox_reads
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -132,6 +132,8 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.FindClient: _client,
     q.ListClients: _clients,
     q.ListConnections: _connections,
+    q.DueFetches: fetching.due,
+    q.ListFetching: fetching.fetching,
     q.BusyClients: inbox_reads.busy,
     q.FindKey: _key,
     q.AnyKey: _any_key,
