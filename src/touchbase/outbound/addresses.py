@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-# Answers of a cloud's own services at an address that looks public.
-_NEVER = frozenset({IPv4Address("168.63.129.16")})
+# Not every Python knows that these are not public; the last is a cloud's own service at an address that looks public.
+_NEVER = tuple(map(IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
 # Networks behind which another, perhaps private, address hides: translated (NAT64), tunnelled (6to4, Teredo), compatible.
 _HIDING = tuple(map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
-_SITE_LOCAL = IPv6Network("fec0::/10")
+_NEVER_6 = tuple(map(IPv6Network, ("fec0::/10", "2001::/23", "3fff::/20", "5f00::/16", "100::/64")))
 
 
 def is_public(text: str) -> bool:
@@ -20,10 +20,10 @@ def is_public(text: str) -> bool:
     if isinstance(found, IPv6Address):
         if found.ipv4_mapped is not None:
             return _is_public_4(found.ipv4_mapped)
-        hidden = found in _SITE_LOCAL or any(found in network for network in _HIDING)
+        hidden = any(found in network for network in (*_HIDING, *_NEVER_6))
         return found.is_global and not found.is_multicast and not hidden
     return _is_public_4(found)
 
 
 def _is_public_4(found: IPv4Address) -> bool:
-    return found.is_global and not found.is_multicast and not found.is_reserved and found not in _NEVER
+    return found.is_global and not found.is_multicast and not found.is_reserved and not any(found in network for network in _NEVER)

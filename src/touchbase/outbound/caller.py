@@ -51,9 +51,9 @@ class HttpCaller:
         try:
             origin = origin_of(base)
         except ValueError:
-            raise NotAnswered(f"{base[:200]!r} is no address of an API; correct the setting api_base", stop=True) from None
+            raise NotAnswered("the setting api_base is no address of an API; correct it", stop=True) from None
         if origin[0] != "https" and origin not in self._allowed:
-            raise NotAnswered(f"{base[:200]} is not https; correct the setting api_base", stop=True)
+            raise NotAnswered(f"{origin[1]} is asked by https only; correct the setting api_base", stop=True)
         try:
             async with asyncio.timeout(SECONDS):
                 return await self._send(base.rstrip("/") + call.path, call)

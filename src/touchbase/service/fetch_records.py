@@ -130,6 +130,11 @@ class FetchWorker:
         try:
             if begun.batch:
                 told = Fetched(tool, *await self._call(begun))
+        except Overloaded:
+            raise
+        except Exception as error:
+            LOG.exception("fetching from %s broke", tool)
+            told = Fetched(tool, *self._failed(begun, NotAnswered(f"{type(error).__name__} while its answer was read")))
         finally:
             # Also when we are stopped or break: then nobody waits for the claim to end.
             await self._store.write(begun.finish)
