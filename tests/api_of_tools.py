@@ -63,7 +63,9 @@ class Api:
             status, body, *more = self.say(one)
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             fields = {"content-length": str(len(data)), "connection": "close", **(more[0] if more else {})}
-            writer.write(f"HTTP/1.1 {status} X\r\n".encode() + b"".join(f"{n}: {v}\r\n".encode() for n, v in fields.items()) + b"\r\n" + data)
+            writer.write(
+                f"HTTP/1.1 {status} X\r\n".encode() + b"".join(f"{n}: {v}\r\n".encode() for n, v in fields.items()) + b"\r\n" + data
+            )
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass

@@ -49,12 +49,14 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "169.254.169.254",
+    [
+     "127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+     "169.254.169.254",
      "10.0.0.1", "[fd00:ec2::254]", "0.0.0.0"],
 )  # fmt: skip
 async def test_an_address_that_is_not_public_is_never_called(careful: HttpCaller, host: str) -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
-        with pytest.raises(NotAnswered, match="no public address|cannot be reached") as refused:
+        with pytest.raises(NotAnswered, match=r"no public address|cannot be reached") as refused:
             await careful.ask(f"https://{host}:{server.port}", CALL)
 
     assert server.asked == []
@@ -67,7 +69,7 @@ async def test_a_name_that_leads_to_a_private_address_even_among_others_is_refus
 ) -> None:
     resolving_to(monkeypatch, *addresses)
 
-    with pytest.raises(NotAnswered, match="leads to .*no public address") as refused:
+    with pytest.raises(NotAnswered, match=r"leads to .*no public address") as refused:
         await careful.ask("https://api.example.com", CALL)
 
     assert refused.value.stop
@@ -88,7 +90,9 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
     assert connected == ["8.8.8.8", "8.8.4.4"]
 
 
-@pytest.mark.parametrize("base", ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x"])
+@pytest.mark.parametrize(
+    "base", ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x"]
+)
 async def test_only_plain_https_addresses_are_called(careful: HttpCaller, base: str) -> None:
     with pytest.raises(NotAnswered, match="api_base") as refused:
         await careful.ask(base, CALL)

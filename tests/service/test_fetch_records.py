@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 from email.utils import formatdate
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -109,7 +110,12 @@ async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store
 
 @pytest.mark.parametrize(
     ("headers", "seconds"),
-    [({}, 15), ({"retry-after": formatdate(NOON / SECOND + 63, usegmt=True)}, 60), ({"retry-after": "x"}, 15), ({"retry-after": "9" * 9}, 3600)],
+    [
+        ({}, 15),
+        ({"retry-after": formatdate(NOON / SECOND + 63, usegmt=True)}, 60),
+        ({"retry-after": "x"}, 15),
+        ({"retry-after": "9" * 9}, 3600),
+    ],
 )
 async def test_a_pause_may_be_told_as_a_date_or_not_at_all_and_is_never_longer_than_an_hour(
     store: Store, headers: dict[str, str], seconds: int
@@ -235,7 +241,7 @@ async def test_many_are_asked_for_together_by_kind_with_a_pause_between_calls(st
             ("/crm/v3/objects/contacts/batch/read", 10),
             ("/crm/v3/objects/contacts/batch/read", 50),
         ]
-        assert all(later - earlier >= 0.5 * SECOND for earlier, later in zip(began, began[1:], strict=False))
+        assert all(later - earlier >= 0.5 * SECOND for earlier, later in pairwise(began))
         assert len(await contacts(shop)) == 60
 
 
@@ -453,7 +459,7 @@ async def test_copper_without_its_user_is_not_asked(store: Store) -> None:
 
 
 async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    async with shop_asking(store, hubspot) as (shop, server), asyncio.timeout(30):
+    async with shop_asking(store, hubspot) as (_, server), asyncio.timeout(30):
         careful = HttpCaller("test")
         shop = await open_shop(store, careful, "other")
         await shop.connect(HUBSPOT, f"https://localhost:{server.port}")

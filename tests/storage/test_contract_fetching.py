@@ -179,7 +179,10 @@ async def test_how_asking_ended_is_noted(store: Store) -> None:
 
 async def test_a_later_success_keeps_the_last_error_to_look_at(store: Store) -> None:
     client = await client_of(store)
-    for finish in (FinishFetch(client, "test", UNTIL, 0, error="it broke", at=NOON), FinishFetch(client, "test", UNTIL, 0, fetched_us=SOON)):
+    for finish in (
+        FinishFetch(client, "test", UNTIL, 0, error="it broke", at=NOON),
+        FinishFetch(client, "test", UNTIL, 0, fetched_us=SOON),
+    ):
         await claim(store, client)
         await store.write(finish)
 

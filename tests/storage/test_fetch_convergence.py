@@ -53,7 +53,13 @@ def thin(tool: str, number: int, what: str, kind: str, at: int) -> Told:
         body = {"event_type": f"record.{what}", "id": {"workspace_id": "w", "object_id": "o", "record_id": str(number)}}
     elif tool == "zoho":
         module = "Accounts" if company else "Leads"
-        body = {"server_time": at // 1000, "channel_id": "1", "module": module, "operation": "insert" if made else "update", "ids": [str(number)]}
+        body = {
+            "server_time": at // 1000,
+            "channel_id": "1",
+            "module": module,
+            "operation": "insert" if made else "update",
+            "ids": [str(number)],
+        }
     elif tool == "copper":
         body = {"ids": [number], "type": "company" if company else "person", "event": "new" if made else "update", "subscription_id": 1}
     elif tool == "monday":
@@ -75,15 +81,33 @@ def whole(tool: str, number: int, kind: str, owner: str | None, status: str | No
         body = {"id": told, "properties": {"domain" if company else "email": owner, "lifecyclestage": status, "lastmodifieddate": time}}
     elif tool == "attio":
         name = "domains" if company else "email_addresses"
-        values = {name: [{"domain" if company else "email_address": owner, "active_from": time}], "status": [{"value": status, "active_from": time}]}
+        values = {
+            name: [{"domain" if company else "email_address": owner, "active_from": time}],
+            "status": [{"value": status, "active_from": time}],
+        }
         body = {"id": {"record_id": told}, "values": values}
     elif tool == "zoho":
-        body = {"id": told, "Website" if company else "Email": owner, "Account_Status" if company else "Lead_Status": status, "Modified_Time": time}
+        body = {
+            "id": told,
+            "Website" if company else "Email": owner,
+            "Account_Status" if company else "Lead_Status": status,
+            "Modified_Time": time,
+        }
     elif tool == "copper":
         mails = [{"email": owner}] if owner else []
-        body = {"id": number, **({"email_domain": owner} if company else {"emails": mails}), "status": status, "date_modified": at // SECOND}
+        body = {
+            "id": number,
+            **({"email_domain": owner} if company else {"emails": mails}),
+            "status": status,
+            "date_modified": at // SECOND,
+        }
     elif tool == "monday":
-        column = {"id": "a", "type": "link" if company else "email", "text": "", "value": json.dumps({"url" if company else "email": owner})}
+        column = {
+            "id": "a",
+            "type": "link" if company else "email",
+            "text": "",
+            "value": json.dumps({"url" if company else "email": owner}),
+        }
         stage = {"id": "s", "type": "status", "text": status, "value": json.dumps({"changed_at": time})}
         body = {"id": told, "state": "active", "updated_at": time, "column_values": [column, stage]}
     else:
@@ -93,7 +117,14 @@ def whole(tool: str, number: int, kind: str, owner: str | None, status: str | No
 
 def mail(email: str, what: str, at: int) -> Told:
     """A campaign tool mails somebody, or they answer."""
-    body = {"event_type": what, "timestamp": to_text(at), "workspace": "w", "campaign_id": "c", "lead_email": email, "email_account": "u@e.net"}
+    body = {
+        "event_type": what,
+        "timestamp": to_text(at),
+        "workspace": "w",
+        "campaign_id": "c",
+        "lead_email": email,
+        "email_account": "u@e.net",
+    }
     return Told("", at, json.dumps(body))
 
 
