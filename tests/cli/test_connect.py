@@ -179,3 +179,19 @@ def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
     result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allow", base)
 
     assert result.exit_code == 0
+
+
+def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
+    acme("clients", "connect", *HUBSPOT, "--setting", "status_labels.Open=warm")
+    body = json.dumps([{
+        "eventId": 7, "portalId": 1, "subscriptionType": "contact.propertyChange", "objectId": 1, "propertyName": "hs_lead_status",
+        "propertyValue": "OPEN",
+    }])  # fmt: skip
+
+    plain = acme("translate", "--channel", "crm", "-", given=body).output
+    decided = acme("translate", "--channel", "crm", "--connection", "acme", "-", given=body).output
+    nobody = acme("translate", "--channel", "crm", "--connection", "nobody", "-", given=body)
+
+    assert [json.loads(output)["events"][0]["status"] for output in (plain, decided)] == ["OPEN", "warm"]
+    assert nobody.exit_code == 1
+    assert "there is no client 'nobody'" in nobody.output
