@@ -10,8 +10,9 @@ from tests.api_of_tools import ADAPTERS, NOON, TOKEN, Api, Asked, Say, Shop, sho
 
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
+from touchbase.domain.events import CONTACT
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListCompanies, ListContacts, ListDeliveries
+from touchbase.domain.queries import GetDelivery, GetHistory, ListCompanies, ListContacts, ListDeliveries
 from touchbase.domain.times import DAY, to_text
 
 YESTERDAY = to_text(NOON - DAY)
@@ -232,3 +233,28 @@ async def test_a_tool_that_does_not_know_the_object_is_not_asked_again(store: St
         told = await shop.fetching(case.tool)
         assert (again, len(server.asked), told.wanted, told.noted, told.stopped) == (0, 1, 0, 1, False)
         assert shop.outcomes == [("gone", 0)]
+
+
+async def test_a_record_that_does_not_say_who_it_is_waits_and_is_not_asked_for_in_circles(store: Store) -> None:
+    case = CASES["hubspot contact"]
+    nameless = {"results": [{"id": "123", "properties": {"email": None, "lifecyclestage": "lead", "lastmodifieddate": LATER}}]}
+    async with shop_asking(store, always(nameless)) as (shop, server):
+        assert await fetched(shop, server, case) == ([], [])
+        await shop.work()
+
+        assert len(server.asked) == 1
+        assert {one.state for one in await store.read(ListDeliveries(10, shop.client))} == {"parked"}
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [("hubspot contact", NOON - DAY // 2), ("attio person", NOON - DAY // 2), ("zoho lead", NOON - DAY // 2), ("copper lead", NOON - DAY),
+     ("monday item", NOON - DAY // 2), ("folk person", NOON + 3_000_000)],
+)  # fmt: skip
+async def test_a_record_counts_from_when_the_tool_says_it_changed_else_from_when_it_was_asked_for(store: Store, name: str, at: int) -> None:
+    case = CASES[name]
+    async with shop_asking(store, always(case.answer)) as (shop, server):
+        ((known,), _) = await fetched(shop, server, case)
+
+        history = await store.read(GetHistory(shop.client, CONTACT, known.id))
+        assert [event.occurred_us for event in history if event.event == "contact.updated"] == [at]
