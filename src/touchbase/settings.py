@@ -47,6 +47,9 @@ class Settings:
     public_url: str = _setting("", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says.")
     allow_open: bool = _setting(False, "Allow open mode on an address that other machines can reach.")
     inbox_worker: bool = _setting(True, "Apply deliveries in the server's own process; off when `touchbase work` runs elsewhere.")
+    fetch_allow: str = _setting(
+        "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443; by commas."
+    )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     access_log: bool = _setting(True, "Write one line for every request.")
     header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
@@ -98,6 +101,11 @@ class Settings:
         if not self.open_mode or not self.is_loopback or self.allow_open:
             return None
         return frozenset(name for name in (urlsplit(self.public_url).hostname,) if name)
+
+    @property
+    def fetch_allowed(self) -> tuple[str, ...]:
+        """The origins in `fetch_allow`."""
+        return tuple(one.strip() for one in self.fetch_allow.split(",") if one.strip())
 
     @property
     def open_mode(self) -> bool:
@@ -201,5 +209,9 @@ def _check(each: Field[Any], value: Any) -> None:
         raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
     if each.name == "public_url" and value and not _is_address(value):
         raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
+    if each.name == "fetch_allow" and not all(_is_address(one.strip()) for one in value.split(",") if one.strip()):
+        raise BadSettings(
+            f"{environment_name(each.name)} must be origins such as https://crm.internal:8443, joined by commas, not {value!r}"
+        )
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")

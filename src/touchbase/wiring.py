@@ -20,8 +20,9 @@ from touchbase.adapters import load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
 from touchbase.domain.commands import EnsureClient
-from touchbase.domain.ports import Clock, Store
+from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
+from touchbase.outbound.caller import HttpCaller
 from touchbase.server.bounds import Bounds
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
@@ -33,10 +34,11 @@ from touchbase.service.api_keys import add_first_key
 from touchbase.service.authorise import DEFAULT_CLIENT
 from touchbase.service.connections import Connections
 from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.fetch_records import FetchWorker
 from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.process_inbox import InboxWorker, add
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
@@ -79,8 +81,12 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         uses = KeyUses()
         keeper = Housekeeper(store, clock, uses=uses, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
+        caller = _caller(settings)
+        ending.push_async_callback(caller.close)
+        fetcher = FetchWorker(store, adapters, caller.ask, clock, on_kept=worker.wake, on_fetched=metrics.fetched)
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker, "inbox"))
+            await ending.enter_async_context(_at_work(fetcher, "fetch"))
         parts = Parts(
             store=store,
             clock=clock,
@@ -92,6 +98,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             senders=adapters,
             connections=connections,
             public_url=settings.public_url.rstrip("/"),
+            fetch_allowed=settings.fetch_allowed,
             protocol_answer=adapters.protocol_answer,
             metrics=metrics,
             key_uses=uses,
@@ -116,16 +123,47 @@ def limiter(settings: Settings) -> Limiter:
     return Limiter(rates, requests=settings.max_requests)
 
 
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The inbox worker, and the one that fetches records, with no server around them."""
+
+    inbox: InboxWorker
+    fetch: FetchWorker
+
+    async def run(self) -> None:
+        """Work until stopped."""
+        await asyncio.gather(self.inbox.run(), self.fetch.run())
+
+    def stop(self) -> None:
+        """Finish what is at hand, then return from `run`."""
+        self.fetch.stop()
+        self.inbox.stop()
+
+    async def drain(self) -> tuple[WorkReport, int]:
+        """Apply everything that is due and what that makes us fetch; answers what was done, and how many calls tools got."""
+        report, calls = await self.inbox.drain(), 0
+        while more := await self.fetch.drain():
+            calls += more
+            add(report, await self.inbox.drain())
+        return report, calls
+
+
 @contextlib.asynccontextmanager
-async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterator[InboxWorker]:
-    """The inbox worker on an open store, with no server around it; beside it clients that are being deleted are removed."""
+async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterator[Workers]:
+    """The workers on an open store; beside them clients that are being deleted are removed."""
     store = await open_store(settings.database, master_keys=master_keys(settings))
-    connections = Connections(store, clock)
+    caller, adapters = _caller(settings), load_adapters()
     try:
         async with _at_work(Housekeeper(store, clock), "housekeeping"):
-            yield InboxWorker(store, load_adapters().translate, clock, connections=connections.of, chores=[AnswerSweeper(store)])
+            inbox = InboxWorker(store, adapters.translate, clock, connections=Connections(store, clock).of, chores=[AnswerSweeper(store)])
+            yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
     finally:
+        await caller.close()
         await store.close()
+
+
+def _caller(settings: Settings) -> HttpCaller:
+    return HttpCaller(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:
@@ -216,7 +254,7 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
 
 
 @contextlib.asynccontextmanager
-async def _at_work(worker: InboxWorker | Housekeeper, name: str) -> AsyncIterator[None]:
+async def _at_work(worker: InboxWorker | FetchWorker | Housekeeper, name: str) -> AsyncIterator[None]:
     working = asyncio.create_task(worker.run(), name=name)
     try:
         yield

@@ -8,7 +8,7 @@ import pytest
 from tests.api.conftest import Caller, Make
 
 from touchbase.adapters import load_adapters
-from touchbase.domain.commands import EnsureClient
+from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import ListConnections
 from touchbase.service.authorise import ADMIN, READ, add_key
@@ -18,7 +18,7 @@ HERE = "/admin/v1/clients/acme/connections"
 NOW = "2026-11-20T09:30:00Z"
 USUAL = {
     "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
-    "deals_set_status": False, "deal_labels": {}, "fields": {},
+    "deals_set_status": False, "deal_labels": {}, "fields": {}, "api_base": None, "api_user": None,
 }  # fmt: skip
 DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}
 HUBSPOT = {"channel": "crm", "tool": "hubspot"}
@@ -47,7 +47,8 @@ async def secrets(call: Caller) -> list[list[str]]:
 
 
 def shown(**more: Any) -> dict[str, Any]:
-    return {**HUBSPOT, "secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL, **more}
+    usual = {"secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL}
+    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, **more}
 
 
 async def test_a_connection_is_made_and_read(call: Caller) -> None:
@@ -216,3 +217,72 @@ async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the
     assert made.status == 201
     assert [reply.status for reply in replies] == [200, 200, 404, 404, 403, 403]
     assert (await call.post(HERE, HUBSPOT)).status == 401
+
+
+TOKEN = "a-token-that-nobody-may-see"
+
+
+def fetching(**more: Any) -> dict[str, Any]:
+    usual = {"state": "idle", "wanted": 0, "not_found": 0, "last_fetched_time": None, "last_error": None, "last_error_time": None}
+    return usual | more
+
+
+async def test_an_access_token_goes_in_and_never_comes_out(call: Caller) -> None:
+    made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
+    listed = await call.get(HERE)
+    one = await call.get(f"{HERE}/crm/hubspot")
+    kept = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}})
+    taken = await call.patch(f"{HERE}/crm/hubspot", {"access_token": None})
+
+    assert made.json() == one.json() == listed.json()["data"][0] == shown(access_token="set", fetching=fetching())
+    assert [reply.json()["access_token"] for reply in (kept, taken)] == ["set", "not set"]
+    assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, kept, taken))
+
+
+async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_changed(call: Caller) -> None:
+    await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
+    client = (await call.parts.store.write(EnsureClient("acme", 1))).number
+    now = call.clock()
+    await call.parts.store.write(ClaimFetch(client, "hubspot", now, now + 9, 1))
+    await call.parts.store.write(FinishFetch(client, "hubspot", now + 9, now, stopped=True, error="hubspot answered 401", at=now))
+
+    stopped = (await call.get(f"{HERE}/crm/hubspot")).json()["fetching"]
+    again = (await call.patch(f"{HERE}/crm/hubspot", {"access_token": "another-token"})).json()["fetching"]
+
+    assert stopped == fetching(state="stopped", last_error="hubspot answered 401", last_error_time=NOW)
+    assert again == fetching()
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({"channel": "crm", "tool": "pipedrive", "access_token": TOKEN}, ["/access_token"]),
+        ({"channel": "email_campaign", "tool": "instantly", "access_token": TOKEN}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "two words"}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "line\nbreak"}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": ""}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "x" * 4001}, ["/access_token"]),
+        ({**HUBSPOT, "settings": {"api_base": "http://api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://user:pw@api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://api.example.com:x"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_user": "a\nb"}}, ["/settings/api_user"]),
+        ({"channel": "crm", "tool": "copper", "access_token": TOKEN}, ["/settings/api_user"]),
+        ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
+    ],
+)
+async def test_an_access_token_and_its_settings_are_held_to_rules(here: Caller, body: dict[str, Any], pointers: list[str]) -> None:
+    reply = await here.post(HERE, body)
+
+    assert reply.status == 422
+    assert [error["pointer"] for error in reply.problem["errors"]] == pointers
+
+
+async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=ADAPTERS, fetch_allowed=["http://127.0.0.1:9999"])
+    await call.settings("acme")
+
+    good = await call.post(HERE, {**HUBSPOT, "settings": {"api_base": "http://127.0.0.1:9999/hubspot"}})
+    bad = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "http://127.0.0.1:9998"}})
+
+    assert (good.status, bad.status) == (201, 422)

@@ -188,3 +188,15 @@ def test_every_tool_says_what_it_understands_and_how_sure_we_are() -> None:
 
     assert [tool.guide for tool in tools if not tool.understood or not tool.marks] == []
     assert [tool.guide for tool in tools if tool.channel == "crm" and not all(each.sure for each in tool.understood)] == []
+
+
+def test_every_tool_that_is_asked_for_records_is_written_down_with_its_limits_and_no_other() -> None:
+    adapters = load_adapters()
+    fetchers = {tool: adapters.fetcher("crm", tool) for tool in adapters.tools("crm")}
+    written = {
+        cells[0].strip("`"): (cells[1].strip("`"), int(cells[2]), int(cells[3]))
+        for cells in rows("connections.md")
+        if len(cells) == 6 and cells[1].startswith("`https://")
+    }
+
+    assert written == {tool: (one.base, one.most, 60_000_000 // one.pause_us) for tool, one in fetchers.items() if one is not None}

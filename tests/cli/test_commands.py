@@ -160,7 +160,7 @@ def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> N
     report = json.loads(store("work", "--once").output)
     states = {each["id"]: each["state"] for each in json.loads(store("inbox", "list", "--json").output)}
 
-    assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1}
+    assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1, "calls_to_tools": 0}
     assert states == {applied: "applied", unrecognised: "unrecognised"}
 
 

@@ -72,6 +72,7 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
         "status_property": {"contact": "hs_lead_status", "company": None}, "status_labels": {"Open Deal": "open"},
         "objects": {"2-17": "contact"},
         "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"}, "fields": {},
+        "api_base": None, "api_user": None,
     }  # fmt: skip
 
 
@@ -130,3 +131,67 @@ def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
     assert (tool.exit_code, client.exit_code) == (1, 1)
     assert "no crm tool is called 'hubspott'; there are activecampaign" in tool.output
     assert "there is no client 'nobody'" in client.output
+
+
+TOKEN = "a-token-that-nobody-may-see"
+
+
+def test_an_access_token_is_set_shown_as_set_and_taken_away(acme: Run) -> None:
+    made = acme("clients", "connect", *HUBSPOT, "--access-token", TOKEN)
+    table = acme("clients", "connections", "acme")
+    kept = acme("clients", "connect", *HUBSPOT, "--setting", "create_unknown=false")
+    shown = listed(acme)
+    acme("clients", "connect", *HUBSPOT, "--no-access-token")
+
+    assert "fetched with its access token" in made.output
+    assert table.output.splitlines()[1].split()[-3:] == ["set", "idle", "0"]
+    assert [(one["access_token"], one["fetching"]["state"]) for one in shown] == [("set", "idle")]
+    assert [(one["access_token"], one["fetching"]) for one in listed(acme)] == [("not set", None)]
+    assert TOKEN not in made.output + table.output + kept.output + json.dumps(shown)
+
+
+def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
+    result = acme("clients", "connect", *HUBSPOT, "--access-token-file", "-", given=f"{TOKEN}\n")
+
+    assert result.exit_code == 0
+    assert [one["access_token"] for one in listed(acme)] == ["set"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--access-token", "x", "--no-access-token"), "give one of"),
+        (("--access-token", ""), "1 to 4000 characters"),
+        (("--access-token", "two words"), "/access_token"),
+        (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOW"),
+    ],
+)
+def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tuple[str, ...], told: str) -> None:
+    result = acme("clients", "connect", *HUBSPOT, *options)
+
+    assert result.exit_code != 0
+    assert told in result.output
+
+
+def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
+    base = "http://127.0.0.1:9999"
+
+    result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allow", base)
+
+    assert result.exit_code == 0
+
+
+def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
+    acme("clients", "connect", *HUBSPOT, "--setting", "status_labels.Open=warm")
+    body = json.dumps([{
+        "eventId": 7, "portalId": 1, "subscriptionType": "contact.propertyChange", "objectId": 1, "propertyName": "hs_lead_status",
+        "propertyValue": "OPEN",
+    }])  # fmt: skip
+
+    plain = acme("translate", "--channel", "crm", "-", given=body).output
+    decided = acme("translate", "--channel", "crm", "--connection", "acme", "-", given=body).output
+    nobody = acme("translate", "--channel", "crm", "--connection", "nobody", "-", given=body)
+
+    assert [json.loads(output)["events"][0]["status"] for output in (plain, decided)] == ["OPEN", "warm"]
+    assert nobody.exit_code == 1
+    assert "there is no client 'nobody'" in nobody.output

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import MASTER_KEYS, ByHand, bytes_in, names_in
 
-from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, ReplaceLost, RetireKeys, SealAgain
+from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient
 from touchbase.domain.connection import NO_SETTINGS, Connection, Sender
 from touchbase.domain.errors import Invalid, Overloaded, UnusableStore
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import CheckSeals, ListConnections
+from touchbase.domain.queries import ListConnections
+from touchbase.domain.seals import CheckSeals, ReplaceLost, RetireKeys, SealAgain
 from touchbase.storage import open_store
 from touchbase.storage.sealing import key_file
 from touchbase.storage.sealing.key_file import KeyFile

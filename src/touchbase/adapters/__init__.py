@@ -3,7 +3,8 @@
 A folder below `email_campaign/` or `crm/` holds `adapter.py` with `ADAPTER`. Nothing else names a tool.
 
 Beside what `domain/ports.Adapter` asks, an adapter may have `proofs`, the ways in which its tool proves who it
-is (`kit/proof.py`), and `demands`: by a body's first byte, what says which body its protocol wants in return.
+is (`kit/proof.py`), `demands`: by a body's first byte, what says which body its protocol wants in return, and
+`fetcher`: how its API is asked for records that its calls leave out (`kit/fetch.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
 from touchbase.domain.encoding import decoded
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
-from touchbase.domain.ports import Adapter, Call
+from touchbase.domain.fetching import FETCHED
+from touchbase.domain.ports import Adapter, Call, Fetcher
 from touchbase.domain.times import Micros
 
 _ENOUGH = 50
@@ -86,6 +88,11 @@ class Adapters:
     def schemes(self, channel: str, tool: str) -> Sequence[Scheme]:
         """The ways in which a tool proves who it is, besides showing the secret itself."""
         found: Sequence[Scheme] = getattr(self._by_name[channel].get(tool), "proofs", ())
+        return found
+
+    def fetcher(self, channel: str, tool: str) -> Fetcher | None:
+        """How a tool's API is asked for records that its calls leave out; None: it never is."""
+        found: Fetcher | None = getattr(self._by_name[channel].get(tool), "fetcher", None)
         return found
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
@@ -193,9 +200,11 @@ def _with_settings(call: Call, tool: str) -> Call:
 def _translated(adapter: Adapter, call: Call) -> Translation:
     settings: ConnectionSettings = call.settings
     events = adapter.translate(call)
+    # What was fetched is all that the tool knows: asking again would go round in circles.
+    may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in call.headers
     if settings is NO_SETTINGS:
-        return Translation(adapter.tool, events)
-    return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown)
+        return Translation(adapter.tool, events, may_ask=may_ask)
+    return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown, may_ask)
 
 
 def _first_object(data: object) -> dict[str, object]:

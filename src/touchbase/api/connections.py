@@ -18,14 +18,19 @@ from touchbase.domain.client import Client
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.fetching import Fetching
 from touchbase.domain.times import to_text
 from touchbase.domain.validation import raise_if_any
 from touchbase.service.clients import is_client_id
 from touchbase.service.connections import faults_of, new_secret
+from touchbase.service.fetch_settings import fetch_faults, fetching_state
 
 Channel = Literal["email_campaign", "crm"]
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
 Secrets = Annotated[list[Secret], Meta(max_length=cn.SECRETS, description="Any of them is accepted: two while one replaces the other.")]
+Token = Annotated[str, Meta(min_length=1, max_length=cn.LONGEST_TOKEN)]
+Address = Annotated[str, Meta(min_length=1, max_length=limits.URL)]
+Person = Annotated[str, Meta(min_length=1, max_length=limits.EMAIL)]
 Word = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 Labels = Annotated[dict[Word, Word | None], Meta(max_length=cn.ENTRIES)]
 Names = Annotated[dict[Word, Word], Meta(max_length=cn.ENTRIES)]
@@ -42,6 +47,8 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     deals_set_status: Annotated[bool, Meta(description="CRM: whether deals set the status of their person and company.")] = False
     deal_labels: Annotated[Labels, Meta(description="Stage of a deal -> the client's status.")] = {}
     fields: Annotated[Names, Meta(description="Generic CRM: what we look for -> its path in the body.")] = {}
+    api_base: Annotated[Address | None, Meta(description="CRM: where its API is asked for records; null: its usual address.")] = None
+    api_user: Annotated[Person | None, Meta(description="CRM: whose access token it is, where the API wants to know.")] = None
 
 
 class _Unshown(Struct):
@@ -59,6 +66,7 @@ class ConnectionRequest(_Unshown):
     secrets: Secrets = []
     generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
     settings: ConnectionSettingsBody = msgspec.field(default_factory=ConnectionSettingsBody)
+    access_token: Annotated[Token | None, Meta(description="With what a CRM's API may be asked for records; never answered.")] = None
 
 
 class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
@@ -72,6 +80,8 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     deals_set_status: bool | UnsetType | None = UNSET
     deal_labels: Labels | UnsetType | None = UNSET
     fields: Names | UnsetType | None = UNSET
+    api_base: Address | UnsetType | None = UNSET
+    api_user: Person | UnsetType | None = UNSET
 
 
 class ConnectionChange(_Unshown):
@@ -80,10 +90,25 @@ class ConnectionChange(_Unshown):
     secrets: Secrets | UnsetType | None = UNSET
     generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
     settings: ConnectionSettingsChange | UnsetType | None = UNSET
+    access_token: Annotated[Token | UnsetType | None, Meta(description="Replaces the one there was; null takes it away.")] = UNSET
+
+
+class FetchingOut(Struct):
+    """How asking the tool's API for records goes."""
+
+    state: Annotated[
+        Literal["idle", "working", "waiting", "stopped"],
+        Meta(description="waiting: after failures, it is tried again; stopped: until the connection is changed."),
+    ]
+    wanted: Annotated[int, Meta(description="Records still to be asked for.")]
+    not_found: Annotated[int, Meta(description="Records that the tool did not have, or would not give.")]
+    last_fetched_time: Time | None
+    last_error: str | None
+    last_error_time: Time | None
 
 
 class ConnectionOut(_Unshown):
-    """One connection; its secrets are never answered, but for one just made."""
+    """One connection; its secrets and its access token are never answered, but for a secret just made."""
 
     channel: str
     tool: str
@@ -92,6 +117,8 @@ class ConnectionOut(_Unshown):
     created_time: Time
     updated_time: Time
     settings: ConnectionSettingsBody
+    access_token: Literal["set", "not set"]
+    fetching: FetchingOut | None = None
     generated_secret: str | UnsetType = UNSET
 
 
@@ -111,7 +138,8 @@ async def connections(call: Call) -> Answer:
     client = await _client(call)
     Parameters(call.query).done(strict=True)
     found = await call.api.connections.all(client.number)
-    return Answer(body=encode(ConnectionPage([described(one) for one in found])))
+    told = await call.api.connections.fetching(client.number)
+    return Answer(body=encode(ConnectionPage([described(one, fetching=told.get(one.tool)) for one in found])))
 
 
 async def connect(call: Call) -> Answer:
@@ -123,7 +151,7 @@ async def connect(call: Call) -> Answer:
     made = new_secret() if asked.generate_secret else None
     secrets = [*asked.secrets, made] if made else asked.secrets
     now = api.parts.clock()
-    wanted = Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings))
+    wanted = Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings), asked.access_token or "")
     place = f"/admin/v1/clients/{client.client_id}/connections/{asked.channel}/{asked.tool}"
 
     def answer(kept: Connection) -> Answer:
@@ -136,7 +164,9 @@ async def connect(call: Call) -> Answer:
 
 async def connection(call: Call) -> Answer:
     """`GET` of one connection."""
-    return Answer(body=encode(described(await _connection(call))))
+    found = await _connection(call)
+    told = await call.api.connections.fetching(found.client)
+    return Answer(body=encode(described(found, fetching=told.get(found.tool))))
 
 
 async def change(call: Call) -> Answer:
@@ -145,7 +175,10 @@ async def change(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
     secrets, settings, made = _changed(call, known, asked)
-    return Answer(body=encode(described(await call.api.connections.change(known, secrets, settings), made)))
+    token = None if asked.access_token is UNSET else asked.access_token or ""
+    changed = await call.api.connections.change(known, secrets, settings, token)
+    told = await call.api.connections.fetching(known.client)
+    return Answer(body=encode(described(changed, made, told.get(known.tool))))
 
 
 async def disconnect(call: Call) -> Answer:
@@ -160,12 +193,22 @@ def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
     return ConnectionSettings(**msgspec.structs.asdict(body))
 
 
-def described(found: Connection, generated: str | None = None) -> ConnectionOut:
-    """A connection as it may be shown."""
+def described(found: Connection, generated: str | None = None, fetching: Fetching | None = None) -> ConnectionOut:
+    """A connection as it may be shown, with how fetching goes where it has an access token."""
     settings = msgspec.convert(found.settings, ConnectionSettingsBody, from_attributes=True)
     times = to_text(found.created_us), to_text(found.updated_us)
     secret: Literal["set", "not set"] = "set" if found.secrets else "not set"
-    return ConnectionOut(found.channel, found.tool, secret, len(found.secrets), *times, settings, generated or UNSET)
+    token: Literal["set", "not set"] = "set" if found.access_token else "not set"
+    told = fetching_out(fetching or Fetching(found.tool)) if found.access_token else None
+    shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, told)
+    return ConnectionOut(*shown, generated or UNSET)
+
+
+def fetching_out(found: Fetching) -> FetchingOut:
+    """How fetching goes, as it may be shown."""
+    fetched = None if found.fetched_us is None else to_text(found.fetched_us)
+    failed = None if found.error_us is None else to_text(found.error_us)
+    return FetchingOut(fetching_state(found), found.wanted, found.noted, fetched, found.error, failed)
 
 
 def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
@@ -182,7 +225,9 @@ def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | Unset
 def _changed(call: Call, known: Connection, asked: ConnectionChange) -> tuple[list[str] | None, ConnectionSettings, str | None]:
     settings = patched(known.settings, asked.settings)
     secrets = None if asked.secrets is UNSET else asked.secrets or []
-    raise_if_any(faults_of(known.channel, known.tool, secrets or [], settings, call.api.parts.senders.tools(known.channel)))
+    token = known.access_token if asked.access_token is UNSET else asked.access_token
+    faults = faults_of(known.channel, known.tool, secrets or [], settings, call.api.parts.senders.tools(known.channel))
+    raise_if_any([*faults, *_fetch_faults(call, known.channel, known.tool, token, settings)])
     made = new_secret() if asked.generate_secret else None
     if made is not None:
         # The new one comes beside the one before, until that is taken away.
@@ -192,10 +237,17 @@ def _changed(call: Call, known: Connection, asked: ConnectionChange) -> tuple[li
 
 def _check(call: Call, asked: ConnectionRequest) -> None:
     tools = call.api.parts.senders.tools(asked.channel)
-    faults = faults_of(asked.channel, asked.tool, asked.secrets, settings_of(asked.settings), tools)
+    settings = settings_of(asked.settings)
+    faults = faults_of(asked.channel, asked.tool, asked.secrets, settings, tools)
+    faults += _fetch_faults(call, asked.channel, asked.tool, asked.access_token, settings)
     if asked.generate_secret and len(asked.secrets) == cn.SECRETS:
         faults.append(Fault("/generate_secret", "too_long", f"a connection has at most {cn.SECRETS} secrets, and {cn.SECRETS} are given"))
     raise_if_any(faults)
+
+
+def _fetch_faults(call: Call, channel: str, tool: str, token: str | None, settings: ConnectionSettings) -> list[Fault]:
+    parts = call.api.parts
+    return fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
 
 
 async def _client(call: Call) -> Client:

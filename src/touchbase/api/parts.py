@@ -10,7 +10,7 @@ from touchbase.domain.connection import Arrival, Connection
 from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
-from touchbase.domain.ports import Clock, Senders, Store
+from touchbase.domain.ports import Clock, Fetcher, Senders, Store
 from touchbase.domain.times import Micros
 from touchbase.service.connections import Connections
 from touchbase.service.failed_keys import FailedKeys
@@ -83,6 +83,10 @@ class NoSenders:
         """Nobody is recognised."""
         return None
 
+    def fetcher(self, channel: str, tool: str) -> Fetcher | None:
+        """Nobody is asked."""
+        return None
+
 
 def nobody_reads(request: WebhookRequest) -> Translation:
     """No tool is known."""
@@ -120,6 +124,8 @@ class Parts:
     """Those that the inbox worker looks at too, so that a change is seen there at once; None: a set of its own."""
     public_url: str = ""
     """The address under which tools reach us, without a slash at its end; empty: what the call's Host header says."""
+    fetch_allowed: Sequence[str] = ()
+    """Origins that tools' records may be asked of although they are not https."""
     protocol_answer: Callable[[bytes], ProtocolAnswer | None] = no_answer
     """The adapters' word on the two bodies of CRMs that demand one in return. Must be quick, and must not raise."""
     metrics: Metrics = field(default_factory=NoMetrics)

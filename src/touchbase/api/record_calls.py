@@ -97,14 +97,12 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
             return
         finally:
             api.ended(scope)
-        place = b"%b%d" % (location, record.id)
-        own = [
+        extra = [
             (b"x-request-id", request_id),
             (b"etag", etag(record.updated_us, options.flat)),
-            (b"location", place),
-            *scope.get(STANDING, ()),
+            (b"location", location + b"%d" % record.id),
         ]
-        await _send(send, 201 if created.is_new else 200, payload, own)
+        await _send(send, 201 if created.is_new else 200, payload, [*extra, *scope.get(STANDING, ())])
 
     return endpoint
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from touchbase.cli.common import find_client, opened, print_json, print_table, r
 from touchbase.domain.delivery import CHANNELS
 
 if TYPE_CHECKING:
+    from touchbase.api.connections import ConnectionOut
     from touchbase.domain.connection import Connection, ConnectionSettings
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
@@ -20,7 +22,7 @@ _tool = click.option("--tool", required=True, help="The tool's name, as in docs/
 
 
 @click.command()
-@setting_options("database", "public_url")
+@setting_options("database", "public_url", "fetch_allow")
 @click.argument("client_id")
 @_channel
 @_tool
@@ -30,10 +32,18 @@ _tool = click.option("--tool", required=True, help="The tool's name, as in docs/
 )
 @click.option("--generate-secret", is_flag=True, help="Make a secret and print it; it is shown this once.")
 @click.option("--no-secret", is_flag=True, help="Take the secrets away: calls need no proof.")
+@click.option("--access-token", help="With what the tool's API may be asked for records that its calls leave out.")
+@click.option(
+    "--access-token-file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Read the token from this file (- for standard input).",
+)
+@click.option("--no-access-token", is_flag=True, help="Take the access token away: the tool is not asked any more.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A setting; NAME.KEY=VALUE for one entry of a table.")
 def connect(
-    database: str | None, public_url: str | None, client_id: str, channel: str, tool: str, secrets: tuple[str, ...],
-    secret_file: Path | None, generate_secret: bool, no_secret: bool, settings: tuple[str, ...],
+    database: str | None, public_url: str | None, fetch_allow: str | None, client_id: str, channel: str, tool: str,
+    secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
+    access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Connect a tool to a client, or change its connection.
 
@@ -47,9 +57,14 @@ def connect(
     if no_secret and (given or made):
         raise click.UsageError("--no-secret goes with no other secret")
     chosen = [*given, made] if made else given
-    connected = run(_connect(database, client_id, channel, tool, chosen if chosen or no_secret else None, settings))
+    token = _token(access_token, access_token_file, no_access_token)
+    decided = read_settings(public_url=public_url, fetch_allow=fetch_allow)
+    wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
+    connected = run(_connect(database, client_id, channel, tool, wanted))
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
-    base = read_settings(public_url=public_url).public_url.rstrip("/") or "(the address of your server)"
+    if connected.access_token:
+        click.echo("  records  fetched with its access token; `touchbase clients connections` shows how that goes")
+    base = decided.public_url.rstrip("/") or "(the address of your server)"
     click.echo(f"  address  {base}/public/{_PATHS[channel]}/{client_id}")
     if made is not None:
         click.echo(f"  secret   {made}  (it is shown this once)")
@@ -64,12 +79,16 @@ def connect(
 @click.argument("client_id")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, settings included.")
 def connections(database: str | None, client_id: str, as_json: bool) -> None:
-    """List the tools that a client has connected; secrets are shown as set or not set."""
-    found = [_shown(one) for one in run(_list(database, client_id))]
+    """List the tools that a client has connected, and how fetching records from them goes; secrets are shown as set or not set."""
+    found = run(_list(database, client_id))
     if as_json:
-        print_json(found)
+        print_json([_as_values(one) for one in found])
         return
-    print_table(("channel", "tool", "secret", "changed"), ((o["channel"], o["tool"], o["secret"], o["updated_time"]) for o in found))
+    titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted")
+    print_table(titles, map(_row, found))
+    for one in found:
+        if one.fetching is not None and one.fetching.last_error is not None:
+            click.echo(f"{one.tool}, {one.fetching.last_error_time}: {one.fetching.last_error}")
 
 
 @click.command()
@@ -83,34 +102,50 @@ def disconnect(database: str | None, client_id: str, channel: str, tool: str) ->
     click.echo(f"{tool} is no longer connected on {channel}")
 
 
-async def _connect(
-    database: str | None, client_id: str, channel: str, tool: str, secrets: list[str] | None, settings: tuple[str, ...]
-) -> Connection:
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be set; None leaves what there is."""
+
+    secrets: list[str] | None
+    settings: tuple[str, ...]
+    token: str | None
+    allowed: tuple[str, ...]
+
+
+async def _connect(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> Connection:
     from touchbase.adapters import load_adapters
     from touchbase.domain.commands import AddConnection, ChangeConnection
     from touchbase.domain.connection import NO_SETTINGS, Connection
     from touchbase.domain.queries import ListConnections
     from touchbase.domain.validation import raise_if_any
     from touchbase.service.connections import faults_of
+    from touchbase.service.fetch_settings import fetch_faults
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id), time.time_ns() // 1000
         connected = await store.read(ListConnections(client.number))
         known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
-        wanted = _with(known.settings if known else NO_SETTINGS, settings)
+        settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()
+        secrets, token = wanted.secrets, wanted.token
         _check_secrets(secrets or [])
-        raise_if_any(faults_of(channel, tool, secrets or [], wanted, load_adapters().tools(channel)))
+        faults = faults_of(channel, tool, secrets or [], settings, adapters.tools(channel))
+        kept = known.access_token if known is not None and token is None else token
+        raise_if_any([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
         if known is not None:
-            return await store.write(ChangeConnection(client.number, channel, tool, secrets, wanted, now))
-        return await store.write(AddConnection(Connection(client.number, channel, tool, now, now, secrets or [], wanted)))
+            return await store.write(ChangeConnection(client.number, channel, tool, secrets, settings, now, token))
+        made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
+        return await store.write(AddConnection(made))
 
 
-async def _list(database: str | None, client_id: str) -> list[Connection]:
-    from touchbase.domain.queries import ListConnections
+async def _list(database: str | None, client_id: str) -> list[ConnectionOut]:
+    from touchbase.api.connections import described
+    from touchbase.domain.queries import ListConnections, ListFetching
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        return await store.read(ListConnections(client.number))
+        found = await store.read(ListConnections(client.number))
+        told = {one.tool: one for one in await store.read(ListFetching(client.number))}
+        return [described(one, fetching=told.get(one.tool)) for one in found]
 
 
 async def _disconnect(database: str | None, client_id: str, channel: str, tool: str) -> None:
@@ -175,11 +210,28 @@ def _ways(channel: str, tool: str) -> list[str]:
     return [*(scheme.about for scheme in load_adapters().schemes(channel, tool)), SHOWN]
 
 
-def _shown(found: Connection) -> dict[str, object]:
+def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
+    """The access token that is to be set: empty takes it away, None leaves the one there is."""
+    from touchbase.domain.connection import LONGEST_TOKEN
+
+    if sum(each is not None for each in (given, file, taken or None)) > 1:
+        raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")
+    if taken:
+        return ""
+    token = read_file(file).decode(errors="replace").strip() if file is not None else given
+    if token is not None and not 1 <= len(token) <= LONGEST_TOKEN:
+        raise click.UsageError(f"an access token has 1 to {LONGEST_TOKEN} characters")
+    return token
+
+
+def _row(found: ConnectionOut) -> tuple[object, ...]:
+    state, wanted = (found.fetching.state, found.fetching.wanted) if found.fetching is not None else (None, None)
+    return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, state, wanted)
+
+
+def _as_values(found: ConnectionOut) -> dict[str, object]:
     """A connection as plain values, in the words of the admin API."""
     import msgspec
 
-    from touchbase.api.connections import described
-
-    values: dict[str, object] = msgspec.to_builtins(described(found))
+    values: dict[str, object] = msgspec.to_builtins(found)
     return values

@@ -14,7 +14,7 @@ from touchbase.cli.common import opened, read_settings, run, setting_options
 
 if TYPE_CHECKING:
     from touchbase.domain.ports import Store
-    from touchbase.domain.queries import Seals
+    from touchbase.domain.seals import Seals
 
 PAGE = 200
 
@@ -94,22 +94,21 @@ def _many(count: int) -> str:
 
 
 async def _check(database: str | None) -> Seals:
-    from touchbase.domain.queries import CheckSeals
+    from touchbase.domain.seals import CheckSeals
 
     async with _opened_anyhow(database) as store:
         return await store.read(CheckSeals())
 
 
 async def _replace_lost(database: str | None) -> list[str]:
-    from touchbase.domain.commands import ReplaceLost
+    from touchbase.domain.seals import ReplaceLost
 
     async with _opened_anyhow(database) as store:
         return await store.write(ReplaceLost())
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
-    from touchbase.domain.commands import RetireKeys, SealAgain
-    from touchbase.domain.queries import CheckSeals
+    from touchbase.domain.seals import CheckSeals, RetireKeys, SealAgain
     from touchbase.storage.sealing.key_file import KeyFile
 
     keys = _keys(database)
@@ -142,7 +141,7 @@ def _keys(database: str | None) -> object:
 async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
     """The store, also one whose master key is not at hand."""
     from touchbase.domain.errors import UnusableStore
-    from touchbase.domain.queries import CheckSeals
+    from touchbase.domain.seals import CheckSeals
 
     try:
         async with opened(database):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import print_json, read_file
+from touchbase.cli.common import find_client, opened, print_json, read_file, run, setting_options
 from touchbase.domain.delivery import CHANNELS, WebhookRequest
+
+if TYPE_CHECKING:
+    from touchbase.domain.connection import Connection
 
 
 @click.command()
@@ -15,8 +20,12 @@ from touchbase.domain.delivery import CHANNELS, WebhookRequest
 @click.option("--tool", help="Read it as this tool's call; without it, the content tells.")
 @click.option("--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of the call; may be given several times.")
 @click.option("--query", default="", help="The query string of the call.")
+@click.option("--connection", "client_id", metavar="CLIENT_ID", help="Read it with what this client has decided about its connected tools.")
+@setting_options("database")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-def translate(channel: str, tool: str | None, headers: tuple[str, ...], query: str, file: Path) -> None:
+def translate(
+    channel: str, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None, file: Path
+) -> None:
     """Show what a webhook call means: the body in FILE (- for standard input) as events, in JSON.
 
     Nothing is stored. Ends with status 1 when no adapter understands the body.
@@ -24,8 +33,16 @@ def translate(channel: str, tool: str | None, headers: tuple[str, ...], query: s
     from touchbase.adapters import load_adapters
     from touchbase.adapters.kit.describe import describe
 
-    request = WebhookRequest(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file))
+    connections = run(_connections(database, client_id)) if client_id is not None else ()
+    request = WebhookRequest(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
     print_json(describe(load_adapters().translate(request, tool)))
+
+
+async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
+    from touchbase.domain.queries import ListConnections
+
+    async with opened(database) as store:
+        return await store.read(ListConnections((await find_client(store, client_id)).number))
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`touchbase work`: the inbox worker alone, beside servers that do not work themselves."""
+"""`touchbase work`: the inbox worker, and the one that fetches records, beside servers that do not work themselves."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from touchbase.settings import Settings
 
 
 @click.command()
-@setting_options("database", "log_level")
+@setting_options("database", "fetch_allow", "log_level")
 @click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
 def work(once: bool, **options: object) -> None:
-    """Run the inbox worker alone: apply kept webhook calls until stopped.
+    """Run the inbox worker alone: apply kept webhook calls, and fetch the records that they leave out, until stopped.
 
     Servers started with --no-inbox-worker leave this work to it. Several workers may share a PostgreSQL
     store; each delivery is applied by one of them.
@@ -32,8 +32,8 @@ async def _drain(settings: Settings) -> None:
     from touchbase import wiring
 
     async with wiring.worker_alone(settings) as worker:
-        report = await worker.drain()
-    print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created})
+        report, calls = await worker.drain()
+    print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
 
 
 async def _work(settings: Settings) -> None:

@@ -15,6 +15,7 @@ from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.contact import Contact
+from touchbase.domain.fetching import Claimed, Wanted
 from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.times import Micros
 
@@ -187,7 +188,11 @@ class AddConnection(Command[Connection]):
 
 @dataclass(slots=True)
 class ChangeConnection(Command[Connection]):
-    """Replace a connection's settings, and its secrets unless they are None. `NotFound`."""
+    """Replace a connection's settings, and its secrets and access token unless they are None. `NotFound`.
+
+    A change lets a worker that had stopped asking the tool try again; a new token also asks once more for
+    what was not found.
+    """
 
     client: int
     channel: str
@@ -195,6 +200,8 @@ class ChangeConnection(Command[Connection]):
     secrets: list[str] | None = field(repr=False)
     settings: ConnectionSettings
     at: Micros
+    access_token: str | None = field(default=None, repr=False)
+    """Empty: take it away."""
 
 
 @dataclass(slots=True)
@@ -204,6 +211,47 @@ class RemoveConnection(Command[None]):
     client: int
     channel: str
     tool: str
+
+
+@dataclass(slots=True)
+class ClaimFetch(Command[Claimed | None]):
+    """Become the one worker that asks a client's tool for records, until `until_us` at the latest.
+
+    Answers which records are wanted now, those that events wait for first; None when another worker asks,
+    or when nobody may before a later time.
+    """
+
+    client: int
+    tool: str
+    now_us: Micros
+    until_us: Micros
+    limit: int
+
+
+@dataclass(slots=True)
+class FinishFetch(Command[bool]):
+    """Say how asking went and give up the claim that ends at `until_us`.
+
+    What came (`done`) is wanted no more, unless it was wanted anew meanwhile; what is `noted` is not asked for
+    again until a call is about it; `again` holds what to ask for at a later time. Answers False when the
+    claim had ended before: then another worker may ask already, and its times stay.
+    """
+
+    client: int
+    tool: str
+    until_us: Micros
+    next_us: Micros
+    """Nobody asks before."""
+    failures: int = 0
+    """Calls in a row that failed."""
+    stopped: bool = False
+    """Nobody asks until the connection is changed."""
+    error: str | None = None
+    at: Micros = 0
+    fetched_us: Micros | None = None
+    done: list[Wanted] = field(default_factory=list)
+    noted: list[Wanted] = field(default_factory=list)
+    again: list[tuple[Wanted, Micros]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -252,23 +300,3 @@ class ForgetAnswers(Command[int]):
     client: int
     keys: list[str]
     now_us: Micros
-
-
-@dataclass(slots=True)
-class SealAgain(Command[int]):
-    """Seal up to `limit` secrets that are in clear, or sealed with another than the present master key; answers how many were."""
-
-    limit: int
-
-
-@dataclass(slots=True)
-class RetireKeys(Command[list[str]]):
-    """Forget every master key but the present one, sealing again what is left; answers the ids of those forgotten."""
-
-
-@dataclass(slots=True)
-class ReplaceLost(Command[list[str]]):
-    """Put a random secret in the place of each one that no key at hand opens, and forget the keys that are lost; answers the places.
-
-    Calls that had to prove the lost secret are refused until a new one is set.
-    """

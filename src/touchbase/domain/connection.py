@@ -12,6 +12,8 @@ SECRETS = 2
 SHORTEST_SECRET = 8
 LONGEST_SECRET = 4_000
 """In characters; a public key in PEM fits."""
+LONGEST_TOKEN = 4_000
+"""Characters of an access token."""
 ENTRIES = 500
 """Entries of one setting that is a table, such as `status_labels`."""
 
@@ -42,6 +44,10 @@ class ConnectionSettings:
     """Stage of a deal (case ignored) -> the client's status; a stage that is not listed sets none."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """Generic CRM: one of `MAPPED` -> its path in the body, such as `data.person.mail`."""
+    api_base: str | None = None
+    """CRM: where its API is asked for records; None: the tool's usual address."""
+    api_user: str | None = None
+    """CRM: whose access token it is, where the tool's API wants to know (Copper: an e-mail address)."""
 
     def has_word_for(self, *told: str | None) -> bool:
         """Whether `status_labels` lists one of these texts."""
@@ -71,6 +77,8 @@ class Connection:
     secrets: list[str] = field(default_factory=list, repr=False)
     """What its calls must prove to know; none: they need no proof."""
     settings: ConnectionSettings = NO_SETTINGS
+    access_token: str = field(default="", repr=False)
+    """With what the tool's API may be asked for records; empty: it is never asked."""
 
 
 @dataclass(frozen=True, slots=True)

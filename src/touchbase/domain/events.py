@@ -86,6 +86,8 @@ class Event:
     """What `status` was before the client's own word took its place."""
     counts: bool | None = None
     """For `linkedin_replied`: whether it counts as a reply; None leaves it to the client's settings."""
+    thin: bool = False
+    """It says that a CRM's record changed and not to what: worth asking the CRM."""
 
     @property
     def about(self) -> int | None:
@@ -107,6 +109,8 @@ class Translation:
     events: list[Event]
     create_unknown: bool | None = None
     """Whether it may create records; None leaves it to the client's settings."""
+    may_ask: bool = False
+    """Whether the tool can be asked for records that the call leaves out. Never true of an answer of the tool itself."""
 
 
 Detail = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -10,6 +10,7 @@ from touchbase.domain.commands import Command
 from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.events import Event, Translation
+from touchbase.domain.fetching import ApiAnswer, ApiCall
 from touchbase.domain.queries import Query
 from touchbase.domain.times import Micros
 
@@ -181,6 +182,42 @@ class Call:
     """What the client has decided about the tool that reads it."""
 
 
+class Fetcher(Protocol):
+    """How one tool's API is asked for whole records. Pure: it makes calls and reads answers, and sends nothing."""
+
+    @property
+    def base(self) -> str:
+        """The usual address of the API."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """Records of one kind in one call."""
+        ...
+
+    @property
+    def pause_us(self) -> Micros:
+        """Time from one call to the next: well below the tool's limit."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of settings without which the API cannot be asked."""
+        ...
+
+    def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiCall | None:
+        """The call that asks for these objects, all of one type; None when the API knows no such type."""
+        ...
+
+    def records(self, answer: ApiAnswer, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """The records in a good answer, by id, as JSON; those left out are not there. Raises `NotAnswered`."""
+        ...
+
+
+Ask = Callable[[str, ApiCall], Awaitable[ApiAnswer]]
+"""Sends a call to an API at this base address; raises `NotAnswered`."""
+
+
 class Senders(Protocol):
     """What is known of the tools that send us calls: the adapters, seen from the door."""
 
@@ -194,4 +231,8 @@ class Senders(Protocol):
 
     def surest(self, request: WebhookRequest) -> str | None:
         """The tool whose call this looks like; None when that is not sure."""
+        ...
+
+    def fetcher(self, channel: str, tool: str) -> Fetcher | None:
+        """How the tool's API is asked for records; None: it never is."""
         ...

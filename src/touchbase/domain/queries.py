@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from touchbase.domain.api_key import ApiKey
@@ -12,6 +12,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import StoredEvent
+from touchbase.domain.fetching import Fetching
 from touchbase.domain.once import KnownAnswer, RequestKey
 from touchbase.domain.times import Micros
 
@@ -172,6 +173,20 @@ class ListConnections(Query[list[Connection]]):
 
 
 @dataclass(slots=True)
+class DueFetches(Query[list[tuple[int, str]]]):
+    """Clients (by number) and tools with an access token, of which records are wanted and may be asked for by `now_us`."""
+
+    now_us: Micros
+
+
+@dataclass(slots=True)
+class ListFetching(Query[list[Fetching]]):
+    """How asking each of a client's tools for records goes; without those that nothing was ever wanted of."""
+
+    client: int
+
+
+@dataclass(slots=True)
 class BusyClients(Query[list[int]]):
     """Numbers of the active clients that have deliveries due by `now_us`."""
 
@@ -275,20 +290,3 @@ class ExpiredAnswers(Query[list[tuple[int, str]]]):
 
     now_us: Micros
     limit: int
-
-
-@dataclass(slots=True)
-class Seals:
-    """The state of every secret in the store."""
-
-    by_key: dict[str, int] = field(default_factory=dict)
-    """Sealed secrets by the id of their master key."""
-    clear: int = 0
-    """Secrets that are not sealed."""
-    lost: list[str] = field(default_factory=list)
-    """Where the secrets are that cannot be opened with the keys at hand, and why; keys whose canary does not open."""
-
-
-@dataclass(slots=True)
-class CheckSeals(Query[Seals]):
-    """Try to open every sealed secret, and count them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
+from touchbase.domain.fetching import Fetched
 from touchbase.domain.ports import WorkReport
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -21,6 +22,8 @@ HELP = {
     "touchbase_deliveries_refused_total": ("counter", "Webhook calls that did not prove who sends them; nothing of them was kept."),
     "touchbase_deliveries_processed_total": ("counter", "Deliveries worked on, by the state they ended in."),
     "touchbase_records_created_total": ("counter", "Contacts and companies created by webhook calls."),
+    "touchbase_fetch_calls_total": ("counter", "Calls to the APIs of tools for records, by tool and what they came to."),
+    "touchbase_records_fetched_total": ("counter", "Records that tools' APIs gave us, by tool."),
     "touchbase_problems_total": ("counter", "Answers that were a problem, by code."),
     "touchbase_log_lines_dropped_total": ("counter", "Log lines dropped because standard error is read too slowly."),
     "touchbase_connections": ("gauge", "Open connections."),
@@ -61,6 +64,12 @@ class Metrics:
         for state, count in report.ended.items():
             self._add("touchbase_deliveries_processed_total", "state", state, count)
         self.counts["touchbase_records_created_total"] = self.counts.get("touchbase_records_created_total", 0) + report.created
+
+    def fetched(self, told: Fetched) -> None:
+        """A tool's API was asked for records."""
+        self._add("touchbase_fetch_calls_total", f'tool="{told.tool}",outcome', told.outcome)
+        if told.records:
+            self._add("touchbase_records_fetched_total", "tool", told.tool, told.records)
 
     def request_ended(self, route: str, status: int, seconds: float) -> None:
         """A request was answered, or its caller left (499)."""

@@ -10,8 +10,9 @@ from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveCon
 from touchbase.domain.connection import COMPANY, CONTACT, IGNORE, MAPPED, Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN
 from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.fetching import Fetching
 from touchbase.domain.ports import Clock, Store, Writes
-from touchbase.domain.queries import ListConnections
+from touchbase.domain.queries import ListConnections, ListFetching
 from touchbase.domain.times import SECOND, Micros
 
 FRESH: Micros = SECOND
@@ -19,7 +20,7 @@ FRESH: Micros = SECOND
 
 MOST_REMEMBERED = 10_000
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
-_ONLY_CRM = ("status_property", "objects", "deals_set_status", "deal_labels", "fields")
+_ONLY_CRM = ("status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user")
 _IDENTITIES = frozenset({"id", "email", "domain", "linkedin_url"})
 
 
@@ -69,9 +70,15 @@ class Connections:
         self._known.pop(connection.client, None)
         return made
 
-    async def change(self, known: Connection, secrets: list[str] | None, settings: ConnectionSettings) -> Connection:
-        """Replace a connection's settings, and its secrets unless they are None; raises `NotFound`."""
-        command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock())
+    async def fetching(self, client: int) -> dict[str, Fetching]:
+        """How asking the client's tools for records goes, by tool."""
+        return {one.tool: one for one in await self._store.read(ListFetching(client))}
+
+    async def change(
+        self, known: Connection, secrets: list[str] | None, settings: ConnectionSettings, access_token: str | None = None
+    ) -> Connection:
+        """Replace a connection's settings, and its secrets and access token unless they are None; raises `NotFound`."""
+        command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock(), access_token)
         changed = await self._store.write(command)
         self._known.pop(known.client, None)
         return changed

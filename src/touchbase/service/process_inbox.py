@@ -124,7 +124,7 @@ class InboxWorker:
         total = WorkReport()
         while busy := await self._store.read(BusyClients(self._clock())):
             for client in busy:
-                _add(total, await self._take_turn(client, self._turn))
+                add(total, await self._take_turn(client, self._turn))
         await self._do_chores()
         return total
 
@@ -175,7 +175,8 @@ class InboxWorker:
         return report
 
 
-def _add(total: WorkReport, report: WorkReport) -> None:
+def add(total: WorkReport, report: WorkReport) -> None:
+    """Count one report into another."""
     total.taken += report.taken
     total.created += report.created
     for state, count in report.ended.items():

@@ -13,14 +13,16 @@ from touchbase.domain.client import Client
 from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept
 from touchbase.domain.connection import UNPROVEN, Sender
 from touchbase.domain.errors import Overloaded
+from touchbase.domain.fetching import FETCHED
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.times import Micros
 
-# Proofs of who calls, which must not lie in the inbox, and what belongs to the connection only.
+# Proofs of who calls, which must not lie in the inbox, our own mark of what we have fetched, and what belongs to the connection only.
 NOT_KEPT = frozenset(
     {
         b"authorization", b"proxy-authorization", b"cookie", b"x-api-key",
+        FETCHED.encode(),
         b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
     }
 )  # fmt: skip

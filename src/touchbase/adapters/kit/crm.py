@@ -86,6 +86,10 @@ class Item:
     merged_into: str | None = None
     restored: bool = False
     nulls_clear: bool = False
+    thin: bool = False
+    """The call leaves out what the CRM knows: worth asking for the record."""
+    status_at: Mapping[str, Micros | None] = field(default_factory=dict)
+    """When a property that is the status was set, where the CRM tells it apart from the record's own time."""
 
     def events(self) -> list[Event]:
         """The item in our words; an item that names no record at all gives `unrecognised`."""
@@ -95,6 +99,7 @@ class Item:
             return [note("unrecognised", self.source_event, self.object_type)]
         if self.what == DELETED:
             return [head]
+        head.thin = self.thin
         head.may_create = known is not None or self.what == CREATED or self.restored
         if self.changed is None:
             return self._whole(head)
@@ -116,7 +121,9 @@ class Item:
         head.custom = self._custom((name, self.record.get(name)) for name in names)
         for name in self.status:
             if (status := label(_told(self.record, name))) is not None:
-                return [head, self._status(head, status, [Change(name, status)])]
+                told = self._status(head, status, [Change(name, status)])
+                told.occurred_us = self.status_at.get(name) or self.at
+                return [head, told]
         return [head]
 
     def _changes(self, head: Event, changed: Changes) -> list[Event]:

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.proof import Scheme
+from touchbase.domain.connection import ConnectionSettings
 from touchbase.domain.delivery import CRM, ProtocolAnswer
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import FETCHED
+from touchbase.domain.ports import Call, Fetcher
 
 Body = dict[str, object]
 StatusNames = Callable[[str, str | None], tuple[str, ...]]
@@ -27,10 +29,14 @@ class CrmAdapter(ABC):
     """The properties that usually are the status: for every kind of record, or by the CRM's word for it."""
     proofs: ClassVar[tuple[Scheme, ...]] = ()
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {}
+    fetcher: ClassVar[Fetcher | None] = None
+    """How the CRM is asked for records that its calls leave out; None: it never is."""
 
     def recognise(self, call: Call) -> int:
         """How sure we are that the call is this CRM's, judged by its first object."""
         data = call.data
+        if self._fetched_type(call) is not None:
+            return 100
         if isinstance(data, list):
             data = next((item for item in data if isinstance(item, dict)), None)
         return self.sure(data, call) if isinstance(data, dict) else 0
@@ -39,7 +45,8 @@ class CrmAdapter(ABC):
         """The events of all items, in their order; what is no object gives `unrecognised`."""
         data = call.data
         if isinstance(data, dict):
-            return self.read(data, call)
+            object_type = self._fetched_type(call)
+            return self.read(data, call) if object_type is None else self.fetched(data, object_type, call)
         if not isinstance(data, list):
             return [note("unrecognised")]
         events: list[Event] = []
@@ -49,13 +56,15 @@ class CrmAdapter(ABC):
 
     def statuses(self, call: Call, kind: str, word: str | None) -> tuple[str, ...]:
         """The properties that are the status of this kind of record: the one that the client has named, else the usual ones."""
-        chosen = call.settings.status_property
-        for name in (word, kind):
-            if name is not None and name in chosen:
-                own = chosen[name]
-                return () if own is None else (own,)
-        usual = self.status
-        return usual if isinstance(usual, tuple) else usual.get(word or kind, usual.get(kind, ()))
+        return statuses_of(self.status, call.settings, kind, word)
+
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """The events of one record that we have asked for; `object_type` is that of its link."""
+        return [note("unrecognised")]
+
+    def _fetched_type(self, call: Call) -> str | None:
+        """The type of the object whose record this is, if it is one that we have fetched ourselves."""
+        return call.headers.get(FETCHED) if self.fetcher is not None and call.request.tool == self.tool else None
 
     @abstractmethod
     def sure(self, body: Body, call: Call) -> int:
@@ -64,6 +73,18 @@ class CrmAdapter(ABC):
     @abstractmethod
     def read(self, body: Body, call: Call) -> list[Event]:
         """The events of one body; never raises, whatever the body holds."""
+
+
+def statuses_of(
+    usual: Mapping[str, tuple[str, ...]] | tuple[str, ...], settings: ConnectionSettings, kind: str, word: str | None
+) -> tuple[str, ...]:
+    """The properties that are the status of a kind of record: the one that the client has named, else the usual ones."""
+    chosen = settings.status_property
+    for name in (word, kind):
+        if name is not None and name in chosen:
+            own = chosen[name]
+            return () if own is None else (own,)
+    return usual if isinstance(usual, tuple) else usual.get(word or kind, usual.get(kind, ()))
 
 
 def kind_chosen(call: Call, external: str | None) -> str | None:

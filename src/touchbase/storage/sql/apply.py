@@ -29,6 +29,7 @@ from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import client_of, event_of, event_row
 from touchbase.storage.sql.shapes import outcome_shape
 from touchbase.storage.sql.sightings import Claimed, Outcome, sight, stored
+from touchbase.storage.sql.wants import note_wants
 
 
 def apply_needs(claimed: Claimed) -> Mapping[str, int]:
@@ -60,6 +61,7 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehe
         yield from _fold(batch, new)
         yield from apply_custom.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
         yield from save_records(batch)
+        yield from note_wants(batch, outcomes)
         if batch.unparked:
             yield Step(sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
     oldest = min((delivery.received_us for delivery, _ in claimed), default=None)

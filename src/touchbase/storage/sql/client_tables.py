@@ -29,6 +29,9 @@ CLIENT_TABLES = (
     ClientTable("link", ("tool", "object_type", "object_id")),
     ClientTable("delivery", ("id",), beside=("delivery_body",), weight="size"),
     ClientTable("connection", ("channel", "tool")),
+    ClientTable("record_source", ("tool",)),
+    ClientTable("wanted_record", ("tool", "object_type", "object_id")),
+    ClientTable("kept_answer", ("key",)),
     ClientTable("api_key", ("key_id",)),
     ClientTable("client_alias", ("client_id",)),
 )

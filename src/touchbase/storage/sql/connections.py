@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
 from touchbase.domain.connection import Connection
+from touchbase.domain.delivery import CRM
 from touchbase.domain.errors import Conflict, NotFound, TouchbaseError
 from touchbase.domain.ports import Sealer
 from touchbase.domain.queries import ListConnections
+from touchbase.storage.sql.fetching import resume
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import CONNECTION, connection_of, connection_row, names, secrets_text, settings_text
@@ -16,7 +18,7 @@ from touchbase.storage.sql.sealed import CONNECTION_TABLE, opened_row, sealed_ro
 
 _KEY = CONNECTION[:3]
 _SAME = "t.client = p.client AND t.channel = p.channel AND t.tool = p.tool"
-_CHANGE = (*_KEY, ("updated_us", "bigint"), ("secrets", "text"), ("settings", "text"))
+_CHANGE = (*_KEY, ("updated_us", "bigint"), ("secrets", "text"), ("settings", "text"), ("access_token", "text"))
 INSERT_CONNECTION = Op(
     "insert_connection",
     CONNECTION,
@@ -25,9 +27,11 @@ INSERT_CONNECTION = Op(
 UPDATE_CONNECTION = Op(
     "update_connection",
     _CHANGE,
-    body="UPDATE connection AS t SET updated_us = p.updated_us, secrets = COALESCE(p.secrets, t.secrets), settings = p.settings "
+    body="UPDATE connection AS t SET updated_us = p.updated_us, secrets = COALESCE(p.secrets, t.secrets), settings = p.settings, "
+    "access_token = COALESCE(p.access_token, t.access_token) "
     f"FROM p WHERE {_SAME} RETURNING {names(CONNECTION, 't.')}",
-    sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6 "
+    sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6, "
+    "access_token = COALESCE(?7, access_token) "
     f"WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING {names(CONNECTION)}",
 )
 DELETE_CONNECTION = Op(
@@ -45,6 +49,8 @@ def add_connections(commands: Sequence[AddConnection], ids: Ids, sealer: Sealer)
         made = command.connection
         row = yield from sealed_row(sealer, CONNECTION_TABLE, CONNECTION, connection_row(made))
         rows = yield Step(INSERT_CONNECTION, [row])
+        if rows and made.access_token:
+            yield from resume(made.client, made.tool, made.created_us, new_token=True)
         answers.append(
             made if rows else Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
         )
@@ -56,10 +62,14 @@ def change_connections(commands: Sequence[ChangeConnection], ids: Ids, sealer: S
     answers: list[object] = []
     for command in commands:
         secrets = None if command.secrets is None else secrets_text(command.secrets)
-        row = (command.client, command.channel, command.tool, command.at, secrets, settings_text(command.settings))
-        row = yield from sealed_row(sealer, CONNECTION_TABLE, _CHANGE, row)
+        place = (command.client, command.channel, command.tool, command.at)
+        row = yield from sealed_row(
+            sealer, CONNECTION_TABLE, _CHANGE, (*place, secrets, settings_text(command.settings), command.access_token)
+        )
         rows = yield Step(UPDATE_CONNECTION, [row])
         answers.append(_opened(rows[0], sealer) if rows else _missing(command))
+        if rows and command.channel == CRM:
+            yield from resume(command.client, command.tool, command.at, new_token=bool(command.access_token))
     return answers
 
 

@@ -10,8 +10,21 @@ from typing import Any
 from touchbase.domain import client_life as cl
 from touchbase.domain import commands as c
 from touchbase.domain import key_life as kl
+from touchbase.domain import seals
 from touchbase.domain.ports import Sealer
-from touchbase.storage.sql import client_life, client_removal, clients, connections, create, inbox, kept_answers, keys, sealed, update
+from touchbase.storage.sql import (
+    client_life,
+    client_removal,
+    clients,
+    connections,
+    create,
+    fetching,
+    inbox,
+    kept_answers,
+    keys,
+    sealed,
+    update,
+)
 from touchbase.storage.sql.apply import apply_batch, apply_needs
 from touchbase.storage.sql.inbox import claim, note_failure
 from touchbase.storage.sql.op import Plan
@@ -56,9 +69,9 @@ COMMANDS: dict[type, Handler] = {
     c.AddConnection: Handler(connections.add_connections, seals=True),
     c.ChangeConnection: Handler(connections.change_connections, seals=True),
     c.RemoveConnection: Handler(connections.remove_connections),
-    c.SealAgain: Handler(sealed.seal_more, seals=True),
-    c.RetireKeys: Handler(sealed.retire, seals=True),
-    c.ReplaceLost: Handler(sealed.replace_lost, seals=True),
+    seals.SealAgain: Handler(sealed.seal_more, seals=True),
+    seals.RetireKeys: Handler(sealed.retire, seals=True),
+    seals.ReplaceLost: Handler(sealed.replace_lost, seals=True),
     c.StoreKey: Handler(keys.store_keys),
     cl.CreateClient: Handler(client_life.create_clients, client_life.create_needs),
     cl.RenameClient: Handler(client_life.rename_clients),
@@ -70,6 +83,8 @@ COMMANDS: dict[type, Handler] = {
     kl.RotateKey: Handler(keys.rotate_keys),
     kl.RevokeKey: Handler(keys.revoke_keys),
     kl.NoteKeyUses: Handler(keys.note_uses, solo=True),
+    c.ClaimFetch: Handler(fetching.claim_fetches),
+    c.FinishFetch: Handler(fetching.finish_fetches),
 }
 
 

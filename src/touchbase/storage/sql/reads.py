@@ -12,7 +12,8 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.ports import Sealer
-from touchbase.storage.sql import audit, client_reads, connections, inbox_reads, kept_answers, key_reads, sealed
+from touchbase.domain.seals import CheckSeals
+from touchbase.storage.sql import audit, client_reads, connections, fetching, inbox_reads, kept_answers, key_reads, sealed
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -114,6 +115,8 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.DeliveryEvents: _delivery_events,
     q.FindClient: client_reads.find,
     q.ListClients: client_reads.every,
+    q.DueFetches: fetching.due,
+    q.ListFetching: fetching.fetching,
     q.BusyClients: inbox_reads.busy,
     q.FindKey: key_reads.find,
     q.AnyKey: _any_key,
@@ -129,6 +132,6 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
 
 OPENING: dict[type, Callable[..., Plan[Any]]] = {
     q.ListConnections: connections.list_connections,
-    q.CheckSeals: sealed.check_seals,
+    CheckSeals: sealed.check_seals,
 }
 """Plans that also take the store's sealer."""

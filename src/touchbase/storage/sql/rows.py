@@ -51,7 +51,7 @@ DELIVERY: Columns = (
 
 CONNECTION: Columns = (
     ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
-    ("secrets", "text"), ("settings", "text"),
+    ("secrets", "text"), ("settings", "text"), ("access_token", "text"),
 )  # fmt: skip
 
 CLIENT: Columns = (
@@ -160,13 +160,14 @@ def delivery_of(row: Row) -> Delivery:
 
 def connection_of(row: Row) -> Connection:
     """A connection of a `CONNECTION` row."""
-    client, channel, tool, created_us, updated_us, secrets, settings = row
-    return Connection(client, channel, tool, created_us, updated_us, _decode_secrets(secrets), _decode_connection_settings(settings))
+    client, channel, tool, created_us, updated_us, secrets, settings, token = row
+    decoded = _decode_secrets(secrets), _decode_connection_settings(settings)
+    return Connection(client, channel, tool, created_us, updated_us, *decoded, token)
 
 
 def connection_row(c: Connection) -> Row:
     """The connection's row, in the order of `CONNECTION`."""
-    return (c.client, c.channel, c.tool, c.created_us, c.updated_us, secrets_text(c.secrets), settings_text(c.settings))
+    return (c.client, c.channel, c.tool, c.created_us, c.updated_us, secrets_text(c.secrets), settings_text(c.settings), c.access_token)
 
 
 def secrets_text(secrets: Sequence[str]) -> str:

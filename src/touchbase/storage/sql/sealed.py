@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
-from touchbase.domain.commands import ReplaceLost, RetireKeys, SealAgain
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Sealer
-from touchbase.domain.queries import CheckSeals, Seals
+from touchbase.domain.seals import CheckSeals, ReplaceLost, RetireKeys, SealAgain, Seals
 from touchbase.storage.sealing.sealer import PREFIX, CannotOpen, is_sealed, key_id_of, place_of
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
@@ -49,7 +48,7 @@ def _nobody_knows() -> str:
     return secrets_text([token_urlsafe(32)])
 
 
-CONNECTION_TABLE = SealedTable("connection", CONNECTION[:3], {"secrets": _nobody_knows})
+CONNECTION_TABLE = SealedTable("connection", CONNECTION[:3], {"secrets": _nobody_knows, "access_token": lambda: ""})
 TABLES = (CONNECTION_TABLE,)
 
 NOTE_KEY = Op(

@@ -52,6 +52,8 @@ class Outcome:
     repeated: int = 0
     unknown: int = 0
     """Events about people that we do not know and may not create."""
+    may_ask: bool = False
+    """Whether the tool can be asked for the records that the delivery only names."""
 
 
 def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:
@@ -62,7 +64,7 @@ def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:
             outcomes.append(Outcome(delivery, delivery.tool if delivery.verified else None, translation))
             continue
         tool = translation.tool or "unknown"
-        outcome = Outcome(delivery, tool)
+        outcome = Outcome(delivery, tool, may_ask=translation.may_ask)
         for event in translation.events:
             _sight_one(outcome, delivery, tool, event, _may_create(delivery, event, translation.create_unknown, settings))
         outcomes.append(outcome)

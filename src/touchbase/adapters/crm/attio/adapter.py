@@ -8,6 +8,9 @@ or `?object=companies` behind the address, one webhook each, or names the object
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from touchbase.adapters.crm.attio.fetch import FETCHER, read_fetched
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query
@@ -16,7 +19,8 @@ from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.connection import IGNORE
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import kind_and_word
+from touchbase.domain.ports import Call, Fetcher
 
 KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": COMPANY, "company": COMPANY}
 OBJECTS = {CONTACT: "people", COMPANY: "companies"}
@@ -30,6 +34,9 @@ class Attio(CrmAdapter):
     tool = "attio"
     signs = frozenset({"events", "event_type", "attio-signature", "x-attio-signature"})
     proofs = (hashed_body("attio-signature"), hashed_body("x-attio-signature"))
+    fetcher: ClassVar[Fetcher | None] = FETCHER
+    status: ClassVar[tuple[str, ...]] = ("status",)
+    """The slug of the attribute that is the status, in a record that we have asked for."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the ids that each event carries, else by Attio's signature."""
@@ -49,6 +56,10 @@ class Attio(CrmAdapter):
             events += self._one(item, call, f":{place}" if place else "") if isinstance(item, dict) else [note("unrecognised")]
         return events
 
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """One person or company that we have asked for."""
+        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+
     def _one(self, body: Body, call: Call, place: str) -> list[Event]:
         source, ids = text(body.get("event_type")), as_dict(body.get("id"))
         object_id, record_id = text(ids.get("object_id")), text(ids.get("record_id"))
@@ -65,6 +76,7 @@ class Attio(CrmAdapter):
         sent = text(call.headers.get("idempotency-key"))
         word = OBJECTS[kind]
         item = Item(SHAPES[kind], ACTIONS[source], word, record_id, source, when(body.get("created_at")), sent and sent + place, changed={})
+        item.thin = True
         if (attribute := text(ids.get("attribute_id"))) is not None:
             # Attio tells which attribute changed and never to what.
             item.changed = {attribute: (None, UNTOLD)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -17,7 +18,8 @@ from touchbase.adapters.kit.proof_body import ANY_FIELD
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import kind_and_word
+from touchbase.domain.ports import Call, Fetcher
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(
@@ -37,6 +39,7 @@ class Copper(CrmAdapter):
 
     tool = "copper"
     proofs = (ANY_FIELD,)
+    fetcher: ClassVar[Fetcher | None] = FETCHER
     signs = frozenset({"updated_attributes", "subscription_id", "ids"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": ("status",), "lead": ("status", "status_id"), "company": ("status",)}
 
@@ -60,8 +63,13 @@ class Copper(CrmAdapter):
             record = {name: pair[0] for name, pair in changed.items()}
             item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(call, SHAPES[word].kind, word))
             item.changed = changed if what == UPDATED else None
+            item.thin = not changed
             events += item.events()
         return events
+
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """One person, lead or company that we have asked for."""
+        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)), SHAPES)
 
 
 def _changed(attributes: Body) -> dict[str, tuple[object, object]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from touchbase.adapters.crm.folk.fetch import FETCHER, read_fetched
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -16,7 +17,8 @@ from touchbase.adapters.kit.proof import standard_webhooks
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import kind_and_word
+from touchbase.domain.ports import Call, Fetcher
 
 SHAPES = {
     "person": Shape(
@@ -33,6 +35,7 @@ class Folk(CrmAdapter):
 
     tool = "folk"
     proofs = (standard_webhooks(),)
+    fetcher: ClassVar[Fetcher | None] = FETCHER
     signs = frozenset({"createdAt", "webhook-id"})
     status: ClassVar[tuple[str, ...]] = ("Status",)
     """Names of the groups' custom fields that are the status."""
@@ -65,7 +68,12 @@ class Folk(CrmAdapter):
         if what == UPDATED:
             item.changed = _set(as_list(data.get("changes")))
             item.record = {name: pair[0] for name, pair in item.changed.items()} | _added(as_list(data.get("changes")))
+        item.thin = not data.get("changes")
         return item.events()
+
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """One person or company that we have asked for."""
+        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)), SHAPES)
 
 
 def _set(changes: list[object]) -> dict[str, tuple[object, object]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
+from touchbase.adapters.crm.hubspot.fetch import FETCHER, STATUS, read_fetched
 from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, read_object
 from touchbase.adapters.crm.hubspot.proof import HUBSPOT
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
@@ -19,7 +20,8 @@ from touchbase.adapters.kit.crm_values import as_list, mail
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import kind_and_word
+from touchbase.domain.ports import Call, Fetcher
 
 KINDS = {"contact": CONTACT, CONTACT_ID: CONTACT, "company": COMPANY, COMPANY_ID: COMPANY}
 NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "createdate", "hs_all_owner_ids"})
@@ -47,10 +49,8 @@ class HubSpot(CrmAdapter):
             "x-hubspot-signature", "x-hubspot-signature-v3", "x-hubspot-signature-version",
         }
     )  # fmt: skip
-    status: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        CONTACT: ("lifecyclestage", "hs_lead_status"),
-        COMPANY: ("lifecyclestage", "hs_lead_status"),
-    }
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS
+    fetcher: ClassVar[Fetcher | None] = FETCHER
 
     def sure(self, body: Body, call: Call) -> int:
         """Certain of an app event; a workflow's object is known by its shape or by HubSpot's headers."""
@@ -84,6 +84,10 @@ class HubSpot(CrmAdapter):
         item.status = self.statuses(call, kind, word)
         return self._told(item, action, body)
 
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """One contact or company that we have asked for."""
+        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+
     def _told(self, item: Item, action: str, body: Body) -> list[Event]:
         if action == "propertyChange":
             name = text(body.get("propertyName"))
@@ -99,6 +103,7 @@ class HubSpot(CrmAdapter):
         if action not in PLAIN:
             return [note("ignored", item.source_event, item.object_type, item.object_id)]
         item.what, item.changed, item.restored = PLAIN[action], {}, action == "restore"
+        item.thin = item.restored
         return item.events()
 
 
@@ -127,7 +132,7 @@ def _association(item: Item, body: Body) -> list[Event]:
 def _merge(item: Item, body: Body) -> list[Event]:
     """The survivor, which HubSpot may have made anew, and every record that went into it."""
     primary = text(body.get("primaryObjectId"))
-    item.object_id, item.changed = text(body.get("newObjectId")) or primary or item.object_id, {}
+    item.object_id, item.changed, item.thin = text(body.get("newObjectId")) or primary or item.object_id, {}, True
     return item.merged(*map(text, as_list(body.get("mergedObjectIds"))), primary)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from touchbase.adapters.crm.monday.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.proof import MONDAY
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
@@ -21,7 +22,8 @@ from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import ProtocolAnswer
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import kind_and_word
+from touchbase.domain.ports import Call, Fetcher
 
 SHAPES = {
     CONTACT: Shape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),
@@ -52,6 +54,7 @@ class Monday(CrmAdapter):
     tool = "monday"
     signs = frozenset({"challenge", "event"})
     proofs = (MONDAY,)
+    fetcher: ClassVar[Fetcher | None] = FETCHER
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
 
     def sure(self, body: Body, call: Call) -> int:
@@ -76,6 +79,7 @@ class Monday(CrmAdapter):
         item = Item(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
         item.restored = source in ("restore_pulse", "item_restored")
         item.record = _record(event)
+        item.thin = item.restored or (what == CREATED and not event.get("columnValues"))
         titles: dict[str, str] = {}
         if what == UPDATED:
             self._change(item, event, titles, call)
@@ -84,6 +88,12 @@ class Monday(CrmAdapter):
             # People know a column by its title; its id may be anything.
             told.custom = {titles.get(name, name): value for name, value in told.custom.items()}
         return events
+
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """One item that we have asked for."""
+        kind, _ = kind_and_word(object_type)
+        is_open = kind not in call.settings.status_property
+        return read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
 
     def _kind(self, event: Body, call: Call) -> str | None:
         named = in_query(call.request.query, "object") or kind_chosen(call, text(event.get("boardId")))

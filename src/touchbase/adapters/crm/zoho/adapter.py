@@ -10,23 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.crm.zoho.fetch import FETCHER, read_fetched
+from touchbase.adapters.crm.zoho.modules import MODULES, STATUS
+from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.domain.fetching import kind_and_word
+from touchbase.domain.ports import Call, Fetcher
 
-NOISE = frozenset({"id", "Modified_Time", "Modified_By", "Created_Time", "Created_By", "Last_Activity_Time", "Owner", "Tag"})
-_PERSON = Shape(
-    CONTACT, email=("Email",), first_name=("First_Name",), last_name=("Last_Name",), full_name=("Full_Name",),
-    linkedin=("LinkedIn", "LinkedIn_URL", "LinkedIn_Profile", "Linkedin"), domain=("Website",), company=("Company",),
-    useful=("Company", "Designation", "Title", "Phone", "Mobile", "Lead_Source", "Industry"), noise=NOISE,
-)  # fmt: skip
-_ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
-MODULES = {"Leads": _PERSON, "Contacts": _PERSON, "Accounts": _ACCOUNT}
 OPERATIONS = {"insert": CREATED, "create": CREATED, "update": UPDATED, "edit": UPDATED, "delete": DELETED}
 
 
@@ -36,11 +31,8 @@ class Zoho(CrmAdapter):
     tool = "zoho"
     proofs = (field_of("token"),)
     signs = frozenset({"channel_id", "resource_uri", "operation"})
-    status: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "Leads": ("Lead_Status",),
-        "Contacts": ("Contact_Status",),
-        "Accounts": ("Account_Status",),
-    }
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS
+    fetcher: ClassVar[Fetcher | None] = FETCHER
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the channel and the list of ids."""
@@ -65,10 +57,15 @@ class Zoho(CrmAdapter):
             told = values.get(one, {})
             item = Item(shape, what, word, one, source, at, record=records.get(one) or told)
             item.status = self.statuses(call, shape.kind, word)
+            item.thin = not item.record
             if what == UPDATED and one not in records:
                 item.changed = {name: (value, UNTOLD) for name, value in told.items()}
             events += item.events()
         return events
+
+    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+        """One lead, contact or account that we have asked for."""
+        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
 
 
 ADAPTER = Zoho()

@@ -1,0 +1,67 @@
+"""Attio: asking for people and companies, one at a time.
+
+Reference: docs.attio.com, get a person record (read 2026-11-20). Every value is a list, each entry with the time from
+which it holds; the youngest of them is when the record changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm_adapter import Body
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
+from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.fetching import ApiCall, kind_and_word
+from touchbase.domain.times import Micros
+
+SHAPES = {
+    CONTACT: Shape(
+        CONTACT, email=("email_addresses",), first_name=("first_name",), last_name=("last_name",), full_name=("full_name",),
+        linkedin=("linkedin",), useful=("job_title",),
+    ),
+    COMPANY: Shape(COMPANY, domain=("domains",), company=("name",), useful=("employee_range",)),
+}  # fmt: skip
+_OBJECTS = ("people", "companies")
+# What Attio notes by itself about mails and meetings is no change of the record.
+_NOT_CHANGES = ("interaction",)
+
+
+def _make(asked: Asked) -> ApiCall | None:
+    if asked.word not in _OBJECTS:
+        return None
+    return asked.get(path_of("v2", "objects", asked.word, "records", asked.ids[0]), asked.bearer())
+
+
+FETCHER = ApiFetcher("https://api.attio.com", 1, 300, _make, inner)
+
+
+def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:
+    """One record of an answer; a status with the time from which it holds."""
+    kind, word = kind_and_word(object_type)
+    values = as_dict(body.get("values"))
+    times = {name: _since(entries) for name, entries in values.items()}
+    at = max((one for one in (*times.values(), when(body.get("created_at"))) if one is not None), default=None)
+    object_id = text(dig(body, "id", "record_id"))
+    item = Item(SHAPES[kind], UPDATED, word, object_id, "fetched", at, record=dict(_flat(values)), status=statuses)
+    item.status_at = {name: times.get(name) for name in statuses}
+    return item.events()
+
+
+def _flat(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name, entries in values.items():
+        one = as_dict(next(iter(as_list(entries)), None))
+        if one.get("attribute_type") == "personal-name":
+            yield from ((part, one.get(part)) for part in ("first_name", "last_name", "full_name"))
+        elif name in ("email_addresses", "domains"):
+            yield name, entries
+        else:
+            yield name, dig(one, "status", "title") or dig(one, "option", "title") or first(one, "value")
+
+
+def _since(entries: object) -> Micros | None:
+    told = [when(as_dict(one).get("active_from")) for one in as_list(entries) if dig(one, "attribute_type") not in _NOT_CHANGES]
+    return max((at for at in told if at is not None), default=None)

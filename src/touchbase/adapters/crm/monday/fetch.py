@@ -1,0 +1,76 @@
+"""monday.com: asking for items with their columns, many at once.
+
+Reference: developer.monday.com, items and column values (read 2026-11-20). Everything is one GraphQL query; a refusal may
+come with status 200 and a list of errors. A status column tells when it was set, so the status set last is the item's,
+unless the client has named a column, or the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from touchbase.adapters.kit.crm import DELETED, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm_adapter import Body
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.fetch import ApiFetcher, Asked
+from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.fetching import ApiCall, NotAnswered
+from touchbase.domain.times import Micros
+
+QUERY = (
+    "query ($ids: [ID!]) { items (ids: $ids, limit: 100) { id name state updated_at board { id } group { title } "
+    "column_values { id type text value } } }"
+)
+_STATUS = ("color", "status")
+
+
+def _make(asked: Asked) -> ApiCall | None:
+    if asked.word != "item":
+        return None
+    body = {"query": QUERY, "variables": {"ids": list(asked.ids)}}
+    return asked.post("/v2", {"authorization": asked.connection.access_token}, body)
+
+
+def _listed(answer: object) -> Iterable[object]:
+    found = dig(answer, "data", "items")
+    if not isinstance(found, list):
+        waits = [dig(one, "extensions", "retry_in_seconds") for one in as_list(dig(answer, "errors"))]
+        seconds = max((wait for wait in waits if isinstance(wait, int)), default=None)
+        raise NotAnswered("it answered with an error instead of items", retry_after=seconds)
+    return found
+
+
+FETCHER = ApiFetcher("https://api.monday.com", 100, 30, _make, _listed)
+
+
+def read_fetched(body: Body, shape: Shape, statuses: tuple[str, ...] | None) -> list[Event]:
+    """One item of an answer; `statuses` is None unless the client has named the column that is the status."""
+    columns = [as_dict(one) for one in as_list(body.get("column_values"))]
+    record: Body = {"name": body.get("name"), "group": dig(body, "group", "title")}
+    times: dict[str, Micros | None] = {}
+    for column in columns:
+        name, kind, value = text(column.get("id")) or "", text(column.get("type")), _value(column)
+        if kind in _STATUS:
+            times[name] = when(value.get("changed_at"))
+        record[name] = column.get("text")
+    for word, key in (("email", "email"), ("link", "url")):
+        told = (_value(one).get(key) for one in columns if one.get("type") == word)
+        record[word] = next((one for one in told if one), None)
+    if statuses is None:
+        set_ones = [name for name in times if text(record[name]) is not None]
+        statuses = tuple(sorted(set_ones, key=lambda name: (-(times[name] or 0), name)))
+    what = UPDATED if body.get("state") in ("active", None) else DELETED
+    at = when(body.get("updated_at"))
+    return Item(shape, what, "item", text(body.get("id")), "fetched", at, record=record, status=statuses, status_at=times).events()
+
+
+def _value(column: Body) -> Body:
+    """What a column holds besides its text: an object, as JSON in a text."""
+    try:
+        return as_dict(msgspec.json.decode(text(column.get("value")) or "{}"))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}

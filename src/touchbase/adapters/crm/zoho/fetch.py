@@ -1,0 +1,45 @@
+"""Zoho CRM: asking for leads, contacts and accounts, many at once.
+
+Reference: zoho.com/crm/developer, get records (read 2026-11-20). The fields have to be named, and only those that every
+account has are; a client's own one comes along once the connection says that it is the status. Where none of the
+records is there, the answer is 204 without a body.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.crm.zoho.modules import MODULES
+from touchbase.adapters.kit.crm import UPDATED, Item
+from touchbase.adapters.kit.crm_adapter import Body, statuses_of
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.fetch import ApiFetcher, Asked
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.fetching import ApiCall, kind_and_word
+
+_PERSON = ("Email", "First_Name", "Last_Name", "Full_Name", "Phone", "Mobile", "Lead_Source", "Modified_Time")
+FIELDS = {
+    "Leads": (*_PERSON, "Company", "Website", "Designation", "Industry"),
+    "Contacts": (*_PERSON, "Title"),
+    "Accounts": ("Account_Name", "Website", "Phone", "Industry", "Account_Type", "Modified_Time"),
+}
+_USUAL = {"Leads": ("Lead_Status",)}
+
+
+def _make(asked: Asked) -> ApiCall | None:
+    if asked.word not in FIELDS:
+        return None
+    statuses = statuses_of(_USUAL, asked.connection.settings, asked.kind, asked.word)
+    fields = ",".join((*FIELDS[asked.word], *statuses))
+    headers = {"authorization": f"Zoho-oauthtoken {asked.connection.access_token}"}
+    return asked.get(f"/crm/v7/{asked.word}?ids={','.join(asked.ids)}&fields={fields}", headers)
+
+
+FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: as_list(as_dict(answer).get("data")))
+
+
+def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:
+    """One record of an answer."""
+    word = kind_and_word(object_type)[1]
+    at = when(body.get("Modified_Time"))
+    return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=body, status=statuses).events()

@@ -1,0 +1,21 @@
+"""Zoho CRM: its modules, where each keeps what we know, and which fields are its status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+
+NOISE = frozenset({"id", "Modified_Time", "Modified_By", "Created_Time", "Created_By", "Last_Activity_Time", "Owner", "Tag"})
+_PERSON = Shape(
+    CONTACT, email=("Email",), first_name=("First_Name",), last_name=("Last_Name",), full_name=("Full_Name",),
+    linkedin=("LinkedIn", "LinkedIn_URL", "LinkedIn_Profile", "Linkedin"), domain=("Website",), company=("Company",),
+    useful=("Company", "Designation", "Title", "Phone", "Mobile", "Lead_Source", "Industry"), noise=NOISE,
+)  # fmt: skip
+_ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
+MODULES = {"Leads": _PERSON, "Contacts": _PERSON, "Accounts": _ACCOUNT}
+STATUS: Mapping[str, tuple[str, ...]] = {
+    "Leads": ("Lead_Status",),
+    "Contacts": ("Contact_Status",),
+    "Accounts": ("Account_Status",),
+}

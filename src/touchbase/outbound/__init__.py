@@ -1,0 +1,1 @@
+"""Calls that we make: to the APIs of tools, at public addresses only."""

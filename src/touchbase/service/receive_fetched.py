@@ -1,0 +1,35 @@
+"""Keeping a record that we have fetched: a delivery like any other, marked as fetched."""
+
+from __future__ import annotations
+
+import json
+
+from touchbase.domain.commands import KeepDelivery, Kept
+from touchbase.domain.connection import Connection
+from touchbase.domain.delivery import CRM
+from touchbase.domain.fetching import FETCHED
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store
+from touchbase.domain.times import Micros
+from touchbase.service.receive_webhook import without_secrets
+
+
+async def keep_fetched(store: Store, connection: Connection, object_type: str, body: bytes, at: Micros) -> Kept:
+    """Keep one record as the tool told it at this time; returns once it is on disk. The access token never lies in it.
+
+    The time is part of the key: the same record told again later is news where it does not say when it changed.
+    """
+    _, _, body = without_secrets((connection.access_token,), {}, "", body)
+    headers = {"content-type": "application/json", FETCHED: object_type}
+    command = KeepDelivery(
+        client=connection.client,
+        channel=CRM,
+        key=body_key(CRM, "", f"{FETCHED}: {connection.tool} {object_type} {at}", body),
+        headers=json.dumps(headers, separators=(",", ":")).encode(),
+        query="",
+        body=body,
+        received_us=at,
+        tool=connection.tool,
+        verified=True,
+    )
+    return await store.write(command)

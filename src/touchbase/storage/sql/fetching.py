@@ -1,0 +1,146 @@
+"""Asking tools for records: who may ask, what is wanted, and how it went. One worker at a time asks for one client and tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchbase.domain import queries as q
+from touchbase.domain.commands import ClaimFetch, FinishFetch
+from touchbase.domain.fetching import Claimed, Fetching, Wanted
+from touchbase.domain.times import Micros
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
+from touchbase.storage.sql.rows import Columns
+
+_SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
+_OURS = "t.client = p.client AND t.tool = p.tool"
+INSERT_SOURCE = Op(
+    "insert_source",
+    _SOURCE,
+    body="INSERT INTO record_source (client, tool, next_us, failures, stopped) SELECT p.client, p.tool, 0, 0, 0 FROM p WHERE true "
+    "ON CONFLICT DO NOTHING",
+)
+CLAIM_SOURCE = Op(
+    "claim_source",
+    (*_SOURCE, ("now_us", "bigint"), ("until_us", "bigint")),
+    sqlite="UPDATE record_source SET next_us = ?4 WHERE client = ?1 AND tool = ?2 AND stopped = 0 AND next_us <= ?3 RETURNING failures",
+    body="UPDATE record_source AS t SET next_us = p.until_us FROM p "
+    f"WHERE {_OURS} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
+)
+_DUE = "SELECT object_type, object_id, wanted_us, attempts FROM wanted_record WHERE"
+WANTED_NOW = Op(
+    "wanted_now",
+    (*_SOURCE, ("now_us", "bigint"), ("most", "bigint")),
+    sqlite=f"{_DUE} client = ?1 AND tool = ?2 AND next_us <= ?3 ORDER BY rank, next_us LIMIT ?4",
+    postgres=f"{_DUE} client = ($1::bigint[])[1] AND tool = ($2::text[])[1] AND next_us <= ($3::bigint[])[1] "
+    "ORDER BY rank, next_us LIMIT ($4::bigint[])[1]",
+)
+_FINISH: Columns = (
+    *_SOURCE, ("until_us", "bigint"), ("next_us", "bigint"), ("failures", "bigint"), ("stopped", "bigint"), ("error", "text"),
+    ("error_us", "bigint"), ("fetched_us", "bigint"),
+)  # fmt: skip
+FINISH_SOURCE = Op(
+    "finish_source",
+    _FINISH,
+    sqlite="UPDATE record_source SET next_us = ?4, failures = ?5, stopped = ?6, error = COALESCE(?7, error), "
+    "error_us = COALESCE(?8, error_us), fetched_us = COALESCE(?9, fetched_us) "
+    "WHERE client = ?1 AND tool = ?2 AND next_us = ?3 RETURNING client",
+    body="UPDATE record_source AS t SET next_us = p.next_us, failures = p.failures, stopped = p.stopped, "
+    "error = COALESCE(p.error, t.error), error_us = COALESCE(p.error_us, t.error_us), "
+    f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_OURS} AND t.next_us = p.until_us RETURNING t.client",
+)
+_ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("wanted_us", "bigint"))
+_SAME_WANT = f"{_OURS} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.wanted_us = p.wanted_us"
+_SAME_WANT_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND wanted_us = ?5"
+DROP_WANTED = Op(
+    "drop_wanted",
+    _ONE,
+    sqlite=f"DELETE FROM wanted_record WHERE {_SAME_WANT_SQLITE}",
+    body=f"DELETE FROM wanted_record t USING p WHERE {_SAME_WANT}",
+)
+ASK_LATER = Op(
+    "ask_later",
+    (*_ONE, ("next_us", "bigint")),
+    sqlite=f"UPDATE wanted_record SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANT_SQLITE}",
+    body=f"UPDATE wanted_record AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANT}",
+)
+RESUME_SOURCE = Op(
+    "resume_source",
+    _SOURCE,
+    sqlite="UPDATE record_source SET stopped = 0, failures = 0, next_us = CASE WHEN stopped = 1 OR failures > 0 THEN 0 ELSE next_us END, "
+    "error = NULL, error_us = NULL WHERE client = ?1 AND tool = ?2",
+    body="UPDATE record_source AS t SET stopped = 0, failures = 0, "
+    "next_us = CASE WHEN t.stopped = 1 OR t.failures > 0 THEN 0 ELSE t.next_us END, "
+    f"error = NULL, error_us = NULL FROM p WHERE {_OURS}",
+)
+WANT_ONCE_MORE = Op(
+    "want_once_more",
+    (*_SOURCE, ("next_us", "bigint")),
+    sqlite="UPDATE wanted_record SET next_us = ?3, attempts = 0 WHERE client = ?1 AND tool = ?2 AND next_us IS NULL",
+    body=f"UPDATE wanted_record AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_OURS} AND t.next_us IS NULL",
+)
+
+
+def claim_fetches(commands: Sequence[ClaimFetch], ids: Ids) -> Plan[list[object]]:
+    """Let one worker ask, and tell it what is wanted."""
+    answers: list[object] = []
+    for command in commands:
+        yield Step(INSERT_SOURCE, [(command.client, command.tool)])
+        rows = yield Step(CLAIM_SOURCE, [(command.client, command.tool, command.now_us, command.until_us)])
+        if not rows:
+            answers.append(None)
+            continue
+        found = yield Step(WANTED_NOW, [(command.client, command.tool, command.now_us, command.limit)])
+        answers.append(Claimed([Wanted(*row) for row in found], rows[0][0]))
+    return answers
+
+
+def finish_fetches(commands: Sequence[FinishFetch], ids: Ids) -> Plan[list[object]]:
+    """Note how asking went; what came is wanted no more even where the claim has ended meanwhile."""
+    answers: list[object] = []
+    for c in commands:
+        error_us = c.at if c.error is not None else None
+        row = (c.client, c.tool, c.until_us, c.next_us, c.failures, int(c.stopped), c.error, error_us, c.fetched_us)
+        rows = yield Step(FINISH_SOURCE, [row])
+        if c.done:
+            yield Step(DROP_WANTED, sorted(_row(c, one) for one in c.done))
+        later = [(*_row(c, one), next_us) for one, next_us in c.again] + [(*_row(c, one), None) for one in c.noted]
+        if later:
+            yield Step(ASK_LATER, sorted(later, key=lambda one: one[:4]))
+        answers.append(bool(rows))
+    return answers
+
+
+def resume(client: int, tool: str, at: Micros, *, new_token: bool) -> Plan[None]:
+    """Ask again, although a worker had stopped; with a new token also for what was not found."""
+    yield Step(RESUME_SOURCE, [(client, tool)])
+    if new_token:
+        yield Step(WANT_ONCE_MORE, [(client, tool, at)])
+
+
+def due(query: q.DueFetches) -> Plan[list[tuple[int, str]]]:
+    """Whom one may ask for something now."""
+    rows = yield Ask(
+        "SELECT c.client, c.tool FROM connection c LEFT JOIN record_source s ON s.client = c.client AND s.tool = c.tool "
+        "WHERE c.channel = 'crm' AND c.access_token <> '' AND COALESCE(s.stopped, 0) = 0 AND COALESCE(s.next_us, 0) <= ? "
+        "AND EXISTS (SELECT 1 FROM wanted_record w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?)",
+        (query.now_us, query.now_us),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def fetching(query: q.ListFetching) -> Plan[list[Fetching]]:
+    """How asking goes, by tool."""
+    rows = yield Ask(
+        "SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM record_source WHERE client = ?", (query.client,)
+    )
+    found = {row[0]: Fetching(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
+    counted = yield Ask("SELECT tool, count(next_us), count(*) FROM wanted_record WHERE client = ? GROUP BY tool", (query.client,))
+    for tool, wanted, all_of_them in counted:
+        one = found.setdefault(tool, Fetching(tool))
+        one.wanted, one.noted = wanted, all_of_them - wanted
+    return [found[tool] for tool in sorted(found)]
+
+
+def _row(command: FinishFetch, one: Wanted) -> Row:
+    return (command.client, command.tool, one.object_type, one.object_id, one.wanted_us)

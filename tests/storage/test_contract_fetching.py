@@ -1,0 +1,265 @@
+"""What every engine promises about wanted records: who may ask, for what, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from touchbase.domain.commands import AddConnection, ChangeConnection, ClaimFetch, EnsureClient, FinishFetch, KeepDelivery
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.fetching import Claimed, Wanted
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import DueFetches, ListConnections, ListFetching
+from touchbase.domain.times import SECOND
+from touchbase.service.process_inbox import InboxWorker
+
+NOON = 1_790_000_000 * SECOND
+SOON = NOON + 2 * SECOND
+UNTIL = NOON + 100 * SECOND
+ASKED = ("test", "crm")
+USUAL = ConnectionSettings()
+
+
+async def client_of(store: Store, client_id: str = "acme", token: str = "a-token") -> int:
+    client = (await store.write(EnsureClient(client_id, NOON))).number
+    await store.write(AddConnection(Connection(client, "crm", "test", NOON, NOON, access_token=token)))
+    return client
+
+
+def read(request: WebhookRequest) -> Translation:
+    events = [Event(**one) for one in msgspec.json.decode(request.body)]
+    return Translation("test", events, may_ask=request.query != "fetched")
+
+
+async def told(store: Store, client: int, *events: dict[str, Any], at: int = NOON, query: str = "") -> None:
+    """A call with these events is applied."""
+    body = msgspec.json.encode([{"event": "contact.updated", "occurred_us": NOON, "object_type": "person", **one} for one in events])
+    await store.write(KeepDelivery(client, "crm", msgspec.json.encode([at, query])[:8] + body[-200:], b"{}", query, body, at))
+    await InboxWorker(store, read, lambda: at).drain()
+
+
+async def claim(store: Store, client: int, now: int = SOON, until: int = UNTIL, limit: int = 10) -> Claimed | None:
+    return await store.write(ClaimFetch(client, "test", now, until, limit))
+
+
+async def ids(store: Store, client: int, now: int = SOON) -> list[str]:
+    """The objects that one may ask for now, without asking for them."""
+    claimed = await claim(store, client, now, UNTIL)
+    assert claimed is not None
+    await store.write(FinishFetch(client, "test", UNTIL, 0))
+    return [one.object_id for one in claimed.wanted]
+
+
+async def test_objects_that_wait_are_wanted_after_a_short_while_and_first(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1", "email": "ann@example.com", "may_create": True})
+    await told(store, client, {"object_id": "1", "thin": True}, at=NOON + 1)
+    await told(store, client, {"object_id": "2"}, at=NOON + 2)
+
+    early = await store.read(DueFetches(NOON + SECOND))
+
+    assert early == []
+    assert await store.read(DueFetches(SOON + 9)) == [(client, "test")]
+    assert await ids(store, client, SOON + 9) == ["2", "1"]
+
+
+@pytest.mark.parametrize("token", ["", "a-token"])
+async def test_only_who_has_a_token_is_due(store: Store, token: str) -> None:
+    client = await client_of(store, token=token)
+    await told(store, client, {"object_id": "1"})
+
+    assert await store.read(DueFetches(SOON)) == ([(client, "test")] if token else [])
+
+
+@pytest.mark.parametrize(
+    ("event", "query"),
+    [
+        ({"object_id": "1"}, "fetched"),
+        ({"object_id": "1", "event": "contact.deleted"}, ""),
+        ({"object_id": "1", "email": "ann@example.com", "may_create": True}, ""),
+        ({"email": "ann@example.com", "may_create": True, "thin": True}, ""),
+    ],
+)
+async def test_what_tells_all_or_was_fetched_or_is_deleted_makes_nothing_wanted(store: Store, event: dict[str, Any], query: str) -> None:
+    client = await client_of(store)
+
+    await told(store, client, event, query=query)
+
+    assert await ids(store, client) == []
+
+
+async def test_an_object_that_becomes_known_is_wanted_no_more_unless_values_are_missing(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"}, {"object_id": "2", "thin": True}, {"object_id": "3"})
+
+    known = [{"object_id": number, "email": f"{number}@example.com", "may_create": True} for number in ("1", "2")]
+    await told(store, client, *known, at=NOON + 1)
+
+    assert sorted(await ids(store, client)) == ["2", "3"]
+
+
+async def test_a_repeat_of_what_is_known_makes_nothing_wanted(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1", "email": "ann@example.com", "may_create": True, "thin": True})
+    claimed = await claim(store, client)
+    assert claimed is not None
+    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.wanted))
+
+    await told(store, client, {"object_id": "1", "email": "ann@example.com", "may_create": True, "thin": True}, at=NOON + 5)
+
+    assert await ids(store, client, SOON + 10) == []
+
+
+async def test_one_claim_holds_until_it_is_given_up_or_ends(store: Store) -> None:
+    client, other = await client_of(store), await client_of(store, "other")
+    for one in (client, other):
+        await told(store, one, {"object_id": "1"})
+
+    first = await claim(store, client)
+    beside = (await claim(store, client), await claim(store, client, UNTIL - 1, UNTIL + 9))
+    elsewhere = await claim(store, other)
+    after_its_end = await claim(store, client, UNTIL, UNTIL + 50)
+
+    assert first is not None
+    assert first.wanted == [Wanted("person", "1", NOON, 0)]
+    assert beside == (None, None)
+    assert elsewhere == first == after_its_end
+    assert await store.read(DueFetches(UNTIL + 49)) == [(other, "test")]
+
+
+async def test_of_many_who_claim_at_once_one_gets_it(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"})
+
+    claims = await asyncio.gather(*(claim(store, client) for _ in range(8)))
+
+    assert sum(one is not None for one in claims) == 1
+
+
+async def test_a_limit_is_kept(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, *({"object_id": str(number)} for number in range(5)))
+
+    claimed = await claim(store, client, limit=3)
+
+    assert claimed is not None
+    assert len(claimed.wanted) == 3
+
+
+async def test_how_asking_ended_is_noted(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, *({"object_id": str(number)} for number in range(4)))
+    claimed = await claim(store, client)
+    assert claimed is not None
+    came, gone, later, _ = sorted(claimed.wanted, key=lambda one: one.object_id)
+
+    finish = FinishFetch(
+        client, "test", UNTIL, UNTIL + 5, failures=2, error="it broke", at=NOON + 3, fetched_us=NOON + 2,
+        done=[came], noted=[gone], again=[(later, UNTIL + 60)],
+    )  # fmt: skip
+    kept = await store.write(finish)
+
+    (found,) = await store.read(ListFetching(client))
+    assert kept
+    assert (found.tool, found.next_us, found.failures, found.stopped) == ("test", UNTIL + 5, 2, False)
+    assert (found.error, found.error_us, found.fetched_us) == ("it broke", NOON + 3, NOON + 2)
+    assert (found.wanted, found.noted) == (2, 1)
+    assert await claim(store, client, UNTIL + 4, UNTIL + 90) is None
+    next_time = await claim(store, client, UNTIL + 60, UNTIL + 90)
+    assert next_time is not None
+    assert next_time.failures == 2
+    assert sorted((one.object_id, one.attempts) for one in next_time.wanted) == [("2", 1), ("3", 0)]
+
+
+async def test_a_later_success_keeps_the_last_error_to_look_at(store: Store) -> None:
+    client = await client_of(store)
+    for finish in (
+        FinishFetch(client, "test", UNTIL, 0, error="it broke", at=NOON),
+        FinishFetch(client, "test", UNTIL, 0, fetched_us=SOON),
+    ):
+        await claim(store, client)
+        await store.write(finish)
+
+    (found,) = await store.read(ListFetching(client))
+    assert (found.error, found.error_us, found.fetched_us, found.failures) == ("it broke", NOON, SOON, 0)
+
+
+async def test_what_is_wanted_anew_meanwhile_stays_wanted(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"})
+    claimed = await claim(store, client)
+    assert claimed is not None
+
+    # In the same microsecond, by another event.
+    await told(store, client, {"object_id": "1", "occurred_us": NOON + 1}, query="?")
+    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.wanted, noted=claimed.wanted))
+
+    assert await ids(store, client) == ["1"]
+
+
+async def test_whoever_finishes_after_its_claim_ended_takes_nothing_from_the_next(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"})
+    slow = await claim(store, client)
+    assert slow is not None
+    await claim(store, client, UNTIL, UNTIL + 50)
+
+    kept = await store.write(FinishFetch(client, "test", UNTIL, 0, stopped=True, error="late", at=UNTIL, done=slow.wanted))
+
+    (found,) = await store.read(ListFetching(client))
+    assert not kept
+    assert (found.next_us, found.stopped, found.error, found.wanted) == (UNTIL + 50, False, None, 0)
+
+
+async def test_what_was_noted_is_wanted_again_by_a_new_call_or_a_new_token(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"}, {"object_id": "2"})
+    claimed = await claim(store, client)
+    assert claimed is not None
+    await store.write(FinishFetch(client, "test", UNTIL, 0, noted=claimed.wanted))
+    left = await ids(store, client)
+
+    await told(store, client, {"object_id": "2", "occurred_us": NOON + 1}, at=NOON + 1)
+    by_call = await ids(store, client, SOON + 1)
+    await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON))
+    by_change = await ids(store, client, SOON + 1)
+    await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON, "another-token"))
+
+    assert (left, by_call, by_change) == ([], ["2"], ["2"])
+    assert sorted(await ids(store, client, SOON + 1)) == ["1", "2"]
+
+
+async def test_a_stop_ends_when_the_connection_is_changed(store: Store) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"})
+    await claim(store, client)
+    await store.write(FinishFetch(client, "test", UNTIL, UNTIL * 2, stopped=True, error="401", at=NOON))
+    stopped = (await store.read(DueFetches(UNTIL * 3)), await claim(store, client, UNTIL * 3))
+
+    await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON))
+
+    (found,) = await store.read(ListFetching(client))
+    assert stopped == ([], None)
+    assert (found.stopped, found.failures, found.error) == (False, 0, None)
+    assert await store.read(DueFetches(SOON)) == [(client, "test")]
+
+
+async def test_a_token_is_kept_left_alone_replaced_and_taken_away(store: Store) -> None:
+    client = await client_of(store)
+    changes = [None, "another", None, ""]
+
+    seen = []
+    for token in changes:
+        changed = await store.write(ChangeConnection(client, "crm", "test", None, USUAL, NOON, token))
+        (listed,) = await store.read(ListConnections(client))
+        assert changed == listed
+        seen.append(listed.access_token)
+
+    assert seen == ["a-token", "another", "another", ""]
+    assert "a-token" not in repr(replace(changed, access_token="a-token"))
