@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import touchbase
-from touchbase.adapters import load_adapters
+from touchbase.adapters import Adapters, load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
 from touchbase.domain.commands import EnsureClient
@@ -31,6 +31,8 @@ from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collecto
 from touchbase.server.shared import SharedPages
 from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, add_key
 from touchbase.service.connections import Connections
+from touchbase.service.erase import Eraser
+from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.settings import Settings
 from touchbase.storage import open_store
@@ -64,6 +66,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         worker = InboxWorker(store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked)
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker))
+            await ending.enter_async_context(_at_work(housekeeper(store, adapters, connections, clock)))
         parts = Parts(
             store=store,
             clock=clock,
@@ -82,13 +85,20 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
 
 
 @contextlib.asynccontextmanager
-async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterator[InboxWorker]:
-    """The inbox worker on an open store, with no server around it."""
+async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house: bool = False) -> AsyncIterator[InboxWorker]:
+    """The inbox worker on an open store, with no server around it; beside it a housekeeper, if that is wanted."""
     store = await open_store(settings.database)
-    try:
-        yield InboxWorker(store, load_adapters().translate, clock, connections=Connections(store, clock).of)
-    finally:
-        await store.close()
+    async with contextlib.AsyncExitStack() as ending:
+        ending.push_async_callback(store.close)
+        adapters, connections = load_adapters(), Connections(store, clock)
+        if keeps_house:
+            await ending.enter_async_context(_at_work(housekeeper(store, adapters, connections, clock)))
+        yield InboxWorker(store, adapters.translate, clock, connections=connections.of)
+
+
+def housekeeper(store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Housekeeper:
+    """Whoever finishes what hurries nobody: searches of erasures, and bodies that were kept long enough."""
+    return Housekeeper(store, Eraser(store, adapters.translate, clock, connections.of), clock)
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:
@@ -173,8 +183,8 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
 
 
 @contextlib.asynccontextmanager
-async def _at_work(worker: InboxWorker) -> AsyncIterator[None]:
-    working = asyncio.create_task(worker.run(), name="inbox")
+async def _at_work(worker: InboxWorker | Housekeeper) -> AsyncIterator[None]:
+    working = asyncio.create_task(worker.run(), name="inbox" if isinstance(worker, InboxWorker) else "house")
     try:
         yield
     finally:

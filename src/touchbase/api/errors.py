@@ -17,6 +17,8 @@ STATUS = {
     "method_not_allowed": 405,
     "body_too_slow": 408,
     "duplicate": 409,
+    "erased": 409,
+    "body_gone": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,

@@ -10,6 +10,8 @@ from touchbase.api.admin import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.api.connections import ConnectionChange, ConnectionOut, ConnectionPage, ConnectionRequest
 from touchbase.api.errors import Problem
 from touchbase.api.examples import EXAMPLES
+from touchbase.api.openapi_privacy import add_privacy
+from touchbase.api.privacy import ErasureOut, PersonExport
 from touchbase.api.query import LARGEST_PAGE, STRUCTURES, USUAL_PAGE
 from touchbase.api.replays import DeliveryGroups, ReplayOut, ReplayRequest
 from touchbase.api.schemas import (
@@ -33,7 +35,7 @@ Json = dict[str, Any]
 TYPES: tuple[type[msgspec.Struct], ...] = (
     ContactRequest, ContactChange, ContactResponse, ContactPage, CompanyRequest, CompanyChange, CompanyResponse, CompanyPage,
     TimelinePage, DeliveryPage, DeliveryOut, DeliveryDetail, DeliveryGroups, ReplayRequest, ReplayOut, ClientRequest, ClientOut, ClientPage,
-    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, Problem,
+    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, ErasureOut, PersonExport, Problem,
 )  # fmt: skip
 PROBLEMS = {
     "400": "The request cannot be read: broken JSON, broken UTF-8, nested too deeply.",
@@ -41,7 +43,7 @@ PROBLEMS = {
     "403": "The key is valid and does not allow this.",
     "404": "There is no such record for this client.",
     "408": "The body did not arrive in time.",
-    "409": "A record with this identity exists; `existing_id` is its id.",
+    "409": "A record with this identity exists (`existing_id` is its id), its person was erased, or the delivery has no body any more.",
     "412": "The record has changed since it was read.",
     "413": "The body is longer than the limit.",
     "415": "The body is not JSON, or packed in a way that is not read.",
@@ -68,6 +70,7 @@ def description(version: str, *, keys_needed: bool) -> Json:
         "paths": {**_records("contacts", "contact"), **_records("companies", "company"), **_webhooks(), **_admin(), **_connections()},
         "components": components,
     }
+    add_privacy(made["paths"], _operation, _answer, _parameter, {"id": ID, "limit": LIMIT, "cursor": CURSOR, "client": CLIENT})
     if keys_needed:
         components["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer", "description": "A key, `tb_...`"},
@@ -153,7 +156,7 @@ def _admin() -> Json:
         "Inbox", "get_delivery", "Get one delivery with its body", {"200": _answer("The delivery.", "DeliveryDetail")}, (*denied, "404")
     )
     replay = _operation(
-        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404")
+        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404", "409")
     )
     groups = _operation(
         "Inbox", "group_deliveries", "Count deliveries that changed nothing and look alike", {"200": _answer("Groups.", "DeliveryGroups")},

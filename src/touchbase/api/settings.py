@@ -13,7 +13,7 @@ from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import FieldName, Time, encode
 from touchbase.domain import text as limits
-from touchbase.domain.client import Client, ClientSettings, FieldType, StatusSet
+from touchbase.domain.client import KEEP_BODIES_DAYS, MOST_DAYS, Client, ClientSettings, FieldType, StatusSet
 from touchbase.domain.errors import Fault, Invalid, NotFound
 from touchbase.domain.times import to_text
 from touchbase.service.clients import is_client_id
@@ -51,6 +51,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     company_fields: FieldTypes = {}
     create_unknown: Annotated[bool, Meta(description="Whether an e-mail event for an unknown person creates the contact.")] = True
     linkedin_reply_counts: Annotated[bool, Meta(description="Whether a LinkedIn reply moves `last_reply_received`.")] = True
+    keep_bodies_days: (
+        Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days that the body of an applied call is kept; null: for ever.")] | None
+    ) = KEEP_BODIES_DAYS
 
 
 class ClientRequest(Struct):
@@ -123,6 +126,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         company_fields=_fields(body.company_fields, "/settings/company_fields", faults),
         create_unknown=body.create_unknown,
         linkedin_reply_counts=body.linkedin_reply_counts,
+        keep_bodies_days=body.keep_bodies_days,
     )
     if faults:
         raise Invalid(faults)

@@ -21,6 +21,9 @@ COMMANDS = {
     "migrate": "Bring the store's schema up to date.",
     "inbox": "Look at kept webhook calls, and apply them again.",
     "verify": "Recompute every derived value from the kept events.",
+    "erase": "Erase a person: records, timeline, and the calls that tell of them.",
+    "export-person": "Write everything that is kept about one person, as JSON.",
+    "retain": "Remove the bodies of calls that were kept long enough.",
     "clients": "List and add clients, change their settings, and connect their tools.",
     "keys": "Make API keys.",
     "translate": "Show what a webhook call means, without keeping it.",
@@ -42,7 +45,8 @@ class Commands(click.Group):
         """The command of this name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"touchbase.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"touchbase.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 ON_DUPLICATE = ("error", "return", "update")
+KEEP_BODIES_DAYS = 90
+"""How long the body of an applied call is kept, unless the client decides otherwise."""
+MOST_DAYS = 36_500
 FIELD_TYPES = ("text", "number", "boolean", "date", "select")
 
 
@@ -41,6 +44,8 @@ class ClientSettings:
     """Whether an e-mail event for an unknown person creates the contact."""
     linkedin_reply_counts: bool = True
     """Whether a LinkedIn reply moves `last_reply_received`."""
+    keep_bodies_days: int | None = KEEP_BODIES_DAYS
+    """Days after which the body of an applied or ignored delivery is removed; None: never."""
 
 
 @dataclass(slots=True)
@@ -51,3 +56,5 @@ class Client:
     client_id: str
     created_us: int
     settings: ClientSettings
+    has_erased: bool = False
+    """Whether somebody of this client was erased, as far as was known when this was read."""

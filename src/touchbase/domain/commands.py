@@ -45,6 +45,8 @@ class CreateContact(Command[Created[Contact]]):
     contact: Contact
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
+    guarded: bool = False
+    """Its client has erased somebody: `ErasedPerson` when it is this person."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,8 @@ class UpdateContact(Command[Contact]):
     if_updated_us: Micros | None = None
     transitions: dict[str, list[str]] | None = None
     """Where the client has declared them: status -> those that may follow."""
+    guarded: bool = False
+    """Its client has erased somebody: `ErasedPerson` when the new address is theirs."""
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ TouchbaseError
 ├── Invalid               read, but one or more fields are wrong; lists every fault
 ├── NotFound              no such record for this client
 ├── Conflict              a record with this identity exists already
+├── ErasedPerson          a contact whose person was erased; must be brought back on purpose
+├── BodyGone              a delivery whose body was removed cannot be applied again
 ├── PreconditionFailed    the record changed since the caller read it
 ├── Unauthorized          no key, a wrong key, or a webhook that fails its secret
 ├── Forbidden             a true key without the scope that this needs
@@ -71,6 +73,18 @@ class Conflict(TouchbaseError):
     """A record with this identity exists already; `data["existing_id"]` is its id."""
 
     code = "duplicate"
+
+
+class ErasedPerson(TouchbaseError):
+    """The person was erased; whoever means to keep them again says so."""
+
+    code = "erased"
+
+
+class BodyGone(TouchbaseError):
+    """The delivery's body was removed, so it cannot be applied again."""
+
+    code = "body_gone"
 
 
 class PreconditionFailed(TouchbaseError):

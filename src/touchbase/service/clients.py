@@ -84,6 +84,10 @@ class Clients:
         self._remember(changed)
         return changed, is_new
 
+    def forget(self, client_id: str) -> None:
+        """Ask the store again the next time: something about this client has changed."""
+        self._known.pop(client_id, None)
+
     def _remember(self, client: Client) -> None:
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()

@@ -89,7 +89,7 @@ def contact_command(asked: NewContact, client: Client, at: Micros, on_duplicate:
         status=validation.status(asked.contact_status.strip() or None, settings.contact_statuses, "/contact_status", faults),
     )
     validation.raise_if_any(faults)
-    return CreateContact(contact, custom, on_duplicate or settings.on_duplicate)
+    return CreateContact(contact, custom, on_duplicate or settings.on_duplicate, client.has_erased)
 
 
 async def create_contact(store: Store, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Contact]:
@@ -109,4 +109,6 @@ def _merging(command: CreateContact, existing: int, client: Client) -> UpdateCon
     columns = {name: getattr(new, name) for name in MERGED if getattr(new, name) is not None}
     custom: dict[str, str | None] = dict(command.custom)
     transitions = statuses.transitions if statuses else None
-    return UpdateContact(client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions)
+    return UpdateContact(
+        client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions, guarded=client.has_erased
+    )

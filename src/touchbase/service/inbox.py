@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.domain.commands import ReplayDeliveries
-from touchbase.domain.delivery import FAILED, IGNORED, PARKED, UNRECOGNISED, Delivery
-from touchbase.domain.errors import NotFound
+from touchbase.domain.delivery import FAILED, GONE_RETENTION, IGNORED, PARKED, UNRECOGNISED, Delivery
+from touchbase.domain.errors import BodyGone, NotFound
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
-from touchbase.domain.times import Micros
+from touchbase.domain.times import Micros, to_text
 
 GROUPED = (UNRECOGNISED, PARKED, FAILED, IGNORED)
 """States of deliveries that changed nothing, which are shown in groups."""
@@ -51,10 +51,28 @@ async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tu
 
 
 async def replay_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
-    """Put a delivery back to `received`; applying it again changes nothing that it has changed already."""
+    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. `BodyGone`."""
     delivery = await _get(store, delivery_id, client)
+    refuse_bodiless(delivery)
     await store.write(ReplayDeliveries(delivery.client, [delivery_id]))
     return await _get(store, delivery_id, client)
+
+
+def why_no_body(delivery: Delivery) -> str | None:
+    """In words, why a delivery has no body any more, and since when."""
+    if delivery.body_gone is None or delivery.body_gone_us is None:
+        return None
+    on = to_text(delivery.body_gone_us)[:10]
+    if delivery.body_gone == GONE_RETENTION:
+        return f"body removed by retention on {on}"
+    return f"body removed on {on}, as it told of a person who was erased"
+
+
+def refuse_bodiless(delivery: Delivery) -> None:
+    """Raise `BodyGone` for a delivery that cannot be applied again."""
+    why = why_no_body(delivery)
+    if why is not None:
+        raise BodyGone(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and the events it caused are kept")
 
 
 async def _get(store: Store, delivery_id: int, client: int | None) -> Delivery:

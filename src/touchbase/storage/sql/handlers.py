@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.domain import commands as c
-from touchbase.storage.sql import clients, connections, create, inbox, update
+from touchbase.domain import erasure as e
+from touchbase.storage.sql import bodies, clients, connections, create, erase, erase_restore, inbox, update
 from touchbase.storage.sql.apply import apply_batch, apply_needs
+from touchbase.storage.sql.erased import guarded
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.inbox import claim, note_failure
 from touchbase.storage.sql.op import Plan
@@ -37,9 +39,9 @@ class Handler:
 
 
 COMMANDS: dict[type, Handler] = {
-    c.CreateContact: Handler(create.create_contacts, create.contact_needs, solo=True),
+    c.CreateContact: Handler(guarded(create.create_contacts), create.contact_needs, solo=True),
     c.CreateCompany: Handler(create.create_companies, create.company_needs, solo=True),
-    c.UpdateContact: Handler(update.update_contacts, update.update_needs),
+    c.UpdateContact: Handler(guarded(update.update_contacts), update.update_needs),
     c.UpdateCompany: Handler(update.update_companies, update.update_needs),
     c.KeepDelivery: Handler(inbox.keep_deliveries, inbox.keep_needs, solo=True),
     c.CountRepeat: Handler(inbox.count_repeats, solo=True),
@@ -50,4 +52,9 @@ COMMANDS: dict[type, Handler] = {
     c.ChangeConnection: Handler(connections.change_connections),
     c.RemoveConnection: Handler(connections.remove_connections),
     c.StoreKey: Handler(clients.store_keys, solo=True),
+    e.ErasePerson: Handler(erase.erase_people, erase.erase_needs),
+    e.SweepErasure: Handler(erase.sweep_erasures),
+    e.LiftErasure: Handler(erase.lift_erasures),
+    e.AddErasures: Handler(erase_restore.add_erasures, erase.erase_needs),
+    e.RetainBodies: Handler(bodies.retain_bodies),
 }

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from touchbase.domain import erasure as e
 from touchbase.domain import queries as q
 from touchbase.domain.client import Client
 from touchbase.domain.company import Company
@@ -14,7 +15,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.storage.sql import audit, inbox_reads
+from touchbase.storage.sql import audit, bodies, erase_reads, inbox_reads
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -76,7 +77,7 @@ def _delivery(query: q.GetDelivery) -> Plan[Delivery | None]:
     where = Where("d.id = ?", query.id)
     where.equal("c.id", query.client)
     sql = (
-        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body FROM client c "
+        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_gone, d.body_gone_us FROM client c "
         "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
         f"WHERE {where}"
     )
@@ -91,12 +92,12 @@ def _delivery_events(query: q.DeliveryEvents) -> Plan[list[StoredEvent]]:
 
 
 def _client(query: q.FindClient) -> Plan[Client | None]:
-    rows = yield Ask("SELECT id, client_id, created_us, settings FROM client WHERE client_id = ?", (query.client_id,))
+    rows = yield Ask(f"SELECT {r.CLIENT} FROM client WHERE client_id = ?", (query.client_id,))
     return r.client_of(rows[0]) if rows else None
 
 
 def _clients(query: q.ListClients) -> Plan[list[Client]]:
-    rows = yield Ask("SELECT id, client_id, created_us, settings FROM client", ())
+    rows = yield Ask(f"SELECT {r.CLIENT} FROM client", ())
     return sorted((r.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
@@ -139,4 +140,12 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.AuditRecords: audit.records,
     q.AuditWaiting: audit.waiting,
     q.AuditDeliveries: audit.deliveries,
+    e.FindPerson: erase_reads.find_person,
+    e.GetErasure: erase_reads.get_erasure,
+    e.OpenErasures: erase_reads.open_erasures,
+    e.FindErased: erase_reads.find_erased,
+    e.ListErasures: erase_reads.list_erasures,
+    e.ReadBodies: erase_reads.read_bodies,
+    e.ReadLinks: erase_reads.read_links,
+    e.CountRetained: bodies.count_retained,
 }

@@ -48,6 +48,9 @@ DELIVERY: Columns = (
     ("size", "bigint"), ("verified", "bigint"), ("key", "bytea"),
 )  # fmt: skip
 
+# The last tells whether the client has erased somebody, so that nobody else pays for asking.
+CLIENT = "id, client_id, created_us, settings, EXISTS (SELECT 1 FROM erased e WHERE e.client = client.id)"
+
 CONNECTION: Columns = (
     ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
     ("secrets", "text"), ("settings", "text"),
@@ -137,13 +140,15 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 
 def delivery_of(row: Row) -> Delivery:
-    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body."""
+    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
     client_id, client, number, *rest = row[:14]
     made = Delivery(client, client_id, number, *rest)
     if made.verified is not None:
         made.verified = bool(made.verified)
     if len(row) > 14:
-        made.query, made.headers, made.body = row[14], _decode_headers(row[15]), row[16]
+        made.query, made.headers, made.body = row[14], _decode_headers(row[15] or b"{}"), row[16] or b""
+    if len(row) > 17:
+        made.body_gone, made.body_gone_us = row[17:19]
     return made
 
 
@@ -164,8 +169,8 @@ def secrets_text(secrets: Sequence[str]) -> str:
 
 
 def client_of(row: Row) -> Client:
-    """A client of a row (id, client_id, created_us, settings)."""
-    return Client(row[0], row[1], row[2], _decode_settings(row[3]))
+    """A client of a row (id, client_id, created_us, settings), optionally followed by whether it has erased somebody."""
+    return Client(row[0], row[1], row[2], _decode_settings(row[3]), bool(row[4]) if len(row) > 4 else False)
 
 
 def settings_text(settings: ClientSettings | ConnectionSettings) -> str:

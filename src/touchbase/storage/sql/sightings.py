@@ -52,6 +52,8 @@ class Outcome:
     repeated: int = 0
     unknown: int = 0
     """Events about people that we do not know and may not create."""
+    names_erased: bool = False
+    """It tells of a person who was erased: events about them were taken out, and its body goes."""
 
 
 def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:

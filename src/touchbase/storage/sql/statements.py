@@ -258,7 +258,8 @@ INSERT_CLIENT = Op(
 CLIENT_BY_CLIENT_ID = Op(
     "client_by_client_id",
     (("client_id", "text"),),
-    body="SELECT c.id, c.client_id, c.created_us, c.settings FROM p JOIN client c ON c.client_id = p.client_id",
+    body="SELECT c.id, c.client_id, c.created_us, c.settings, EXISTS (SELECT 1 FROM erased e WHERE e.client = c.id) "
+    "FROM p JOIN client c ON c.client_id = p.client_id",
 )
 SET_CLIENT_SETTINGS = Op(
     "set_client_settings",

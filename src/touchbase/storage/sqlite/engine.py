@@ -100,6 +100,11 @@ class SqliteStore:
         names: list[str] = await self._writer.ask(lambda writer: migrate(writer.cursor, packaged("sqlite")))
         return names
 
+    async def scrub(self) -> bool:
+        """Empty the log beside the file; what was removed from the file is written over already."""
+        emptied: bool = await self._writer.ask(Writer.scrub)
+        return emptied
+
     async def check(self) -> None:
         """Write something that no record shows; `Overloaded` when that cannot be flushed."""
         await self.write(Probe())
