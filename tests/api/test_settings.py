@@ -16,6 +16,7 @@ OPEN = {
     "company_fields": {},
     "create_unknown": True,
     "linkedin_reply_counts": True,
+    "keep_bodies_days": 90,
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -25,6 +26,7 @@ DECIDED = {
     "company_fields": {"Seats": {"type": "number", "options": []}},
     "create_unknown": False,
     "linkedin_reply_counts": False,
+    "keep_bodies_days": None,
 }
 
 

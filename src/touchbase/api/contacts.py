@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from touchbase.api.query import Parameters
 from touchbase.api.record_calls import Kind
 from touchbase.api.records import contact_out
@@ -10,7 +12,6 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.text import LARGEST_ID
 from touchbase.service.create_contact import contact_command, create_contact
 from touchbase.service.read_records import Wanted, get_contact, list_contacts
-from touchbase.service.restore_erased import restore_erased
 from touchbase.service.update_contact import update_contact, update_contact_command
 
 
@@ -39,5 +40,5 @@ CONTACTS: Kind[ContactRequest, ContactChange, Contact] = Kind(
     find=list_contacts,
     wanted_by=_wanted,
     out=contact_out,
-    restore=restore_erased,
+    restore=partial(create_contact, restore=True),
 )

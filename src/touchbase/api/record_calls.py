@@ -56,8 +56,8 @@ class Kind(Generic[A, C, R]):
     find: Callable[[Store, int, Wanted, int, tuple[Micros, int] | None], Awaitable[tuple[list[R], tuple[Micros, int] | None]]]
     wanted_by: Callable[[Parameters], Wanted]
     out: Callable[[R, bool, ClientSettings], msgspec.Struct]
-    restore: Callable[[Store, A, Client, Micros], Awaitable[None]] | None = None
-    """Lifts the erasure of whom a request names (`restore_erased`); None where nobody can be erased."""
+    restore: Callable[[Store, A, Client, Micros, str | None], Awaitable[Created[R]]] | None = None
+    """`create` for somebody who may have been erased (`restore_erased`); None where nobody can be."""
 
 
 def creating(api: Api, kind: Kind[A, C, R]) -> App:
@@ -77,9 +77,8 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
             body = await read_json(receive, headers, limits)
             at = clock()
             asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
-            if options.restore_erased and kind.restore is not None:
-                await kind.restore(store, asked, client, at)
-            created = await kind.create(store, asked, client, at, options.on_duplicate)
+            create = kind.restore if options.restore_erased and kind.restore is not None else kind.create
+            created = await create(store, asked, client, at, options.on_duplicate)
             record = created.record
             payload = encode(kind.out(record, options.flat, client.settings))
         except CallerLeft:

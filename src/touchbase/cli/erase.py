@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from touchbase.service.erase import Eraser
 
 WORDS = {
-    "contacts": "contacts", "custom_fields": "custom fields", "events": "events of the timeline", "links": "former addresses and tool objects",
+    "contacts": "contacts",
+    "custom_fields": "custom fields",
+    "events": "events of the timeline",
+    "links": "former addresses and tool objects",
     "deliveries": "bodies of deliveries",
-}  # fmt: skip
+}
 
 
 @click.command()

@@ -69,12 +69,13 @@ async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Per
     translate = translator(load_adapters().translate, await store.read(ListConnections(client.number)))
     exported = await service.export_person(store, client.number, number)
     after: int | None = 0
+    is_first = True
     while after is not None:
         calls, after = await service.export_calls(store, translate, client.number, number, PAGE, after)
         page = deliveries_out(calls, None)
-        if exported is not None:
+        if is_first:
             with_person(page, exported, client)
-            exported = None
+            is_first = False
         yield page
 
 

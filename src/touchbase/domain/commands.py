@@ -47,6 +47,8 @@ class CreateContact(Command[Created[Contact]]):
     on_duplicate: str = "error"
     guarded: bool = False
     """Its client has erased somebody: `ErasedPerson` when it is this person."""
+    restore: bool = False
+    """With `guarded`: an erased person comes back, and their erasure is lifted."""
 
 
 @dataclass(slots=True)
@@ -80,6 +82,8 @@ class UpdateContact(Command[Contact]):
     """Where the client has declared them: status -> those that may follow."""
     guarded: bool = False
     """Its client has erased somebody: `ErasedPerson` when the new address is theirs."""
+    restore: bool = False
+    """As in `CreateContact`."""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.domain.commands import CreateContact, UpdateContact
 from touchbase.domain.erased_keys import EMAIL, LINKEDIN, digest
-from touchbase.domain.errors import ErasedPerson
+from touchbase.domain.errors import ErasedPerson, TouchbaseError
 from touchbase.domain.links import Ref
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.ids import Ids
@@ -91,16 +91,26 @@ def guarded(run: Run) -> Run:
 
 def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
     refused: dict[int, ErasedPerson] = {}
+    lifted: dict[int, set[tuple[int, int]]] = {}
     for client in sorted({_client(command) for command in commands if command.guarded}):
         key = yield from erasure_key_of(client)
         if key is None:
             continue
         mine = {place: _refs(command) for place, command in enumerate(commands) if _client(command) == client}
         marks = yield from marks_of(key, client, set().union(*mine.values()))
-        refused |= {place: _refusal(ref) for place, refs in mine.items() for ref in refs if ref in marks}
+        for place, refs in mine.items():
+            hit = sorted(refs & marks.keys())
+            if hit and commands[place].restore:
+                lifted[place] = {(client, marks[ref].erasure) for ref in hit}
+            elif hit:
+                refused[place] = _refusal(hit[0])
     left = [command for place, command in enumerate(commands) if place not in refused]
     answers = iter((yield from run(left, ids)) if left else [])
-    return [refused[place] if place in refused else next(answers) for place in range(len(commands))]
+    results = [refused[place] if place in refused else next(answers) for place in range(len(commands))]
+    kept = [lifted[place] for place in lifted if not isinstance(results[place], TouchbaseError)]
+    if kept:
+        yield Step(DELETE_ERASURE, sorted(set().union(*kept)))
+    return results
 
 
 def _client(command: Guarded) -> int:
