@@ -26,7 +26,7 @@ _EMAIL = re.compile(rf"""[^\s@<>"(),:;\[\]\\]{{1,{LONGEST_LOCAL}}}@[\w.\-]{{1,25
 # What may stand in an address and yet ends the word before it: form fields, paths, quotes.
 _BEFORE = re.compile(r"[=&/'|{}!?#*`~^$%]")
 _LINKEDIN = re.compile(r"""linkedin\.com/[^\s"'<>\\&,;()\[\]{}|]+""", re.IGNORECASE)
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\]))")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
 
 
 def mentions(headers: Mapping[str, str], query: str, body: bytes) -> set[Ref]:
@@ -59,7 +59,7 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16)) if match[1] else match[2]
+    return chr(int(match[1], 16)) if match[1] else match[2] or " "
 
 
 def _emails(text: str) -> Iterator[Ref]:

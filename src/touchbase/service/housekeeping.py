@@ -81,6 +81,7 @@ class Housekeeper:
             for client in await self._store.read(ListClients()):
                 await self._retain(client)
             self._retained_us = self._clock()
+            self._scrubbed = False  # late calls about erased people were dropped meanwhile, and stand in the log
         if not self._scrubbed and not self._stopping.is_set():
             self._scrubbed = await self._store.scrub()
 
