@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from urllib.parse import unquote
 
 from touchbase.domain.encoding import decoded
@@ -22,7 +23,11 @@ from touchbase.domain.links import Ref
 ROUNDS = 3
 """How deep escapes are undone: JSON in a form field in JSON."""
 LONGEST_LOCAL = 64
-_EMAIL = re.compile(rf"""[^\s@<>"(),:;\[\]\\]{{1,{LONGEST_LOCAL}}}@[\w.\-]{{1,255}}""")
+MOST = 10_000
+"""Addresses of one call that are looked at: a body made of nothing else must not hold up its neighbours."""
+# Found by the sign in its middle: looking for a beginning would try every letter of a long text.
+_AT = re.compile(r"@([\w.\-]{1,255})")
+_BETWEEN = re.compile(r"""[\s@<>"(),:;\[\]\\]""")
 # What may stand in an address and yet ends the word before it: form fields, paths, quotes.
 _BEFORE = re.compile(r"[=&/'|{}!?#*`~^$%]")
 _LINKEDIN = re.compile(r"""linkedin\.com/[^\s"'<>\\&,;()\[\]{}|]+""", re.IGNORECASE)
@@ -63,17 +68,20 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _emails(text: str) -> Iterator[Ref]:
-    for match in _EMAIL.finditer(text):
-        word = match[0].rstrip(".-_")
-        starts = [0, *(sign.end() for sign in _BEFORE.finditer(word, 0, word.index("@")))]
-        for start in starts:
-            key = find_email_key(word[start:])
-            if key is not None:
+    if "@" not in text:
+        return
+    for match in islice(_AT.finditer(text), MOST):
+        local = _BETWEEN.split(text[max(0, match.start() - LONGEST_LOCAL) : match.start()])[-1]
+        for start in (0, *(sign.end() for sign in _BEFORE.finditer(local))):
+            key = local[start:] and find_email_key(f"{local[start:]}@{match[1].rstrip('.-_')}")
+            if key:
                 yield ("", EMAIL, key)
 
 
 def _linkedins(text: str) -> Iterator[Ref]:
-    for match in _LINKEDIN.finditer(text):
+    if "linkedin" not in text.lower():
+        return
+    for match in islice(_LINKEDIN.finditer(text), MOST):
         ref = linkedin_ref(match[0].rstrip(".:!"))
         if ref is not None:
             yield ref
