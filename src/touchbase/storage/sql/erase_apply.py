@@ -36,7 +36,7 @@ class Withheld:
     fresh: dict[Ref, Mark] = field(default_factory=dict)
     """Objects that an erased person was seen under for the first time."""
     of_others: set[Ref] = field(default_factory=set)
-    """Objects that lead to a record, or that this batch names beside an address that was not erased."""
+    """Objects that this batch names beside an address that was not erased."""
     deliveries: set[int] = field(default_factory=set)
     """Those whose bodies go: of this batch, and those that had told what waited."""
 
@@ -147,4 +147,3 @@ def _spread(held: Withheld, now_us: Micros) -> Plan[None]:
     yield from save_marks(held.key, held.client, marks, now_us)
     held.deliveries |= waited.deliveries
     held.marks |= marks
-    held.of_others |= waited.with_record
