@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import touchbase
-from touchbase.adapters import load_adapters
+from touchbase.adapters import Adapters, load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
 from touchbase.domain.commands import EnsureClient
@@ -33,12 +33,14 @@ from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
 from touchbase.service.authorise import DEFAULT_CLIENT
 from touchbase.service.connections import Connections
+from touchbase.service.erase import Eraser
 from touchbase.service.failed_keys import FailedKeys
 from touchbase.service.fetch_records import FetchWorker
 from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import InboxWorker, add
+from touchbase.service.retention import Retention
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
@@ -87,6 +89,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker, "inbox"))
             await ending.enter_async_context(_at_work(fetcher, "fetch"))
+            await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
         parts = Parts(
             store=store,
             clock=clock,
@@ -149,17 +152,23 @@ class Workers:
 
 
 @contextlib.asynccontextmanager
-async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterator[Workers]:
-    """The workers on an open store; beside them clients that are being deleted are removed."""
+async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house: bool = False) -> AsyncIterator[Workers]:
+    """The workers on an open store; with `keeps_house`, beside them those who remove what has to go some day."""
     store = await open_store(settings.database, master_keys=master_keys(settings))
-    caller, adapters = _caller(settings), load_adapters()
-    try:
-        async with _at_work(Housekeeper(store, clock), "housekeeping"):
-            inbox = InboxWorker(store, adapters.translate, clock, connections=Connections(store, clock).of, chores=[AnswerSweeper(store)])
-            yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
-    finally:
-        await caller.close()
-        await store.close()
+    async with contextlib.AsyncExitStack() as ending:
+        ending.push_async_callback(store.close)
+        adapters, connections, caller = load_adapters(), Connections(store, clock), _caller(settings)
+        ending.push_async_callback(caller.close)
+        if keeps_house:
+            await ending.enter_async_context(_at_work(Housekeeper(store, clock), "housekeeping"))
+            await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
+        inbox = InboxWorker(store, adapters.translate, clock, connections=connections.of, chores=[AnswerSweeper(store)])
+        yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
+
+
+def retention(store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Retention:
+    """Whoever finishes what hurries nobody: searches of erasures, and bodies that were kept long enough."""
+    return Retention(store, Eraser(store, adapters.translate, clock, connections.of), clock)
 
 
 def _caller(settings: Settings) -> HttpCaller:
@@ -254,7 +263,7 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
 
 
 @contextlib.asynccontextmanager
-async def _at_work(worker: InboxWorker | FetchWorker | Housekeeper, name: str) -> AsyncIterator[None]:
+async def _at_work(worker: InboxWorker | FetchWorker | Housekeeper | Retention, name: str) -> AsyncIterator[None]:
     working = asyncio.create_task(worker.run(), name=name)
     try:
         yield

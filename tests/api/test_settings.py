@@ -18,6 +18,7 @@ OPEN = {
     "create_unknown": True,
     "linkedin_reply_counts": True,
     "limits": None,
+    "keep_bodies_days": 90,
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -28,6 +29,7 @@ DECIDED = {
     "create_unknown": False,
     "linkedin_reply_counts": False,
     "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None},
+    "keep_bodies_days": None,
 }
 
 

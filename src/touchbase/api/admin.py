@@ -65,12 +65,20 @@ class RawBody(Struct):
     content: str
 
 
+class BodyRemoved(Struct):
+    """Why a delivery has no body any more, and since when."""
+
+    why: Annotated[str, Meta(description="`retention`: kept long enough. `erased`: it told of a person who was erased.")]
+    at: Time
+
+
 class DeliveryDetail(DeliveryOut):
     """One kept webhook call with everything that came, and the events it caused."""
 
     headers: dict[str, str]
     query: str
-    body: RawBody
+    body: Annotated[RawBody | None, Meta(description="null once it was removed: then headers and query are gone too.")]
+    body_removed: BodyRemoved | None
     events: list[DeliveryEvent]
 
 
@@ -94,6 +102,18 @@ def raw_body(body: bytes) -> RawBody:
         return RawBody("utf-8", body.decode("utf-8"))
     except UnicodeDecodeError:
         return RawBody("base64", b64encode(body).decode("ascii"))
+
+
+def body_of(delivery: Delivery) -> RawBody | None:
+    """A delivery's body, if it is still there."""
+    return raw_body(delivery.body) if delivery.body_gone is None else None
+
+
+def removed_of(delivery: Delivery) -> BodyRemoved | None:
+    """Why a delivery's body is not there."""
+    if delivery.body_gone is None or delivery.body_gone_us is None:
+        return None
+    return BodyRemoved(delivery.body_gone, to_text(delivery.body_gone_us))
 
 
 async def deliveries(call: Call) -> Answer:
@@ -127,7 +147,9 @@ async def delivery(call: Call) -> Answer:
     found, events = await get_delivery(call.api.parts.store, _id(call), limited)
     known = msgspec.structs.asdict(_described(found))
     shown = [_event(event) for event in events]
-    return Answer(body=encode(DeliveryDetail(**known, headers=found.headers, query=found.query, body=raw_body(found.body), events=shown)))
+    body, removed = body_of(found), removed_of(found)
+    made = DeliveryDetail(**known, headers=found.headers, query=found.query, body=body, body_removed=removed, events=shown)
+    return Answer(body=encode(made))
 
 
 async def replay(call: Call) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
-from touchbase.api import admin, client_life, connections, docs, keys, replays, settings
+from touchbase.api import admin, client_life, connections, docs, keys, privacy, replays, settings
 from touchbase.api.answers import Answer
 from touchbase.api.asgi import App, Receive, Scope, Send
 from touchbase.api.companies import COMPANIES
@@ -55,7 +55,13 @@ def build_app(parts: Parts) -> App:
 
 
 def _router(api: Api) -> Router:
-    routes: list[BaseRoute] = [*_records(api, CONTACTS), *_records(api, COMPANIES), *_admin(api), *_description(api)]
+    routes: list[BaseRoute] = [
+        *_records(api, CONTACTS, DELETE=privacy.erase_contact),
+        *_privacy(api),
+        *_records(api, COMPANIES),
+        *_admin(api),
+        *_description(api),
+    ]
 
     async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
         await answered(api, scope, receive, send, _nothing_here)
@@ -63,13 +69,17 @@ def _router(api: Api) -> Router:
     return Router(routes, redirect_slashes=False, default=nowhere)
 
 
-def _records(api: Api, kind: Kind[Any, Any, Any]) -> list[BaseRoute]:
+def _records(api: Api, kind: Kind[Any, Any, Any], **more: Any) -> list[BaseRoute]:
     calls, name = RecordCalls(kind), kind.name
     return [
         Route(kind.path, Resource(api, name, also=("POST",), GET=calls.list)),
-        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=calls.change)),
+        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=calls.change, **more)),
         Route(f"{kind.path}/{{id}}/timeline", Resource(api, f"{name}.timeline", GET=calls.timeline)),
     ]
+
+
+def _privacy(api: Api) -> list[BaseRoute]:
+    return [Route(f"{CONTACTS.path}/{{id}}/export", Resource(api, "contacts.export", GET=privacy.export_contact))]
 
 
 def _admin(api: Api) -> list[BaseRoute]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from touchbase.api.query import Parameters
 from touchbase.api.record_calls import Kind
 from touchbase.api.records import contact_out
@@ -40,4 +42,5 @@ CONTACTS: Kind[ContactRequest, ContactChange, Contact] = Kind(
     find=list_contacts,
     wanted_by=_wanted,
     out=contact_out,
+    restore=partial(create_contact, restore=True),
 )

@@ -34,6 +34,8 @@ STATUS = {
     "duplicate": 409,
     "still_running": 409,
     "conflict": 409,
+    "erased": 409,
+    "body_gone": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,

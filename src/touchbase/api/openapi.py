@@ -11,7 +11,10 @@ from touchbase.api.admin import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.api.connections import ConnectionChange, ConnectionOut, ConnectionPage, ConnectionRequest
 from touchbase.api.errors import Problem
 from touchbase.api.examples import EXAMPLES
+from touchbase.api.openapi_limits import add_limits
 from touchbase.api.openapi_once import with_idempotency
+from touchbase.api.openapi_privacy import add_privacy
+from touchbase.api.privacy import ErasureOut, PersonExport
 from touchbase.api.query import LARGEST_PAGE, STRUCTURES, USUAL_PAGE
 from touchbase.api.replays import DeliveryGroups, ReplayOut, ReplayRequest
 from touchbase.api.schemas import (
@@ -35,7 +38,7 @@ Json = dict[str, Any]
 TYPES: tuple[type[msgspec.Struct], ...] = (
     ContactRequest, ContactChange, ContactResponse, ContactPage, CompanyRequest, CompanyChange, CompanyResponse, CompanyPage,
     TimelinePage, DeliveryPage, DeliveryOut, DeliveryDetail, DeliveryGroups, ReplayRequest, ReplayOut, ClientRequest, ClientOut, ClientPage,
-    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, Problem, *openapi_life.TYPES,
+    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, ErasureOut, PersonExport, Problem, *openapi_life.TYPES,
 )  # fmt: skip
 PROBLEMS = {
     "400": "The request cannot be read: broken JSON, broken UTF-8, nested too deeply.",
@@ -43,8 +46,8 @@ PROBLEMS = {
     "403": "The key is valid and does not allow this.",
     "404": "There is no such record for this client.",
     "408": "The body did not arrive in time.",
-    "409": "A record with this identity exists (`existing_id` is its id), the thing's state does not allow this, or a request with this "
-    "Idempotency-Key is not answered yet.",
+    "409": "A record with this identity exists (`existing_id` is its id), its person was erased, the thing's state does not allow this, "
+    "the delivery has no body any more, or a request with this Idempotency-Key is not answered yet.",
     "412": "The record has changed since it was read.",
     "413": "The body is longer than the limit.",
     "415": "The body is not JSON, or packed in a way that is not read.",
@@ -52,11 +55,6 @@ PROBLEMS = {
     "429": "A limit on rows, bytes or requests is reached; nothing was done. Send it again after `Retry-After` seconds.",
     "503": "Not possible just now, and nothing was kept; send it again after `Retry-After` seconds.",
 }
-LIMIT_HEADERS = (
-    ("RateLimit-Policy", "What is allowed: `q` requests at once, and all of them again after `w` seconds.", "string"),
-    ("RateLimit", "How many requests are left (`r`), and in how many seconds all will be there again (`t`).", "string"),
-    ("Retry-After", "Seconds to wait before sending it again.", "integer"),
-)
 READING = ("401", "403", "404", "422", "503")
 WRITING = ("400", "401", "403", "404", "408", "409", "412", "413", "415", "422", "503")
 
@@ -78,7 +76,8 @@ def description(version: str, *, keys_needed: bool) -> Json:
         "paths": with_idempotency(openapi_life.add_paths(paths, _operation, _answer, _parameter, [LIMIT, CURSOR])),
         "components": components,
     }
-    _add_limits(made)
+    add_privacy(made["paths"], _operation, _answer, _parameter, {"id": ID, "limit": LIMIT, "cursor": CURSOR, "client": CLIENT})
+    add_limits(made, _problem_name("429"))
     if keys_needed:
         components["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer", "description": "A key, `tb_...`"},
@@ -86,23 +85,6 @@ def description(version: str, *, keys_needed: bool) -> Json:
         }
         made["security"] = [{"key": []}, {"keyHeader": []}]
     return made
-
-
-def _add_limits(document: Json) -> None:
-    """Every call but those of webhooks may be refused for its rate, and its answers say how much is left."""
-    components = document["components"]
-    components["headers"] = {name: {"description": about, "schema": {"type": schema}} for name, about, schema in LIMIT_HEADERS}
-    shown = {name: {"$ref": f"#/components/headers/{name}"} for name, *_ in LIMIT_HEADERS}
-    components["responses"][_problem_name("429")]["headers"] = shown
-    for item in document["paths"].values():
-        for method, operation in item.items():
-            if method == "parameters" or "Webhooks" in operation["tags"]:
-                continue
-            answers = operation["responses"]
-            answers["429"] = {"$ref": f"#/components/responses/{_problem_name('429')}"}
-            for status in [status for status in answers if status.startswith("2")]:
-                left = {name: ref for name, ref in shown.items() if name != "Retry-After"}
-                answers[status]["headers"] = {**answers[status].get("headers", {}), **left}
 
 
 def _records(many: str, one: str) -> Json:
@@ -181,7 +163,7 @@ def _admin() -> Json:
         "Inbox", "get_delivery", "Get one delivery with its body", {"200": _answer("The delivery.", "DeliveryDetail")}, (*denied, "404")
     )
     replay = _operation(
-        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404")
+        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404", "409")
     )
     groups = _operation(
         "Inbox", "group_deliveries", "Count deliveries that changed nothing and look alike", {"200": _answer("Groups.", "DeliveryGroups")},

@@ -16,6 +16,7 @@ from touchbase.domain.text import LARGEST_ID, why_unusable
 from touchbase.domain.times import Micros, from_text
 
 STRUCTURES = ("NESTED", "FLAT")
+YES_OR_NO = ("true", "false")
 MOST_PARAMETERS = 50
 LARGEST_PAGE = 200
 USUAL_PAGE = 50
@@ -141,6 +142,7 @@ class RecordOptions:
 
     flat: bool = False
     on_duplicate: str | None = None
+    restore_erased: bool = False
 
 
 USUAL = RecordOptions()
@@ -150,7 +152,8 @@ USUAL = RecordOptions()
 def creating_options(query: bytes) -> RecordOptions:
     """The parameters of a creating call; others are ignored."""
     parameters = Parameters(query)
-    made = RecordOptions(parameters.structure(), parameters.choice("on_duplicate", ON_DUPLICATE))
+    restore = parameters.choice("restore_erased", YES_OR_NO) == "true"
+    made = RecordOptions(parameters.structure(), parameters.choice("on_duplicate", ON_DUPLICATE), restore)
     parameters.done()
     return made
 

@@ -59,6 +59,8 @@ class Kind(Generic[A, C, R]):
     find: Callable[[Store, int, Wanted, int, tuple[Micros, int] | None], Awaitable[tuple[list[R], tuple[Micros, int] | None]]]
     wanted_by: Callable[[Parameters], Wanted]
     out: Callable[[R, bool, ClientSettings], msgspec.Struct]
+    restore: Callable[[Writes, A, Client, Micros, str | None], Awaitable[Created[R]]] | None = None
+    """`create` for somebody who may have been erased (`restore_erased`); None where nobody can be."""
 
 
 def creating(api: Api, kind: Kind[A, C, R]) -> App:
@@ -87,7 +89,8 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
                 client = await api.caller(headers, key_in(headers), WRITE, at, scope)
             asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
             limiter.storing(client, 1 + len(getattr(asked, custom)), len(body), at)
-            created = await kind.create(store, asked, client, at, options.on_duplicate)
+            create = kind.restore if options.restore_erased and kind.restore is not None else kind.create
+            created = await create(store, asked, client, at, options.on_duplicate)
             record = created.record
             payload = encode(kind.out(record, options.flat, client.settings))
         except CallerLeft:
@@ -97,19 +100,22 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
             return
         finally:
             api.ended(scope)
-        extra = [
-            (b"x-request-id", request_id),
-            (b"etag", etag(record.updated_us, options.flat)),
-            (b"location", location + b"%d" % record.id),
-        ]
-        await _send(send, 201 if created.is_new else 200, payload, [*extra, *scope.get(STANDING, ())])
+        tag, place = etag(record.updated_us, options.flat), b"%b%d" % (location, record.id)
+        await _send(send, 201 if created.is_new else 200, payload, request_id, tag, place, scope)
 
     return endpoint
 
 
-async def _send(send: Send, status: int, payload: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    standard = [(b"content-type", JSON), (b"content-length", b"%d" % len(payload))]
-    await send({"type": "http.response.start", "status": status, "headers": standard + headers})
+async def _send(send: Send, status: int, payload: bytes, request_id: bytes, tag: bytes, place: bytes, scope: Scope) -> None:
+    headers = [
+        (b"content-type", JSON),
+        (b"content-length", b"%d" % len(payload)),
+        (b"x-request-id", request_id),
+        (b"etag", tag),
+        (b"location", place),
+        *scope.get(STANDING, ()),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": payload})
 
 
@@ -138,7 +144,8 @@ class RecordCalls(Generic[A, C, R]):
             made.headers.append((b"location", f"{kind.path}/{created.record.id}".encode()))
             return made
 
-        return await call.settle(lambda writes: kind.create(writes, asked, client, at, options.on_duplicate), answer)
+        create = kind.restore if options.restore_erased and kind.restore is not None else kind.create
+        return await call.settle(lambda writes: create(writes, asked, client, at, options.on_duplicate), answer)
 
     async def get(self, call: Call) -> Answer:
         """`GET` of one record."""

@@ -14,7 +14,17 @@ from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import FieldName, Time, encode
 from touchbase.domain import text as limits
-from touchbase.domain.client import CLIENT_STATES, Client, ClientLimits, ClientSettings, FieldType, FormerId, StatusSet
+from touchbase.domain.client import (
+    CLIENT_STATES,
+    KEEP_BODIES_DAYS,
+    MOST_DAYS,
+    Client,
+    ClientLimits,
+    ClientSettings,
+    FieldType,
+    FormerId,
+    StatusSet,
+)
 from touchbase.domain.client_life import FormerIds
 from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.domain.times import to_text
@@ -68,6 +78,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     limits: Annotated[
         LimitsBody | None, Meta(description="Limits in place of the server's. Only a key that belongs to no client may change them.")
     ] = None
+    keep_bodies_days: (
+        Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days that the body of an applied call is kept; null: for ever.")] | None
+    ) = KEEP_BODIES_DAYS
 
 
 class ClientRequest(Struct):
@@ -181,6 +194,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         create_unknown=body.create_unknown,
         linkedin_reply_counts=body.linkedin_reply_counts,
         limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
+        keep_bodies_days=body.keep_bodies_days,
     )
     if faults:
         raise Invalid(faults)

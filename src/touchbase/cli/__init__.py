@@ -23,6 +23,9 @@ COMMANDS = {
     "verify": "Recompute every derived value from the kept events.",
     "backup": "Copy a SQLite store, also while a server runs.",
     "restore": "Put a backup into the place of a SQLite store.",
+    "erase": "Erase a person: records, timeline, and the calls that tell of them.",
+    "export-person": "Write everything that is kept about one person, as JSON.",
+    "retain": "Remove the bodies of calls that were kept long enough.",
     "clients": "List, add, suspend and delete clients, change their settings, and connect their tools.",
     "keys": "Make, list, rotate and revoke API keys.",
     "secrets": "Look after the master key that seals secrets in the store.",
@@ -45,7 +48,8 @@ class Commands(click.Group):
         """The command of this name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"touchbase.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"touchbase.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

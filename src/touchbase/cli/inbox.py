@@ -65,12 +65,21 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
         return
     for name, value in as_values(delivery).items():
         click.echo(f"{name:<12} {'' if value is None else value}".rstrip())
+    _show_content(delivery)
+    rows = [(event.event, to_text(event.occurred_us), RECORD_KINDS.get(event.record_kind), event.record_id) for event in events]
+    print_table(("event", "occurred", "record", "id"), rows)
+
+
+def _show_content(delivery: Delivery) -> None:
+    from touchbase.service.inbox import why_no_body
+
+    if (gone := why_no_body(delivery)) is not None:
+        click.echo(f"\n{gone}\n\nevents")
+        return
     click.echo(f"{'query':<12} {delivery.query}\n\nheaders".replace(" \n", "\n"))
     for name, value in delivery.headers.items():
         click.echo(f"  {name}: {value}")
     click.echo(f"\nbody\n{delivery.body.decode('utf-8', 'replace')}\n\nevents")
-    rows = [(event.event, to_text(event.occurred_us), RECORD_KINDS.get(event.record_kind), event.record_id) for event in events]
-    print_table(("event", "occurred", "record", "id"), rows)
 
 
 def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
@@ -166,7 +175,7 @@ def in_detail(delivery: Delivery, events: list[StoredEvent]) -> dict[str, object
     """A delivery with everything that came and the events it caused, in the words of the admin API."""
     import msgspec
 
-    from touchbase.api.admin import raw_body
+    from touchbase.api.admin import body_of, removed_of
 
     caused = [
         {
@@ -178,8 +187,9 @@ def in_detail(delivery: Delivery, events: list[StoredEvent]) -> dict[str, object
         }
         for event in events
     ]
-    body = msgspec.to_builtins(raw_body(delivery.body))
-    return {**as_values(delivery), "headers": delivery.headers, "query": delivery.query, "body": body, "events": caused}
+    body, removed = msgspec.to_builtins((body_of(delivery), removed_of(delivery)))
+    told = {"headers": delivery.headers, "query": delivery.query, "body": body, "body_removed": removed, "events": caused}
+    return {**as_values(delivery), **told}
 
 
 def _row(delivery: Delivery) -> tuple[object, ...]:

@@ -147,11 +147,14 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
 
 async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
     from touchbase.domain.queries import ListClients
-    from touchbase.service.inbox import get_delivery
+    from touchbase.service.inbox import get_delivery, refuse_bodiless
     from touchbase.service.replay import Page
 
     clients = {client.number: client for client in await store.read(ListClients())}
-    for delivery in [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]:
+    found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
+    for delivery in found:
+        refuse_bodiless(delivery)
+    for delivery in found:
         yield Page(clients[delivery.client], [delivery], None)
 
 

@@ -39,7 +39,7 @@ async def _drain(settings: Settings) -> None:
 async def _work(settings: Settings) -> None:
     from touchbase import wiring
 
-    async with wiring.worker_alone(settings) as worker:
+    async with wiring.worker_alone(settings, keeps_house=True) as worker:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, worker.stop)

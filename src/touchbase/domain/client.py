@@ -16,6 +16,9 @@ LAST_CALLS: Micros = 10 * SECOND
 """How long after the start of a deletion a call that was let in before may still write: the client's own row goes last, after that."""
 
 ON_DUPLICATE = ("error", "return", "update")
+KEEP_BODIES_DAYS = 90
+"""How long the body of an applied call is kept, unless the client decides otherwise."""
+MOST_DAYS = 36_500
 FIELD_TYPES = ("text", "number", "boolean", "date", "select")
 
 
@@ -63,6 +66,8 @@ class ClientSettings:
     linkedin_reply_counts: bool = True
     """Whether a LinkedIn reply moves `last_reply_received`."""
     limits: ClientLimits | None = None
+    keep_bodies_days: int | None = KEEP_BODIES_DAYS
+    """Days after which the body of an applied or ignored delivery is removed; None: never."""
 
 
 @dataclass(slots=True)
@@ -85,6 +90,8 @@ class Client:
     name: str = ""
     state: str = ACTIVE
     deletion: Deletion | None = None
+    has_erased: bool = False
+    """Whether somebody of this client was erased, as far as was known when this was read."""
     until_us: Micros | None = field(default=None, compare=False)
     """Where it was found by a former `client_id`: until when that one is honoured."""
 

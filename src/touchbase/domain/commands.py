@@ -49,6 +49,10 @@ class CreateContact(Command[Created[Contact]]):
     contact: Contact
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
+    guarded: bool = False
+    """Its client has erased somebody: `ErasedPerson` when it is this person."""
+    restore: bool = False
+    """With `guarded`: an erased person comes back, and their erasure is lifted."""
 
     @property
     def client(self) -> int:
@@ -90,6 +94,10 @@ class UpdateContact(Command[Contact]):
     if_updated_us: Micros | None = None
     transitions: dict[str, list[str]] | None = None
     """Where the client has declared them: status -> those that may follow."""
+    guarded: bool = False
+    """Its client has erased somebody: `ErasedPerson` when the new address is theirs."""
+    restore: bool = False
+    """As in `CreateContact`."""
 
 
 @dataclass(slots=True)

@@ -20,6 +20,10 @@ UNRECOGNISED = "unrecognised"
 FAILED = "failed"
 STATES = (RECEIVED, APPLIED, IGNORED, PARKED, UNRECOGNISED, FAILED)
 
+GONE_ERASED = "erased"
+GONE_RETENTION = "retention"
+"""Why a delivery has no body any more: a person in it was erased, or it was kept long enough."""
+
 MAX_ATTEMPTS = 10
 REPEAT_WINDOW: Micros = 3600 * SECOND
 """How long an identical body counts as a repeat of the first.
@@ -78,3 +82,6 @@ class Delivery:
     headers: dict[str, str] = field(default_factory=dict)
     query: str = ""
     body: bytes = b""
+    body_gone: str | None = None
+    """Why there is no body any more, nor headers nor query; None while there is one."""
+    body_gone_us: Micros | None = None

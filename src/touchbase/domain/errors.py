@@ -7,6 +7,8 @@ TouchbaseError
 ├── Conflict              a record with this identity exists already
 ├── KeyReused             this idempotency key belongs to another request
 ├── StillRunning          a request with this idempotency key is not answered yet
+├── ErasedPerson          a contact whose person was erased; must be brought back on purpose
+├── BodyGone              a delivery whose body was removed cannot be applied again
 ├── PreconditionFailed    the record changed since the caller read it
 ├── WrongState            what is asked does not fit the state that the thing is in
 ├── Unauthorized          no key, or a webhook that fails its secret
@@ -91,6 +93,18 @@ class StillRunning(TouchbaseError):
 
     code = "still_running"
     retry_after = 1
+
+
+class ErasedPerson(TouchbaseError):
+    """The person was erased; whoever means to keep them again says so."""
+
+    code = "erased"
+
+
+class BodyGone(TouchbaseError):
+    """The delivery's body was removed, so it cannot be applied again."""
+
+    code = "body_gone"
 
 
 class PreconditionFailed(TouchbaseError):

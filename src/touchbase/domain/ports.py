@@ -104,6 +104,10 @@ class Store(Protocol):
         """Bring the schema up to date; answers the names of the migrations that ran."""
         ...
 
+    async def scrub(self) -> bool:
+        """Leave nothing of what was removed beside the records, as far as that is in our hands; False: ask again later."""
+        ...
+
     async def check(self) -> None:
         """Raise `Overloaded` unless the store can write now."""
         ...

@@ -136,6 +136,13 @@ class Clients:
             if changes == self._changes:  # else what we have read may be older than a change that was answered meanwhile
                 return found
 
+    def forget(self, client_id: str) -> None:
+        """Ask the store again the next time: something about this client has changed."""
+        known = self._known.pop(client_id, None)
+        if known is not None:
+            self._numbered.pop(known[0].number, None)
+        self._changes += 1
+
     def _remember(self, client_id: str, client: Client, now: Micros) -> None:
         if client.state == DELETING:
             return  # it is to be found by nobody who does not look twice

@@ -89,15 +89,19 @@ def contact_command(asked: NewContact, client: Client, at: Micros, on_duplicate:
         status=validation.status(asked.contact_status.strip() or None, settings.contact_statuses, "/contact_status", faults),
     )
     validation.raise_if_any(faults)
-    return CreateContact(contact, custom, on_duplicate or settings.on_duplicate)
+    return CreateContact(contact, custom, on_duplicate or settings.on_duplicate, client.has_erased)
 
 
-async def create_contact(store: Writes, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Contact]:
+async def create_contact(
+    store: Writes, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None, *, restore: bool = False
+) -> Created[Contact]:
     """Store a contact; without `on_duplicate` the client's setting decides about one that exists.
 
-    Raises `Invalid`, and `Conflict` with the existing contact's id.
+    Raises `Invalid`, `Conflict` with the existing contact's id, and, unless `restore` is set, `ErasedPerson`.
     """
     command = contact_command(asked, client, at, on_duplicate)
+    if restore:
+        command.guarded = command.restore = True
     if command.on_duplicate != "update":
         return await store.write(command)
     return await create_or_merge(store, command, lambda existing: _merging(command, existing, client))
@@ -109,4 +113,7 @@ def _merging(command: CreateContact, existing: int, client: Client) -> UpdateCon
     columns = {name: getattr(new, name) for name in MERGED if getattr(new, name) is not None}
     custom: dict[str, str | None] = dict(command.custom)
     transitions = statuses.transitions if statuses else None
-    return UpdateContact(client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions)
+    return UpdateContact(
+        client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions, guarded=command.guarded,
+        restore=command.restore,
+    )  # fmt: skip

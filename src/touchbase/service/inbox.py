@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from touchbase.domain.commands import ReplayDeliveries
-from touchbase.domain.delivery import FAILED, IGNORED, PARKED, RECEIVED, UNRECOGNISED, Delivery
-from touchbase.domain.errors import NotFound
+from touchbase.domain.delivery import FAILED, GONE_RETENTION, IGNORED, PARKED, RECEIVED, UNRECOGNISED, Delivery
+from touchbase.domain.errors import BodyGone, NotFound
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.ports import Store, Writes
 from touchbase.domain.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
-from touchbase.domain.times import Micros
+from touchbase.domain.times import Micros, to_text
 
 GROUPED = (UNRECOGNISED, PARKED, FAILED, IGNORED)
 """States of deliveries that changed nothing, which are shown in groups."""
@@ -51,13 +51,31 @@ async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tu
 
 
 async def replay_delivery(store: Writes, delivery: Delivery) -> int:
-    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. 0: its body is gone."""
+    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. `BodyGone`."""
+    refuse_bodiless(delivery)
     return await store.write(ReplayDeliveries(delivery.client, [delivery.id]))
 
 
 def put_back(delivery: Delivery) -> Delivery:
     """The delivery as it stands once it was put back."""
     return replace(delivery, state=RECEIVED, attempts=0, error=None)
+
+
+def why_no_body(delivery: Delivery) -> str | None:
+    """In words, why a delivery has no body any more, and since when."""
+    if delivery.body_gone is None or delivery.body_gone_us is None:
+        return None
+    on = to_text(delivery.body_gone_us)[:10]
+    if delivery.body_gone == GONE_RETENTION:
+        return f"body removed by retention on {on}"
+    return f"body removed on {on}, as it told of a person who was erased"
+
+
+def refuse_bodiless(delivery: Delivery) -> None:
+    """Raise `BodyGone` for a delivery that cannot be applied again."""
+    why = why_no_body(delivery)
+    if why is not None:
+        raise BodyGone(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and the events it caused are kept")
 
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:

@@ -36,7 +36,7 @@ def update_contact_command(client: Client, contact_id: int, change: Change, at: 
     validation.raise_if_any(faults)
     return UpdateContact(
         client.number, contact_id, columns, fields.values, at, new_write_key(), fields.clear, change.if_updated_us,
-        settings.contact_statuses.transitions if settings.contact_statuses else None,
+        settings.contact_statuses.transitions if settings.contact_statuses else None, client.has_erased,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from touchbase.domain import delivery as dl
 from touchbase.domain.client import ACTIVE
+from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, VIA_API, StoredEvent
 from touchbase.domain.fold import Folded, Record, fold_event, refold_status, write_field
@@ -23,6 +24,7 @@ from touchbase.storage.sql import apply_custom
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch, EventKey, Target
 from touchbase.storage.sql.apply_save import save_records, unite_records
+from touchbase.storage.sql.erase_apply import drop_bodies, withhold
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.lookup import fill_resolvers
 from touchbase.storage.sql.op import Plan, Row, Step
@@ -50,6 +52,7 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehe
         return WorkReport()
     settings = found[0].settings
     outcomes = sight(claimed, settings)
+    withheld = yield from withhold(client, outcomes, now_us)
     sightings = [seen for outcome in outcomes for seen in outcome.sightings]
     batch = Batch(client, now_us, settings, _resolvers(client, ids))
     if sightings:
@@ -67,6 +70,7 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehe
     oldest = min((delivery.received_us for delivery, _ in claimed), default=None)
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
     yield from _mark(batch, outcomes, report)
+    yield from drop_bodies(withheld, now_us)
     return report
 
 
@@ -244,6 +248,8 @@ def _mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[Non
 
 
 def _ending(outcome: Outcome) -> tuple[str, str | None]:
+    if outcome.names_erased and not (outcome.parked or outcome.applied):
+        return dl.IGNORED, WHY_IGNORED
     if outcome.error is not None:
         known = isinstance(outcome.error, UnrecognisedPayload)
         return (dl.UNRECOGNISED if known else dl.FAILED), outcome.error.detail

@@ -13,13 +13,13 @@ from touchbase.storage.sql.client_tables import CLIENT_TABLES
 from touchbase.storage.sql.op import Ask, Op, Plan, Step
 from touchbase.storage.sql.where import Where
 
-_CLIENT = r.names(r.CLIENT)
+_CLIENT = r.client_names()
 _BY_ID = f"SELECT {_CLIENT}, CAST(NULL AS bigint) FROM client WHERE client_id = ?"
 _BY_FORMER_ID = (
-    f"SELECT {r.names(r.CLIENT, 'c.')}, a.until_us FROM client_alias a JOIN client c ON c.id = a.client "
+    f"SELECT {r.client_names('c')}, a.until_us FROM client_alias a JOIN client c ON c.id = a.client "
     "WHERE a.client_id = ? AND a.until_us > ?"
 )
-CLIENTS_OF = Op("clients_of", (("id", "bigint"),), body=f"SELECT {r.names(r.CLIENT, 'c.')} FROM p CROSS JOIN client c WHERE c.id = p.id")
+CLIENTS_OF = Op("clients_of", (("id", "bigint"),), body=f"SELECT {r.client_names('c')} FROM p CROSS JOIN client c WHERE c.id = p.id")
 
 
 def find(query: q.FindClient) -> Plan[Client | None]:

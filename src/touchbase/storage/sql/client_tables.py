@@ -32,6 +32,8 @@ CLIENT_TABLES = (
     ClientTable("record_source", ("tool",)),
     ClientTable("wanted_record", ("tool", "object_type", "object_id")),
     ClientTable("kept_answer", ("key",)),
+    ClientTable("erasure", ("id",)),
+    ClientTable("erased", ("digest",)),
     ClientTable("api_key", ("key_id",)),
     ClientTable("client_alias", ("client_id",)),
 )

@@ -11,12 +11,12 @@ from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Op, Plan, Retry, Step
-from touchbase.storage.sql.rows import CLIENT, client_of, names, settings_text
+from touchbase.storage.sql.rows import client_names, client_of, settings_text
 
 FORMER_OWNER = Op(
     "former_owner",
     (("client_id", "text"),),
-    body=f"SELECT {names(CLIENT, 'c.')}, a.client_id, a.until_us FROM p JOIN client_alias a ON a.client_id = p.client_id "
+    body=f"SELECT {client_names('c')}, a.client_id, a.until_us FROM p JOIN client_alias a ON a.client_id = p.client_id "
     "JOIN client c ON c.id = a.client",
 )
 

@@ -9,15 +9,19 @@ from typing import Any
 
 from touchbase.domain import client_life as cl
 from touchbase.domain import commands as c
+from touchbase.domain import erasure as e
 from touchbase.domain import key_life as kl
 from touchbase.domain import seals
 from touchbase.domain.ports import Sealer
 from touchbase.storage.sql import (
+    bodies,
     client_life,
     client_removal,
     clients,
     connections,
     create,
+    erase,
+    erase_restore,
     fetching,
     inbox,
     kept_answers,
@@ -26,6 +30,7 @@ from touchbase.storage.sql import (
     update,
 )
 from touchbase.storage.sql.apply import apply_batch, apply_needs
+from touchbase.storage.sql.erased import guarded
 from touchbase.storage.sql.inbox import claim, note_failure
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.reads import Answers
@@ -55,9 +60,9 @@ class Handler:
 
 
 COMMANDS: dict[type, Handler] = {
-    c.CreateContact: Handler(create.create_contacts, create.contact_needs, solo=True),
+    c.CreateContact: Handler(guarded(create.create_contacts), create.contact_needs, solo=True),
     c.CreateCompany: Handler(create.create_companies, create.company_needs, solo=True),
-    c.UpdateContact: Handler(update.update_contacts, update.update_needs),
+    c.UpdateContact: Handler(guarded(update.update_contacts), update.update_needs),
     c.UpdateCompany: Handler(update.update_companies, update.update_needs),
     c.KeepDelivery: Handler(inbox.keep_deliveries, inbox.keep_needs, solo=True),
     c.CountRepeat: Handler(inbox.count_repeats, solo=True),
@@ -85,6 +90,11 @@ COMMANDS: dict[type, Handler] = {
     kl.NoteKeyUses: Handler(keys.note_uses, solo=True),
     c.ClaimFetch: Handler(fetching.claim_fetches),
     c.FinishFetch: Handler(fetching.finish_fetches),
+    e.ErasePerson: Handler(erase.erase_people, erase.erase_needs),
+    e.SweepErasure: Handler(erase.sweep_erasures),
+    e.LiftErasure: Handler(erase.lift_erasures),
+    e.AddErasures: Handler(erase_restore.add_erasures, erase.erase_needs),
+    e.RetainBodies: Handler(bodies.retain_bodies),
 }
 
 

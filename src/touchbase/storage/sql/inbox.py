@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
-from touchbase.domain.delivery import FAILED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery
+from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery
+from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.keys import later_key
 from touchbase.domain.times import SECOND, Micros
 from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.bodies import clear_deliveries
+from touchbase.storage.sql.erase_apply import names_erased
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import delivery_of
@@ -93,6 +96,11 @@ def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
 def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros) -> Plan[None]:
     """One more attempt failed: try again later, each time after twice the wait, and give up after the last."""
     attempts = delivery.attempts + 1
+    key = yield from names_erased(client, delivery)
+    if key is not None:  # kept for nobody: what could be read from it one day must not be
+        yield Step(sql.MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None)])
+        yield from clear_deliveries(key, client, [delivery.id], now_us)
+        return
     state = FAILED if attempts >= MAX_ATTEMPTS else RECEIVED
     again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
     shape = delivery_shape(delivery) if state == FAILED else None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from touchbase.domain import erasure as e
 from touchbase.domain import queries as q
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
@@ -13,7 +14,18 @@ from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.ports import Sealer
 from touchbase.domain.seals import CheckSeals
-from touchbase.storage.sql import audit, client_reads, connections, fetching, inbox_reads, kept_answers, key_reads, sealed
+from touchbase.storage.sql import (
+    audit,
+    bodies,
+    client_reads,
+    connections,
+    erase_reads,
+    fetching,
+    inbox_reads,
+    kept_answers,
+    key_reads,
+    sealed,
+)
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Ask, Plan
@@ -83,7 +95,7 @@ def _delivery(query: q.GetDelivery) -> Plan[Delivery | None]:
     where = Where("d.id = ?", query.id)
     where.equal("c.id", query.client)
     sql = (
-        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body FROM client c "
+        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_gone, d.body_gone_us FROM client c "
         "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
         f"WHERE {where}"
     )
@@ -128,6 +140,14 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.ExpiredAnswers: kept_answers.expired,
     **client_reads.ANSWERS,
     **key_reads.ANSWERS,
+    e.FindPerson: erase_reads.find_person,
+    e.GetErasure: erase_reads.get_erasure,
+    e.OpenErasures: erase_reads.open_erasures,
+    e.FindErased: erase_reads.find_erased,
+    e.ListErasures: erase_reads.list_erasures,
+    e.ReadBodies: erase_reads.read_bodies,
+    e.ReadLinks: erase_reads.read_links,
+    e.CountRetained: bodies.count_retained,
 }
 
 OPENING: dict[type, Callable[..., Plan[Any]]] = {

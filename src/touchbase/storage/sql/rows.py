@@ -70,6 +70,11 @@ def names(columns: Sequence[tuple[str, str]], prefix: str = "") -> str:
     return ", ".join(prefix + name for name, _ in columns)
 
 
+def client_names(table: str = "client") -> str:
+    """What `client_of` reads of this table; last, whether the client has erased somebody, so that nobody else pays for asking."""
+    return f"{names(CLIENT, f'{table}.')}, EXISTS (SELECT 1 FROM erased e WHERE e.client = {table}.id)"
+
+
 def _encode(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -148,13 +153,15 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 
 def delivery_of(row: Row) -> Delivery:
-    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body."""
+    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
     client_id, client, number, *rest = row[:14]
     made = Delivery(client, client_id, number, *rest)
     if made.verified is not None:
         made.verified = bool(made.verified)
     if len(row) > 14:
-        made.query, made.headers, made.body = row[14], _decode_headers(row[15]), row[16]
+        made.query, made.headers, made.body = row[14], _decode_headers(row[15] or b"{}"), row[16] or b""
+    if len(row) > 17:
+        made.body_gone, made.body_gone_us = row[17:19]
     return made
 
 
@@ -176,10 +183,10 @@ def secrets_text(secrets: Sequence[str]) -> str:
 
 
 def client_of(row: Row) -> Client:
-    """A client of a `CLIENT` row."""
-    number, client_id, created_us, settings, name, state, state_us, removed, total = row[:9]
+    """A client of a row that begins with `client_names`."""
+    number, client_id, created_us, settings, name, state, state_us, removed, total, has_erased = row[:10]
     deletion = Deletion(state_us, removed, total) if state == DELETING else None
-    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion)
+    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased))
 
 
 def key_of(row: Row) -> ApiKey:

@@ -54,6 +54,8 @@ class Outcome:
     """Events about people that we do not know and may not create."""
     may_ask: bool = False
     """Whether the tool can be asked for the records that the delivery only names."""
+    names_erased: bool = False
+    """It tells of a person who was erased: events about them were taken out, and its body goes."""
 
 
 def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.storage.sql.op import Op
-from touchbase.storage.sql.rows import CLIENT, COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, names
+from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
 ONE: Columns = (("client", "bigint"), ("id", "bigint"))
@@ -101,8 +101,8 @@ LINKS_OF = _find("links_of", "link", LINK, RECORD, _RECORD_MATCH)
 CLIENT_BY_NUMBER = Op(
     "client_by_number",
     (("id", "bigint"),),
-    sqlite=f"SELECT {names(CLIENT)} FROM client WHERE id = ?1",
-    body=f"SELECT {names(CLIENT, 'c.')} FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
+    sqlite=f"SELECT {client_names()} FROM client WHERE id = ?1",
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
 )
 DELIVERIES_WITH_EVENTS = Op(
     "deliveries_with_events",
@@ -260,7 +260,7 @@ INSERT_CLIENT = Op(
 CLIENT_BY_CLIENT_ID = Op(
     "client_by_client_id",
     (("client_id", "text"),),
-    body=f"SELECT {names(CLIENT, 'c.')} FROM p JOIN client c ON c.client_id = p.client_id",
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.client_id = p.client_id",
 )
 SET_CLIENT_SETTINGS = Op(
     "set_client_settings",

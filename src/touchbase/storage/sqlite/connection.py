@@ -63,6 +63,7 @@ def open_writer(path: str, *, durable: bool) -> apsw.Connection:
     connection.pragma("synchronous", "FULL" if durable else "OFF")
     connection.pragma("fullfsync", 1)  # macOS: fsync alone does not reach the disk
     connection.pragma("foreign_keys", 1)
+    connection.pragma("secure_delete", 1)  # what is removed is written over: an erased person must not stay in free pages
     connection.pragma("journal_size_limit", LARGEST_IDLE_LOG)
     connection.pragma("wal_autocheckpoint", 0)  # the writer checkpoints after it has answered
     return connection

@@ -111,6 +111,11 @@ class SqliteStore:
         names: list[str] = await self._writer.ask(lambda writer: _bring_up_to_date(writer.cursor, self._sealer))
         return names
 
+    async def scrub(self) -> bool:
+        """Empty the log beside the file; what was removed from the file is written over already."""
+        emptied: bool = await self._writer.ask(Writer.scrub)
+        return emptied
+
     async def check(self) -> None:
         """Write something that no record shows; `Overloaded` when that cannot be flushed."""
         await self.write(Probe())

@@ -35,7 +35,7 @@ from touchbase.storage.sql.group import (
 )
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Retry
-from touchbase.storage.sqlite.connection import UNWRITABLE, overloaded, write
+from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, overloaded, write
 
 LOG = logging.getLogger("touchbase.storage")
 T = TypeVar("T")
@@ -43,6 +43,8 @@ Job = Callable[["Writer"], object]
 
 TRIES = 5
 PAGES_BETWEEN_CHECKPOINTS = 4_000
+SHORT_WAIT_MS = 100
+"""How long emptying the log waits for readers: writers wait meanwhile."""
 
 
 class Writer:
@@ -113,6 +115,10 @@ class Writer:
                 if attempt == TRIES:
                     raise Overloaded("others keep writing the same records; send this again in a moment") from None
         raise AssertionError("TRIES is above 0")
+
+    def scrub(self) -> bool:
+        """Empty the log, which still holds pages as they were; on the thread. False when somebody reads from it just now."""
+        return self._log.empty()
 
     def _wake(self) -> None:
         self._asleep = False
@@ -198,6 +204,17 @@ class _Log:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error as error:
             LOG.warning("the log stays beside the store for now: %s", error)
+
+    def empty(self) -> bool:
+        """Copy the log into the file and cut it to nothing, unless a reader needs it."""
+        self._connection.set_busy_timeout(SHORT_WAIT_MS)
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        finally:
+            self._connection.set_busy_timeout(BUSY_MS)
+        return True
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._pages:  # folded whole, so SQLite began it anew

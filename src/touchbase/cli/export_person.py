@@ -1,0 +1,95 @@
+"""`touchbase export-person`: everything that is kept about one person, written page by page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.person import named, person_options
+
+if TYPE_CHECKING:
+    from touchbase.api.privacy import PersonExport
+    from touchbase.domain.client import Client
+    from touchbase.domain.links import Ref
+    from touchbase.domain.ports import Store
+
+PAGE = 100
+
+
+@click.command("export-person")
+@setting_options("database")
+@person_options
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+def export_person(
+    database: str | None, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, out: Path | None
+) -> None:
+    """Write everything that is kept about one person: fields, timeline, identities, sources, and the calls that told it.
+
+    A call that tells of other people too is listed without its content.
+    """
+    refs = named(email, linkedin_url, contact_id)
+    run(_export(database, client_id, refs, contact_id, out))
+
+
+async def _export(database: str | None, client_id: str, refs: list[Ref], contact_id: int | None, out: Path | None) -> None:
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        number = await _contact(store, client, refs, contact_id)
+        with click.open_file(str(out) if out else "-", "w", encoding="utf-8") as file:
+            is_first = True
+            async for page in _pages(store, client, number):
+                for piece in _pieces(page, is_first):
+                    file.write(piece)
+                is_first = False
+            file.write("\n]}\n")
+
+
+async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
+    from touchbase.domain.erasure import FindPerson
+
+    found = (await store.read(FindPerson(client.number, contact_id, refs))).contacts
+    if not found:
+        raise click.ClickException("nobody of this name is kept")
+    if len(found) > 1:
+        raise click.ClickException(f"these are several contacts: {', '.join(map(str, found))}; name one with --id")
+    return found[0]
+
+
+async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
+    from touchbase.adapters import load_adapters
+    from touchbase.api.privacy import deliveries_out, with_person
+    from touchbase.domain.queries import ListConnections
+    from touchbase.service import export_person as service
+    from touchbase.service.process_inbox import translator
+
+    translate = translator(load_adapters().translate, await store.read(ListConnections(client.number)))
+    exported = await service.export_person(store, client.number, number)
+    after: int | None = 0
+    is_first = True
+    while after is not None:
+        calls, after = await service.export_calls(store, translate, client.number, number, PAGE, after)
+        page = deliveries_out(calls, None)
+        if is_first:
+            with_person(page, exported, client)
+            is_first = False
+        yield page
+
+
+def _pieces(page: PersonExport, is_first: bool) -> Iterator[str]:
+    """The page's part of one JSON object whose last member is the list of deliveries."""
+    import json
+
+    import msgspec
+
+    made = msgspec.to_builtins(page)
+    deliveries = made.pop("deliveries")
+    del made["next_cursor"]
+    if is_first:
+        yield json.dumps(made, indent=2, ensure_ascii=False).rstrip("\n}") + ',\n  "deliveries": ['
+    for place, delivery in enumerate(deliveries):
+        comma = "" if is_first and place == 0 else ","
+        yield f"{comma}\n{json.dumps(delivery, ensure_ascii=False)}"

@@ -1,0 +1,39 @@
+"""Naming one person on the command line: by an address or by the contact's id, within one client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from touchbase.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from touchbase.domain.links import Ref
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def person_options(function: F) -> F:
+    """The options that name a person."""
+    for option in (
+        click.option("--id", "contact_id", type=click.IntRange(1), help="The contact's id."),
+        click.option("--linkedin", "linkedin_url", help="Their LinkedIn address."),
+        click.option("--email", help="Their e-mail address, also a former one."),
+        click.option("--client", "client_id", required=True, help="Whose contact it is."),
+    ):
+        function = option(function)
+    return function
+
+
+def named(email: str | None, linkedin_url: str | None, contact_id: int | None) -> list[Ref]:
+    """The identities that the options name; asks for at least one way to know them."""
+    from touchbase.service.erase import identities
+
+    if email is None and linkedin_url is None and contact_id is None:
+        raise click.UsageError("say who: --email, --linkedin or --id")
+    try:
+        return identities(email, linkedin_url)
+    except Invalid as error:
+        raise click.UsageError("; ".join(f"--{fault.pointer.removesuffix('_url')} {fault.detail}" for fault in error.faults)) from error

@@ -1,0 +1,37 @@
+"""`touchbase retain`: bodies of calls that were kept long enough, removed now instead of within the hour."""
+
+from __future__ import annotations
+
+import click
+
+from touchbase.cli.common import find_client, opened, run, setting_options
+
+
+@click.command()
+@setting_options("database")
+@click.option("--client", "client_id", help="Only this client's.")
+@click.option("--dry-run", is_flag=True, help="Only count them.")
+def retain(database: str | None, client_id: str | None, dry_run: bool) -> None:
+    """Remove the bodies of applied and ignored calls that are older than their client keeps them.
+
+    The server does this by itself, every hour. Bodies of calls that wait, or that nobody could read, are kept.
+    """
+    run(_retain(database, client_id, dry_run))
+
+
+async def _retain(database: str | None, client_id: str | None, dry_run: bool) -> None:
+    from touchbase.domain.queries import ListClients
+    from touchbase.service import retention
+    from touchbase.wiring import clock
+
+    async with opened(database) as store:
+        clients = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
+        for client in clients:
+            total = await retention.count_due(store, client, clock()) if dry_run else 0
+            while not dry_run and (removed := await retention.retain(store, client, clock())):
+                total += removed
+            days = client.settings.keep_bodies_days
+            kept = "for ever" if days is None else f"{days} days"
+            click.echo(f"{client.client_id}: {total} bodies {'would be ' if dry_run else ''}removed (kept {kept})")
+        if not dry_run:
+            await store.scrub()

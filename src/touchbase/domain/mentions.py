@@ -1,0 +1,87 @@
+"""Mentions: the e-mail and LinkedIn addresses that stand anywhere in a kept call, whoever sent it and however it is written.
+
+A call that nobody understands can name a person too. Text is looked through as it came and with its escapes undone
+(percent, JSON, HTML), so that `ann%40example.com` and `ann\\u0040example.com` are found. It errs on the side of
+finding: of `to=ann@example.com` both readings are told.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from urllib.parse import unquote
+
+from touchbase.domain.encoding import decoded
+from touchbase.domain.erased_keys import EMAIL, linkedin_ref
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.identity import find_email_key
+from touchbase.domain.links import Ref
+
+ROUNDS = 3
+"""How deep escapes are undone: JSON in a form field in JSON."""
+LONGEST_LOCAL = 64
+MOST = 10_000
+"""Addresses of one call that are looked at: a body made of nothing else must not hold up its neighbours."""
+# Found by the sign in its middle: looking for a beginning would try every letter of a long text.
+_AT = re.compile(r"@([\w.\-]{1,255})")
+_BETWEEN = re.compile(r"""[\s@<>"(),:;\[\]\\]""")
+# What may stand in an address and yet ends the word before it: form fields, paths, quotes.
+_BEFORE = re.compile(r"[=&/'|{}!?#*`~^$%]")
+_LINKEDIN = re.compile(r"""linkedin\.com/[^\s"'<>\\&,;()\[\]{}|]+""", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
+
+
+def mentions(headers: Mapping[str, str], query: str, body: bytes) -> set[Ref]:
+    """The identities that a call's headers, query and body hold, in normal form."""
+    found: set[Ref] = set()
+    for text in (_plain(headers, body), query, "\n".join(headers.values())):
+        for form in _forms(text):
+            found.update(_emails(form))
+            found.update(_linkedins(form))
+    return found
+
+
+def _plain(headers: Mapping[str, str], body: bytes) -> str:
+    with suppress(UnrecognisedPayload):  # else what came is all there is
+        body = decoded(headers.get("content-encoding", ""), body)
+    text = body.decode("utf-8", "replace")
+    return text.replace("\0", "")  # UTF-16 reads as Latin then
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The text as it came, then with one layer of escapes after the other undone."""
+    for _ in range(ROUNDS):
+        yield text
+        if "+" in text and text.lstrip()[:1] not in ("{", "["):
+            yield unquote(text.replace("+", " "))  # a form's spaces
+        plainer = html.unescape(_ESCAPE.sub(_unescaped, unquote(text)))
+        if plainer == text:
+            return
+        text = plainer
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else match[2] or " "
+
+
+def _emails(text: str) -> Iterator[Ref]:
+    if "@" not in text:
+        return
+    for match in islice(_AT.finditer(text), MOST):
+        local = _BETWEEN.split(text[max(0, match.start() - LONGEST_LOCAL) : match.start()])[-1]
+        for start in (0, *(sign.end() for sign in _BEFORE.finditer(local))):
+            key = local[start:] and find_email_key(f"{local[start:]}@{match[1].rstrip('.-_')}")
+            if key:
+                yield ("", EMAIL, key)
+
+
+def _linkedins(text: str) -> Iterator[Ref]:
+    if "linkedin" not in text.lower():
+        return
+    for match in islice(_LINKEDIN.finditer(text), MOST):
+        ref = linkedin_ref(match[0].rstrip(".:!"))
+        if ref is not None:
+            yield ref

@@ -1,0 +1,105 @@
+"""Retention: what has to go some day and hurries nobody: searches of erasures that were left, and bodies kept long enough.
+
+It works in small pages with a rest after each, beside the inbox worker. Several processes may do it at once: what one has done
+the other does not find any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from touchbase.domain.client import Client
+from touchbase.domain.erasure import CountRetained, OpenErasures, RetainBodies
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import Clock, Store
+from touchbase.domain.queries import ListClients
+from touchbase.domain.times import DAY, SECOND, Micros
+from touchbase.service.erase import Eraser
+
+LOG = logging.getLogger("touchbase.retention")
+
+LOOK_SECONDS = 5.0
+"""How often we look for erasures that were left."""
+RETAIN_EVERY: Micros = 3600 * SECOND
+PAGE = 200
+REST_SECONDS = 0.05
+"""After each page, for those who wait to write."""
+
+
+def due_before(client: Client, now: Micros) -> Micros | None:
+    """Bodies of calls applied before this moment were kept long enough; None where they are kept for ever."""
+    days = client.settings.keep_bodies_days
+    return None if days is None else now - days * DAY
+
+
+async def count_due(store: Store, client: Client, now: Micros) -> int:
+    """How many bodies of a client were kept long enough."""
+    before = due_before(client, now)
+    return 0 if before is None else await store.read(CountRetained(client.number, before))
+
+
+async def retain(store: Store, client: Client, now: Micros, page: int = PAGE) -> int:
+    """Remove one page of a client's bodies that were kept long enough; answers how many."""
+    before = due_before(client, now)
+    return 0 if before is None else await store.write(RetainBodies(client.number, before, page, now))
+
+
+class Retention:
+    """Removes what is due until it is stopped."""
+
+    def __init__(self, store: Store, eraser: Eraser, clock: Clock, *, rest: float = REST_SECONDS) -> None:
+        self._store = store
+        self._eraser = eraser
+        self._clock = clock
+        self._rest = rest
+        self._retained_us: Micros = 0
+        self._scrubbed = True
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Finish the page at hand, then return from `run`."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until stopped. A store that cannot write now is asked again."""
+        while not self._stopping.is_set():
+            wait = LOOK_SECONDS
+            try:
+                await self.once()
+            except Overloaded as error:
+                wait = max(wait, error.retry_after)
+            except Exception:
+                LOG.exception("retention failed; it is tried again")
+            await self._pause(wait)
+
+    async def once(self) -> None:
+        """Do what is due."""
+        await self._search()
+        if self._clock() - self._retained_us >= RETAIN_EVERY:
+            for client in await self._store.read(ListClients()):
+                await self._retain(client)
+            self._retained_us = self._clock()
+            self._scrubbed = False  # late calls about erased people were dropped meanwhile, and stand in the log
+        if not self._scrubbed and not self._stopping.is_set():
+            self._scrubbed = await self._store.scrub()
+
+    async def _search(self) -> None:
+        for left in await self._store.read(OpenErasures()):
+            erasure = left
+            while erasure.done_us is None and not self._stopping.is_set():
+                erasure = await self._eraser.step(erasure)
+                await self._pause(self._rest)
+            self._scrubbed = False
+
+    async def _retain(self, client: Client) -> None:
+        removed = PAGE
+        while removed == PAGE and not self._stopping.is_set():
+            removed = await retain(self._store, client, self._clock())
+            self._scrubbed = self._scrubbed and not removed
+            await self._pause(self._rest)
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)

@@ -1,0 +1,87 @@
+"""Bodies of deliveries that go: with an erased person, or because they were kept long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from touchbase.domain.delivery import GONE_ERASED, GONE_RETENTION
+from touchbase.domain.erased_keys import WHY_IGNORED, delivery_key
+from touchbase.domain.erasure import CountRetained, RetainBodies
+from touchbase.domain.times import Micros
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Ask, Op, Plan, Step
+from touchbase.storage.sql.rows import Columns
+from touchbase.storage.sql.statements import ONE
+
+_CLEAR: Columns = (*ONE, ("key", "bytea"), ("at", "bigint"))
+_EVENTS = "SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id"
+_WAITS = f"EXISTS ({_EVENTS} AND e.record_kind = 3)"
+
+
+def _by_what_is_left(waits: str, has_events: str, nothing: str) -> str:
+    return f"CASE WHEN {_WAITS} THEN {waits} WHEN EXISTS ({_EVENTS}) THEN {has_events} ELSE {nothing} END"
+
+
+# What is left of it are events of other people: the state is theirs. One that waits is looked at when it is applied, because
+# without its body the other people's events would be lost.
+_STATE = _by_what_is_left("'parked'", "'applied'", "'ignored'")
+_ERROR = _by_what_is_left("t.error", "NULL", f"'{WHY_IGNORED}'")
+_APPLIED = f"CASE WHEN {_WAITS} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
+_CLEARED = (
+    f"SET body_gone = COALESCE(t.body_gone, '{GONE_ERASED}'), body_gone_us = COALESCE(t.body_gone_us, p.at), key = p.key, shape = NULL, "
+    f"state = {_STATE}, error = {_ERROR}, applied_us = {_APPLIED} "
+    "FROM p WHERE t.client = p.client AND t.id = p.id AND t.state <> 'received'"
+)
+CLEAR_DELIVERY = Op(
+    "clear_delivery",
+    _CLEAR,
+    sqlite_set=f"UPDATE delivery AS t {_CLEARED} RETURNING id",
+    body=f"UPDATE delivery AS t {_CLEARED} RETURNING t.id",
+)
+DELETE_BODY = Op(
+    "delete_body",
+    ONE,
+    sqlite="DELETE FROM delivery_body WHERE id = ?2 AND client = ?1 RETURNING id",
+    body="DELETE FROM delivery_body t USING p WHERE t.client = p.client AND t.id = p.id RETURNING t.id",
+)
+_RETAIN: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
+_DUE = "state IN ('applied', 'ignored') AND body_gone IS NULL"
+_RETAINED = f"SET body_gone = '{GONE_RETENTION}', body_gone_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
+RETAIN_DELIVERY = Op(
+    "retain_delivery",
+    _RETAIN,
+    sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING id",
+    body=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
+)
+_OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"
+
+
+def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros) -> Plan[int]:
+    """Drop the bodies of deliveries that tell of an erased person, and what else tells of them; answers how many bodies went."""
+    rows = [(client, number, delivery_key(key, client, number), at) for number in sorted(set(ids))]
+    cleared = (yield Step(CLEAR_DELIVERY, rows)) if rows else []
+    return (yield from _delete_bodies(client, [row[0] for row in cleared]))
+
+
+def retain_bodies(commands: Sequence[RetainBodies], ids: Ids) -> Plan[list[object]]:
+    """Drop the oldest bodies that were kept long enough."""
+    answers: list[object] = []
+    for command in commands:
+        old = yield Ask(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))
+        rows = [(command.client, row[0], command.before_us, command.at) for row in sorted(old)]
+        gone = (yield Step(RETAIN_DELIVERY, rows)) if rows else []
+        yield from _delete_bodies(command.client, [row[0] for row in gone])
+        answers.append(len(gone))
+    return answers
+
+
+def count_retained(query: CountRetained) -> Plan[int]:
+    """How many bodies were kept long enough."""
+    rows = yield Ask(f"SELECT count(*) {_OLD}", (query.client, query.before_us))
+    total: int = rows[0][0]
+    return total
+
+
+def _delete_bodies(client: int, ids: Sequence[int]) -> Plan[int]:
+    gone = (yield Step(DELETE_BODY, [(client, number) for number in ids])) if ids else []
+    return len(gone)

@@ -1,0 +1,131 @@
+"""Erasing a person: everything about them goes in one transaction, and keyed hashes of who they were stay.
+
+It locks the client's row, as turns of the inbox do: a turn is either before it, and what it wrote is removed, or after it, and
+finds the hashes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from touchbase.domain.erasure import ErasePerson, Erasure, LiftErasure, SweepErasure
+from touchbase.domain.errors import NotFound
+from touchbase.domain.events import CONTACT
+from touchbase.domain.links import Ref
+from touchbase.domain.times import Micros
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.bodies import clear_deliveries
+from touchbase.storage.sql.erase_places import remove_all
+from touchbase.storage.sql.erase_reads import erasure_of, find_contacts, find_erasure, identities
+from touchbase.storage.sql.erase_waiting import TOLD_BY, erase_waiting
+from touchbase.storage.sql.erased import DELETE_ERASURE, Mark, marks_of, save_marks
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Ask, Op, Plan, Step
+from touchbase.storage.sql.rows import Columns, contact_of
+from touchbase.storage.sql.server_secret import find_erasure_key, make_erasure_key
+
+ERASURE: Columns = (
+    ("client", "bigint"), ("id", "bigint"), ("asked_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
+    ("sweep_until", "bigint"), ("removed", "text"),
+)  # fmt: skip
+INSERT_ERASURE = Op(
+    "insert_erasure",
+    ERASURE,
+    body="INSERT INTO erasure (client, id, asked_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true",
+)
+_SWEPT: Columns = (*sql.ONE, ("done_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
+NOTE_SWEPT = Op(
+    "note_swept",
+    _SWEPT,
+    body="UPDATE erasure AS t SET done_us = p.done_us, swept_to = p.swept_to, removed = p.removed FROM p "
+    "WHERE t.client = p.client AND t.id = p.id",
+)
+
+
+def erase_needs(commands: Sequence[object]) -> Mapping[str, int]:
+    """The ids that these commands may take."""
+    return {"erasure": len(commands)}
+
+
+def erase_people(commands: Sequence[ErasePerson], ids: Ids) -> Plan[list[object]]:
+    """Erase one person after the other."""
+    answers: list[object] = []
+    for command in commands:
+        answers.append((yield from _erase(command, ids)))
+    return answers
+
+
+def _erase(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
+    client = command.client
+    yield Step(sql.CLIENT_BY_NUMBER, [(client,)])
+    contacts = yield from find_contacts(client, command.contact_id, command.refs)
+    if command.contact_id is not None and not contacts:
+        return NotFound(f"there is no contact with id {command.contact_id}")
+    refs, deliveries, removed = set(command.refs), set[int](), Counter[str]()
+    for contact in contacts:
+        refs |= yield from _identities(client, contact)
+        told = yield Step(TOLD_BY, [(client, CONTACT, contact)])
+        deliveries |= {row[0] for row in told if row[0] is not None}
+        removed.update((yield from remove_all(client, contact)))
+    waited = yield from erase_waiting(client, refs)
+    removed["events"] += waited.events
+    key = yield from make_erasure_key()
+    number = ids.take("erasure")
+    yield from save_marks(key, client, dict.fromkeys(refs | waited.refs, Mark(number, derived=False)), command.at)
+    removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | waited.deliveries, command.at)
+    return (yield from open_erasure(client, number, command.at, removed, done_us=None if command.search else command.at))
+
+
+def _identities(client: int, contact: int) -> Plan[set[Ref]]:
+    # Locked, so that a change of the contact is either before us or finds it gone.
+    rows = yield Step(sql.CONTACT_BY_ID, [(client, contact)])
+    links = yield Step(sql.LINKS_OF, [(client, CONTACT, contact)])
+    found = map(contact_of, rows)
+    return identities([(each.email_key, each.linkedin_key) for each in found], links)
+
+
+def open_erasure(
+    client: int, number: int, at: Micros, removed: Mapping[str, int], *, swept_to: int = 0, done_us: Micros | None = None
+) -> Plan[Erasure]:
+    """Note an erasure, whose search of the inbox is still to come unless it is done."""
+    rows = yield Ask("SELECT COALESCE(max(id), 0) FROM delivery WHERE client = ?", (client,))
+    until: int = rows[0][0]
+    counts = dict(removed)
+    yield Step(INSERT_ERASURE, [(client, number, at, done_us, swept_to, until, msgspec.json.encode(counts).decode())])
+    return Erasure(client, number, at, done_us, swept_to, until, counts)
+
+
+def sweep_erasures(commands: Sequence[SweepErasure], ids: Ids) -> Plan[list[object]]:
+    """Drop bodies that mention an erased person, and note how far the search is."""
+    answers: list[object] = []
+    for command in commands:
+        yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
+        rows = yield from find_erasure(command.client, command.id)
+        key = yield from find_erasure_key()
+        if not rows or key is None:
+            answers.append(NotFound(f"there is no erasure with id {command.id}"))
+            continue
+        dropped = yield from clear_deliveries(key, command.client, command.clear, command.at)
+        erasure = erasure_of(rows[0])
+        counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped}
+        swept = max(erasure.swept_to, command.swept_to)
+        done = erasure.done_us or (command.at if command.done else None)
+        yield Step(NOTE_SWEPT, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
+        answers.append(dropped)
+    return answers
+
+
+def lift_erasures(commands: Sequence[LiftErasure], ids: Ids) -> Plan[list[object]]:
+    """Forget erasures: whoever is erased with one of these identities may come back with all of theirs."""
+    answers: list[object] = []
+    for command in commands:
+        yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
+        key = yield from find_erasure_key()
+        marks = {} if key is None else (yield from marks_of(key, command.client, command.refs))
+        erasures = sorted({mark.erasure for mark in marks.values()})
+        gone = (yield Step(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
+        answers.append(len(gone))
+    return answers

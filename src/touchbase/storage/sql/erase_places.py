@@ -1,0 +1,85 @@
+"""Where things about one contact are kept: the one list that erasing reads, in the order in which they go.
+
+A new table that holds something of a person is one line here. A test finds every table whose columns name a record and asks
+whether it is in the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.domain.events import CONTACT
+from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.statements import ONE, RECORD
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One table: its name, what the summary calls its rows, and how they are counted and removed for one contact."""
+
+    table: str
+    name: str
+    count: Op
+    remove: Op
+
+
+def _by_record(table: str, name: str) -> Place:
+    """A table whose rows name their record by client, record_kind and record_id."""
+    match = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
+    where = "client = ?1 AND record_kind = ?2 AND record_id = ?3"
+    return Place(
+        table,
+        name,
+        Op(f"count_{table}", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN {table} t WHERE {match}"),
+        Op(f"erase_{table}", RECORD, sqlite=f"DELETE FROM {table} WHERE {where}", body=f"DELETE FROM {table} t USING p WHERE {match}"),
+    )
+
+
+_ITS_LINKS = "l.client = p.client AND l.record_kind = p.record_kind AND l.record_id = p.record_id"
+_SAME_OBJECT = "t.client = l.client AND t.tool = l.tool AND t.object_type = l.object_type AND t.object_id = l.object_id"
+_WANTED = Place(
+    "wanted_record",
+    "wanted_records",
+    Op("count_wanted", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN link l JOIN wanted_record t ON {_SAME_OBJECT} WHERE {_ITS_LINKS}"),
+    Op(
+        "erase_wanted",
+        RECORD,
+        sqlite="DELETE FROM wanted_record WHERE client = ?1 AND (tool, object_type, object_id) IN "
+        "(SELECT tool, object_type, object_id FROM link WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3)",
+        body=f"DELETE FROM wanted_record t USING p, link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
+    ),
+)
+PLACES = (
+    _by_record("custom_field", "custom_fields"),
+    _by_record("event", "events"),
+    _WANTED,  # before the links that it is found by
+    _by_record("link", "links"),
+    _by_record("kept_answer", "kept_answers"),
+)
+_CONTACT_MATCH = "t.client = p.client AND t.id = p.id"
+COUNT_CONTACT = Op("count_contact", ONE, body=f"SELECT count(*) FROM p CROSS JOIN contact t WHERE {_CONTACT_MATCH}")
+ERASE_CONTACT = Op(
+    "erase_contact",
+    ONE,
+    sqlite="DELETE FROM contact WHERE client = ?1 AND id = ?2",
+    body=f"DELETE FROM contact t USING p WHERE {_CONTACT_MATCH}",
+)
+
+
+def count_all(client: int, contact: int) -> Plan[dict[str, int]]:
+    """How many rows each place holds of this contact."""
+    rows = yield Step(COUNT_CONTACT, [(client, contact)])
+    counts: dict[str, int] = {"contacts": rows[0][0]}
+    for place in PLACES:
+        rows = yield Step(place.count, [(client, CONTACT, contact)])
+        counts[place.name] = rows[0][0]
+    return counts
+
+
+def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
+    """Remove the contact from every place; answers how many rows went."""
+    counts = yield from count_all(client, contact)
+    for place in PLACES:
+        yield Step(place.remove, [(client, CONTACT, contact)])
+    yield Step(ERASE_CONTACT, [(client, contact)])
+    return counts

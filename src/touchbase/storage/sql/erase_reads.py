@@ -1,0 +1,148 @@
+"""Reading for erasures: whom they would remove, what was erased, and the bodies and links that a search looks through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from touchbase.domain import erasure as e
+from touchbase.domain.erased_keys import EMAIL, LINKEDIN, names_person
+from touchbase.domain.events import CONTACT
+from touchbase.domain.links import Ref
+from touchbase.domain.text import LARGEST_ID
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.erase_places import count_all
+from touchbase.storage.sql.erased import marks_of
+from touchbase.storage.sql.op import Ask, Plan, Row, Step
+from touchbase.storage.sql.rows import delivery_of
+from touchbase.storage.sql.server_secret import erasure_key_of, find_erasure_key
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Bytes of bodies in one page."""
+_ERASURE = "SELECT client, id, asked_us, done_us, swept_to, sweep_until, removed FROM erasure"
+
+
+def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
+    """The contacts that this id or these identities are of."""
+    found: set[int] = set()
+    if contact_id is not None:
+        rows = yield Ask("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))
+        found |= {row[0] for row in rows}
+    for ref in refs:
+        if ref[:2] in (("", EMAIL), ("", LINKEDIN)):
+            column = "email_key" if ref[1] == EMAIL else "linkedin_key"
+            rows = yield Ask(f"SELECT id FROM contact WHERE client = ? AND {column} = ?", (client, ref[2]))
+            found |= {row[0] for row in rows}
+        rows = yield Step(sql.LINK_BY_REF, [(client, *ref)])
+        found |= {row[6] for row in rows if row[5] == CONTACT}
+    return sorted(found)
+
+
+def find_person(query: e.FindPerson) -> Plan[e.Person]:
+    """A person with all identities, and how many rows there are of them."""
+    client = query.client
+    contacts = yield from find_contacts(client, query.contact_id, query.refs)
+    refs, counts = set(query.refs), Counter[str]()
+    for contact in contacts:
+        rows = yield Ask("SELECT email_key, linkedin_key FROM contact WHERE client = ? AND id = ?", (client, contact))
+        links = yield Step(sql.LINKS_OF, [(client, CONTACT, contact)])
+        refs |= identities(rows, links)
+        counts.update((yield from count_all(client, contact)))
+    return e.Person(contacts, refs, dict(counts))
+
+
+def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
+    """The identities of a contact from its (email_key, linkedin_key) and its links."""
+    refs = {ref for row in links if names_person(ref := (row[1], row[2], row[3]))}
+    for row in keys:
+        refs |= {("", word, key) for word, key in zip((EMAIL, LINKEDIN), row, strict=True) if key is not None}
+    return refs
+
+
+def erasure_of(row: Row) -> e.Erasure:
+    """An erasure of its row."""
+    client, number, asked_us, done_us, swept_to, sweep_until, removed = row
+    return e.Erasure(client, number, asked_us, done_us, swept_to, sweep_until, msgspec.json.decode(removed, type=dict[str, int]))
+
+
+def find_erasure(client: int, number: int) -> Plan[list[Row]]:
+    """The row of one erasure, if it is there."""
+    return (yield Ask(f"{_ERASURE} WHERE client = ? AND id = ?", (client, number)))
+
+
+def get_erasure(query: e.GetErasure) -> Plan[e.Erasure | None]:
+    """One erasure."""
+    rows = yield from find_erasure(query.client, query.id)
+    return erasure_of(rows[0]) if rows else None
+
+
+def open_erasures(query: e.OpenErasures) -> Plan[list[e.Erasure]]:
+    """Erasures that are not at their end; few, so they are found at once for all clients."""
+    rows = yield Ask(f"{_ERASURE} WHERE done_us IS NULL", ())
+    return sorted(map(erasure_of, rows), key=lambda erasure: (erasure.client, erasure.id))
+
+
+def find_erased(query: e.FindErased) -> Plan[set[Ref]]:
+    """Which of these identities were erased; those that were only seen together with one are not counted."""
+    key = yield from erasure_key_of(query.client)
+    if key is None:
+        return set()
+    marks = yield from marks_of(key, query.client, query.refs)
+    return {ref for ref, mark in marks.items() if not mark.derived}
+
+
+def list_erasures(query: e.ListErasures) -> Plan[e.ErasedPage]:
+    """A page of erased keys."""
+    key = yield from find_erasure_key()
+    rows = yield Ask(
+        "SELECT digest, erasure, derived, erased_us FROM erased WHERE client = ? AND digest > ? ORDER BY digest LIMIT ?",
+        (query.client, query.after, query.limit),
+    )
+    keys = [e.ErasedKey(bytes(row[0]), row[1], bool(row[2]), row[3]) for row in rows]
+    return e.ErasedPage(key, keys, keys[-1].digest if len(keys) == query.limit else None)
+
+
+def read_bodies(query: e.ReadBodies) -> Plan[e.BodyPage]:
+    """A page of deliveries with their bodies."""
+    bounds = (query.client, query.after, LARGEST_ID if query.until is None else query.until)
+    if query.contact is None:
+        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_gone IS NULL"
+        rows = yield Ask(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, query.limit))
+    else:
+        told = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"
+        rows = yield Ask(
+            f"SELECT d.id, d.size FROM ({told}) t JOIN delivery d ON d.client = ? AND d.id = t.delivery_id "
+            "WHERE d.id > ? AND d.id <= ? ORDER BY d.id LIMIT ?",
+            (query.client, CONTACT, query.contact, *bounds, query.limit),
+        )
+    ids = _within(rows)
+    found = (yield Step(sql.DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
+    whole = len(ids) == len(rows) < query.limit
+    return e.BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
+
+
+def _within(rows: list[Row]) -> list[int]:
+    """As many of these deliveries as fit into a page, at least one."""
+    ids: list[int] = []
+    total = 0
+    for number, size in rows:
+        total += size
+        if ids and total > MOST_BYTES:
+            break
+        ids.append(number)
+    return ids
+
+
+def read_links(query: e.ReadLinks) -> Plan[e.LinkPage]:
+    """A page of links."""
+    who = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
+    known = () if query.contact is None else (query.contact,)
+    rows = yield Ask(
+        f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {who} "
+        "AND (tool, object_type, object_id) > (?, ?, ?) ORDER BY tool, object_type, object_id LIMIT ?",
+        (query.client, *known, *query.after, query.limit),
+    )
+    links = [((row[0], row[1], row[2]), row[4] if row[3] == CONTACT else None) for row in rows]
+    return e.LinkPage(links, links[-1][0] if len(links) == query.limit else None)

@@ -1,0 +1,168 @@
+"""`touchbase erase`, `export-person` and `retain`, and that logs hold nobody's data."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_commands import NONSENSE, SENT, keep
+from tests.cli.test_serve import Serve, serve
+from tests.storage.remains import remains
+
+__all__ = ["serve"]
+CANARY = b" " + SENT.replace(b"contact@", b"canary@")  # the first bytes tell calls apart here
+MENTION = b"nonsense of canary%40example.com"
+URL = "sqlite:///touchbase.db"
+WHO = ("--client", "acme", "--email", "Canary@example.com")
+
+
+@pytest.fixture
+def filled(store: Run) -> Run:
+    """A store with calls of two people, applied, and one that nobody understands."""
+    keep(CANARY, SENT, MENTION)
+    assert store("work", "--once").exit_code == 0
+    return store
+
+
+def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None:
+    keep(b"  " + CANARY.replace(b"09:30", b"10:30"))  # waits
+
+    result = filled("erase", *WHO, "--yes")
+
+    assert result.output == "removed: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
+    assert asyncio.run(remains(URL, "canary")) == []
+    assert filled("verify").output.startswith("verified 1 contacts")
+
+
+def test_a_dry_run_only_says_it(filled: Run) -> None:
+    told = filled("erase", *WHO, "--dry-run").output
+
+    assert told == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
+    assert asyncio.run(remains(URL, "canary")) != []
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False)])
+def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
+    result = filled("erase", *WHO, given=answer)
+
+    assert "would remove: 1 contacts" in result.output
+    assert (asyncio.run(remains(URL, "canary")) == []) == gone
+    assert result.exit_code == (0 if gone else 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--client", "acme"], "say who: --email, --linkedin or --id"),
+        (["--client", "acme", "--email", "nobody"], "--email is not an e-mail address"),
+        (["--client", "acme", "--linkedin", "n/a"], "--linkedin names nobody"),
+        (["--client", "nosuch", "--email", "a@b.com", "--yes"], "touchbase clients list"),
+        (["--client", "acme", "--id", "99", "--yes"], "no contact with id 99"),
+        (["--client", "acme", "--lift", "--id", "1"], "--email or --linkedin"),
+    ],
+)
+def test_an_erasure_of_nobody_says_what_to_do(filled: Run, arguments: list[str], says: str) -> None:
+    result = filled("erase", *arguments)
+
+    assert result.exit_code != 0
+    assert says in result.output
+
+
+def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
+    filled("erase", *WHO, "--yes")
+
+    lifted = filled("erase", *WHO, "--lift").output
+    keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
+    filled("work", "--once")
+
+    assert lifted == "1 keyed hashes forgotten: the person may be kept again\n"
+    assert asyncio.run(remains(URL, "canary")) != []
+
+
+def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
+    filled("erase", *WHO, "--yes")
+
+    shown = filled("inbox", "show", "1").output
+    as_json = json.loads(filled("inbox", "show", "1", "--json").output)
+    replayed = filled("inbox", "replay", "1")
+
+    assert "body removed on 2" in shown
+    assert "as it told of a person who was erased" in shown
+    assert (as_json["body"], as_json["body_removed"]["why"]) == (None, "erased")
+    assert replayed.exit_code == 1
+    assert "cannot be applied again" in replayed.output
+
+
+def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None:
+    early = filled("retain", "--dry-run").output
+    filled("clients", "set", "acme", "-", given='{"keep_bodies_days": 0}')
+
+    due = filled("retain", "--client", "acme", "--dry-run").output
+    done = filled("retain").output
+    again = filled("retain").output
+
+    assert early == "acme: 0 bodies would be removed (kept 90 days)\n"
+    assert due == "acme: 2 bodies would be removed (kept 0 days)\n"
+    assert done == "acme: 2 bodies removed (kept 0 days)\n"
+    assert again.startswith("acme: 0 ")
+    assert "body removed by retention on" in filled("inbox", "show", "1").output
+    assert filled("verify").exit_code == 0
+
+
+def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from touchbase.cli import export_person
+
+    monkeypatch.setattr(export_person, "PAGE", 1)
+    more = [CANARY.replace(b'"email_sent"', b'"email_sent","campaign_name":"%d"' % number) for number in range(2)]
+    keep(b"  " + more[0], b"   " + more[1])
+    filled("work", "--once")
+
+    printed = json.loads(filled("export-person", *WHO).output)
+    filled("export-person", "--client", "acme", "--id", str(printed["contact"]["id"]), "--out", "person.json")
+
+    assert json.loads((tmp_path / "person.json").read_text()) == printed
+    assert printed["contact"]["email"] == "canary@example.com"
+    assert len(printed["timeline"]) == len(printed["deliveries"]) == 3
+    assert all("canary" in each["body"]["content"] for each in printed["deliveries"])
+
+
+def test_nobody_cannot_be_exported(filled: Run) -> None:
+    result = filled("export-person", "--client", "acme", "--email", "nobody@example.com")
+
+    assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept\n")
+
+
+def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
+    server = serve("--log-level", "debug")
+    hook = "/public/emailcampaign-webhook/default"
+    contact: dict[str, Any] = server.post("/public/v2/contacts", {"email": "canary@example.com", "first_name": "Vogelsang"})[1]
+    for body in (json.loads(CANARY), json.loads(SENT), {"riddle": "canary@example.com"}, [json.loads(CANARY), {"x": "Vogelsang"}]):
+        server.post(f"{hook}?who=canary%40example.com", body)
+    server.post("/public/v2/contacts", {"email": "canary@example.com", "company_id": "Vogelsang"})
+    server.get("/public/v2/contacts?email=canary@example.com")
+    until = time.monotonic() + 60
+    while '"received"' in server.get("/admin/v1/deliveries?state=received")[1] and time.monotonic() < until:
+        pass
+    erased = server.delete(f"/public/v2/contacts/{contact['id']}?erase=true")
+    server.post(f"{hook}?again=canary%40example.com", json.loads(CANARY))
+    refused = server.post("/public/v2/contacts", {"email": "canary@example.com"})
+    assert server.stop() == 0
+
+    log = server.log()
+    assert erased[0] == 200
+    assert (refused[0], refused[1]["code"]) == (409, "erased")
+    assert log.count('"route"') >= 8
+    assert "canary" not in log.lower()
+    assert "vogelsang" not in log.lower()
+
+
+def test_nonsense_of_others_is_kept(filled: Run) -> None:
+    keep(NONSENSE)
+    filled("erase", *WHO, "--yes")
+
+    assert asyncio.run(remains(URL, "nothing that a tool would send")) != []

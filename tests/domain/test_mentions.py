@@ -1,0 +1,84 @@
+"""Which addresses are found in a call, however they are written."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from touchbase.domain.mentions import mentions
+
+ANN = ("", "email", "ann@example.com")
+WAYS = {
+    "plain": "ann@example.com",
+    "capitals": "ANN@Example.COM",
+    "in brackets": "Ann Lee <ann@example.com>, bob@example.com",
+    "a link": '<a href="mailto:ann@example.com?subject=x">',
+    "a sentence": "write to ann@example.com.",
+    "a form": "a=1&email=ann%40example.com&b=2",
+    "a form with spaces": "text=write+ann%40example.com+soon",
+    "a form, not escaped": "a=1&email=ann@example.com&b=2",
+    "JSON escapes": r'{"email": "\u0061nn\u0040example.com"}',
+    "JSON in JSON": json.dumps({"payload": json.dumps({"email": "ann@example.com"})}),
+    "JSON in a form": "payload=" + quote(json.dumps({"email": "\\u0061nn@example.com"})),
+    "HTML": "ann&#64;example.com",
+    "a path": "https://x.example/unsubscribe/ann@example.com/now",
+    "an unfinished body": '{"email": "ann@example.com',
+}
+
+
+@pytest.mark.parametrize("text", WAYS.values(), ids=WAYS)
+def test_an_address_is_found_however_it_is_written(text: str) -> None:
+    assert ANN in mentions({}, "", text.encode())
+    assert ANN in mentions({}, text, b"")
+    assert ANN in mentions({"x-info": text}, "", b"")
+
+
+def test_a_packed_body_is_unpacked() -> None:
+    assert ANN in mentions({"content-encoding": "gzip"}, "", gzip.compress(b"ann@example.com"))
+    assert mentions({"content-encoding": "gzip"}, "", b"not packed") == set()
+
+
+def test_a_wide_encoding_is_read() -> None:
+    assert ANN in mentions({}, "", "ann@example.com".encode("utf-16-le"))
+
+
+@pytest.mark.parametrize("text", ["joann@example.com", "ann@example.com.au", "ann+x@example.com", "ann@ example.com", "x+ann@example.com"])
+def test_another_address_is_not_taken_for_it(text: str) -> None:
+    assert ANN not in mentions({}, "", json.dumps({"email": text}).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://www.linkedin.com/in/Ann-Lee/",
+        "linkedin.com/in/ann-lee?x=1",
+        r"http:\/\/de.linkedin.com\/in\/ann-lee",
+        "u=https%3A%2F%2Flinkedin.com%2Fin%2Fann-lee&b=1",
+    ],
+)
+def test_a_profile_is_found(text: str) -> None:
+    assert ("", "linkedin", "linkedin.com/in/ann-lee") in mentions({}, "", text.encode())
+
+
+@given(
+    before=some.text(alphabet=' ,;:<>"()\n', max_size=3),
+    after=some.text(alphabet=' ,;:<>"()\n&', max_size=3),
+    layers=some.lists(some.sampled_from([quote, html.escape, json.dumps]), max_size=2),
+)
+def test_an_address_in_any_two_layers_of_escapes_is_found(before: str, after: str, layers: list) -> None:
+    text = f"{before}ann@example.com{after}"
+    for layer in layers:
+        text = layer(text)
+
+    assert ANN in mentions({}, "", text.encode())
+
+
+@given(some.binary(max_size=300))
+def test_any_bytes_can_be_looked_through(body: bytes) -> None:
+    mentions({}, body.decode("latin-1"), body)

@@ -1,0 +1,177 @@
+"""What hurries nobody: bodies that were kept long enough, searches that were left, and backups that are told of erasures."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.storage.remains import remains
+from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
+
+from touchbase.domain.client import ClientSettings
+from touchbase.domain.commands import EnsureClient, SetClientSettings
+from touchbase.domain.erasure import AddErasures, ListErasures, OpenErasures
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetDelivery, ListClients
+from touchbase.domain.times import DAY
+from touchbase.service import retention
+from touchbase.service.erase import Eraser
+from touchbase.service.retention import Retention, count_due
+from touchbase.storage import open_store
+
+
+@pytest.fixture
+async def house(store: Store) -> House:
+    return House(store, (await store.write(EnsureClient("acme", NOON))).number)
+
+
+def keeper(house: House) -> Retention:
+    return Retention(house.store, house.eraser, house.clock, rest=0)
+
+
+async def body(house: House, number: int) -> bytes:
+    return (await house.state(number))[2]
+
+
+async def test_only_bodies_of_calls_that_are_done_go_and_events_stay(house: House) -> None:
+    applied = await house.tell(sent(EMAIL))
+    ignored = await house.tell()
+    parked = await house.tell(crm(object_id="1", fields={"first_name": "X"}))
+    unrecognised, broken = await house.keep(b"riddle"), await house.keep(b"break it")
+    await house.work()
+    waiting = await house.keep(b"[]  ")
+    contact = (await house.contacts())[REF[2]]
+    house.now += 90 * DAY
+    before = [await body(house, number) for number in (applied, ignored)]
+    await keeper(house).once()
+    at_the_limit = [await body(house, number) for number in (applied, ignored)]
+
+    house.now += 1
+    due = await count_due(house.store, (await house.store.read(ListClients()))[0], house.now)
+    await keeper(house).once()
+
+    assert before == at_the_limit
+    assert due == 2
+    assert [(await house.state(number))[1:] for number in (applied, ignored)] == [("retention", b"")] * 2
+    assert [(await house.state(number))[0] for number in (parked, unrecognised, broken, waiting)] == [
+        "parked", "unrecognised", "received", "received",
+    ]  # fmt: skip
+    assert all([await body(house, number) for number in (parked, unrecognised, broken, waiting)])
+    assert (await house.contacts())[REF[2]] == contact
+    assert await house.differences() == []
+
+
+async def test_an_object_that_waited_long_counts_from_when_it_was_applied(house: House) -> None:
+    parked = await house.tell(crm(object_id="1", fields={"first_name": "X"}))
+    house.now += 100 * DAY
+    await house.tell(crm(step=3, object_id="1", email=EMAIL))
+    await keeper(house).once()
+    early = await body(house, parked)
+    house.now += 91 * DAY
+    await keeper(house).once()
+
+    assert early != b""
+    assert (await house.state(parked))[:2] == ("applied", "retention")
+
+
+@pytest.mark.parametrize(("days", "kept"), [(None, True), (0, False), (500, True)])
+async def test_a_client_decides_how_long(house: House, days: int | None, kept: bool) -> None:
+    await house.store.write(SetClientSettings("acme", ClientSettings(keep_bodies_days=days)))
+    number = await house.tell(sent(EMAIL))
+    house.now += 400 * DAY
+
+    await keeper(house).once()
+
+    assert (await body(house, number) != b"") == kept
+
+
+async def test_more_bodies_than_a_page_go_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAGE", 2)
+    numbers = [await house.tell(sent(EMAIL, step)) for step in range(5)]
+    house.now += 91 * DAY
+
+    removed = [await retention.retain(house.store, (await house.store.read(ListClients()))[0], house.now, 2) for _ in range(4)]
+
+    assert removed == [2, 2, 1, 0]
+    assert [await body(house, number) for number in numbers] == [b""] * 5
+
+
+async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> None:
+    from touchbase.domain.commands import ReplayDeliveries
+
+    number = await house.tell(sent(EMAIL))
+    house.now += 91 * DAY
+    await house.store.write(ReplayDeliveries(house.client, [number]))
+
+    await keeper(house).once()
+    await house.work()
+
+    assert await body(house, number) != b""
+
+
+async def test_a_search_that_was_left_is_finished(house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from touchbase.service import erase
+
+    monkeypatch.setattr(erase, "PAGE", 2)
+    contact = await full_life(house)
+    erasure = await house.eraser.erase(house.client, contact)
+    erasure = await house.eraser.step(erasure)  # and then the process is killed
+    left = await house.store.read(OpenErasures())
+    await house.store.close()
+
+    store = await open_store(engine_url)
+    again = House(store, house.client, now=NOON)
+    await Retention(store, Eraser(store, read, again.clock), again.clock, rest=0).once()
+    again.now += DAY
+    await again.work()
+    await store.scrub()
+    found, still_open = await remains(engine_url, *NAMES), await store.read(OpenErasures())
+    await store.close()
+
+    assert [(each.id, each.swept_to > 0, each.done_us) for each in left] == [(erasure.id, True, None)]
+    assert found == []
+    assert still_open == []
+
+
+async def test_a_backup_that_is_told_of_erasures_loses_who_was_erased_since(store: Store, sqlite_url: str, engine_url: str) -> None:
+    later = House(store, (await store.write(EnsureClient("acme", NOON))).number)
+    restored_store = await open_store("sqlite://") if engine_url == sqlite_url else await open_store(sqlite_url)
+    restored = House(restored_store, (await restored_store.write(EnsureClient("acme", NOON))).number)
+    for each in (later, restored):
+        await full_life(each)
+        await each.tell(sent("eve@example.com"))
+    await later.erase(refs=(REF,))
+    listed = await later.store.read(ListErasures(later.client, 200))
+    assert listed.secret is not None
+
+    added = await restored_store.write(AddErasures(restored.client, listed.secret, listed.keys, NOON))
+    await keeper(restored).once()
+    people, left = set(await restored.contacts()), await restored_store.read(OpenErasures())
+    await restored.tell(sent(EMAIL, 9))
+    late = set(await restored.contacts())
+    differences = await restored.differences()
+    await restored_store.close()
+
+    assert added == len(listed.keys)
+    assert people == late == {"bob@example.com", "eve@example.com"}
+    assert (left, differences) == ([], [])
+
+
+async def test_a_housekeeper_that_is_told_to_stop_ends_at_once(house: House) -> None:
+    one = keeper(house)
+    running = asyncio.create_task(one.run())
+    await asyncio.sleep(0)
+    one.stop()
+
+    async with asyncio.timeout(30):
+        await running
+
+
+async def test_a_delivery_without_a_body_is_read_as_such(house: House) -> None:
+    number = await house.tell(sent(EMAIL))
+    await house.erase(refs=(REF,))
+
+    found = await house.store.read(GetDelivery(number))
+
+    assert found is not None
+    assert (found.headers, found.query, found.body, found.body_gone_us) == ({}, "", b"", house.now)

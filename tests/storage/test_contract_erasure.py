@@ -1,0 +1,410 @@
+"""What every engine promises about erasing a person: nothing of them is left, they do not come back, and nobody else is harmed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+from tests.storage.remains import remains, tables_of_sqlite
+
+from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries, UpdateContact
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.erasure import (
+    AddErasures,
+    ErasePerson,
+    FindErased,
+    FindPerson,
+    LiftErasure,
+    ListErasures,
+    OpenErasures,
+)
+from touchbase.domain.errors import Conflict, ErasedPerson, NotFound, UnrecognisedPayload
+from touchbase.domain.events import CONTACT, Event, Translation
+from touchbase.domain.identity import email_key, linkedin_key
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import FindClient, GetCompany, GetContact, GetDelivery, GetHistory, ListContacts, ListDeliveries
+from touchbase.domain.times import DAY, SECOND
+from touchbase.service.erase import Eraser
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.verify import Verified, verify
+from touchbase.storage.sql.erase_places import PLACES
+
+NOON = 1_790_000_000 * SECOND
+EMAIL = "Canary.Bird@example.com"
+PROFILE = "https://www.linkedin.com/in/canary-slug"
+NAMES = ("canary.bird", "Canaria", "Vogelsang", "canary-slug", "obj-canary")
+REF = ("", "email", "canary.bird@example.com")
+
+
+def read(request: WebhookRequest) -> Translation:
+    """A tool whose bodies are our own events; what is not a list of them is not understood, and "break" breaks it."""
+    if request.body == b"break" or b"break" in request.body[:20]:
+        raise KeyError(request.body.decode())
+    try:
+        found = msgspec.json.decode(request.body, type=list[dict[str, Any]])
+    except msgspec.DecodeError as error:
+        raise UnrecognisedPayload("not ours") from error
+    return Translation("test", [Event(**one) for one in found])
+
+
+@dataclass
+class House:
+    """A store with a client, and what tests do with them."""
+
+    store: Store
+    client: int
+    now: int = NOON
+    kept: list[int] = field(default_factory=list)
+
+    def clock(self) -> int:
+        return self.now
+
+    @property
+    def eraser(self) -> Eraser:
+        return Eraser(self.store, read, self.clock)
+
+    async def keep(self, body: bytes, *, headers: dict[str, str] | None = None, query: str = "", channel: str = "crm") -> int:
+        key = body_key(channel, query, "", body)
+        told = json.dumps(headers or {}).encode()
+        found = await self.store.write(KeepDelivery(self.client, channel, key, told, query, body, self.now))
+        return found.id
+
+    async def tell(self, *events: dict[str, Any]) -> int:
+        """A call that says this, applied."""
+        number = await self.keep(msgspec.json.encode(events))
+        await self.work()
+        return number
+
+    async def work(self) -> None:
+        await InboxWorker(self.store, read, self.clock).drain()
+
+    async def erase(self, contact: int | None = None, refs: tuple[tuple[str, str, str], ...] = ()) -> Any:
+        erasure = await self.eraser.erase(self.client, contact, refs)
+        return await self.eraser.search(erasure)
+
+    async def contacts(self) -> dict[str | None, Contact]:
+        return {each.email_key: each for each in await self.store.read(ListContacts(self.client, 200))}
+
+    async def state(self, number: int) -> tuple[str, str | None, bytes]:
+        found = await self.store.read(GetDelivery(number, self.client))
+        assert found is not None
+        return found.state, found.body_gone, found.body
+
+    async def differences(self) -> list[str]:
+        return [str(each) async for each in verify(self.store, self.client, Verified())]
+
+
+@pytest.fixture
+async def house(store: Store) -> House:
+    return House(store, (await store.write(EnsureClient("acme", NOON))).number)
+
+
+def sent(email: str, step: int = 1, **more: Any) -> dict[str, Any]:
+    return {"event": "email_sent", "email": email, "occurred_us": NOON - DAY + step * SECOND, **more}
+
+
+def crm(what: str = "updated", step: int = 2, **more: Any) -> dict[str, Any]:
+    return {"event": f"contact.{what}", "occurred_us": NOON - DAY + step * SECOND, "object_type": "person", **more}
+
+
+async def create(house: House, email: str, **more: Any) -> Contact:
+    made = Contact(house.client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), **more)
+    return (await house.store.write(CreateContact(made, [("nickname", "Canaria")]))).record
+
+
+async def full_life(house: House) -> int:
+    """A person who is everywhere: record, custom fields, former addresses, objects, timeline, calls in every state."""
+    contact = await create(
+        house, "old.canary.bird@example.com", first_name="Canaria", last_name="Vogelsang", linkedin_url=PROFILE,
+        linkedin_key=linkedin_key(PROFILE),
+    )  # fmt: skip
+    change = {"email": EMAIL, "email_key": REF[2], "first_name": "Canaria-Maria"}
+    await house.store.write(UpdateContact(house.client, contact.id, change, {"motto": "Vogelsang!"}, NOON - DAY, "k1"))
+    await house.tell(crm("created", object_id="obj-canary-1", email=EMAIL, fields={"last_name": "Vogelsang"}, custom={"plan": "Canaria"}))
+    await house.tell(crm(object_id="obj-canary-1", fields={"first_name": "Canaria"}, changed=[]))
+    await house.tell(sent(EMAIL, 3, first_name="Canaria"), sent("bob@example.com", 4, first_name="Bob"))
+    await house.tell(sent("bob@example.com", 4, first_name="Bob"), sent(EMAIL, 3, first_name="Canaria"))
+    await house.tell(crm(object_id="obj-2", fields={"first_name": "Parked"}), sent(EMAIL, 6))
+    await house.keep(b'{"odd": "canary.bird@example.com"}')
+    await house.keep(b'{"canary.bird@example.com": "as a key"}')
+    await house.keep(b"who=canary%2Ebird%40example.com&x=1")
+    await house.keep(rb'{"x": "\u0063anary.bird\u0040EXAMPLE.com", "n": "Vogelsang"}')
+    await house.keep(b"<a href='mailto:Canary.Bird&#64;example.com'>x</a>")
+    await house.keep(b'{"profile": "http:\\/\\/de.linkedin.com\\/in\\/Canary-Slug\\/"}')
+    await house.keep(b"nothing", query="to=canary.bird%40example.com")
+    await house.keep(b"nothing", headers={"x-person": "Vogelsang <canary.bird@example.com>"})
+    await house.work()
+    await house.keep(b'break {"a": "canary.bird@example.com"}')
+    await house.work()
+    return contact.id
+
+
+async def test_nothing_of_an_erased_person_is_left_anywhere(house: House, engine_url: str) -> None:
+    contact = await full_life(house)
+    assert await remains(engine_url, *NAMES) != []
+
+    erasure = await house.erase(contact)
+    house.now += DAY  # what failed is tried again
+    await house.work()
+    await house.store.scrub()
+
+    assert await remains(engine_url, *NAMES) == []
+    assert (erasure.removed["contacts"], erasure.removed["custom_fields"], erasure.removed["links"]) == (1, 3, 2)
+    assert erasure.removed["events"] == 5
+    assert erasure.removed["deliveries"] == 13
+    assert await house.store.read(OpenErasures()) == []
+    assert await house.differences() == []
+
+
+async def test_a_delivery_of_several_people_loses_its_body_and_only_one_persons_events(house: House) -> None:
+    shared = await house.tell(sent(EMAIL), sent("bob@example.com", 2))
+    alone = await house.tell(sent(EMAIL, 3))
+    bobs = await house.tell(sent("bob@example.com", 4))
+    people = await house.contacts()
+    bob = people["bob@example.com"]
+    history = await house.store.read(GetHistory(house.client, CONTACT, bob.id))
+
+    await house.erase(people[REF[2]].id)
+
+    assert await house.state(shared) == ("applied", "erased", b"")
+    assert (await house.state(alone))[:2] == ("ignored", "erased")
+    assert (await house.state(bobs))[:2] == ("applied", None)
+    assert await house.contacts() == {"bob@example.com": bob}
+    assert await house.store.read(GetHistory(house.client, CONTACT, bob.id)) == history
+    assert await house.differences() == []
+
+
+async def test_a_delivery_whose_body_is_gone_is_not_applied_again(house: House) -> None:
+    shared = await house.tell(sent(EMAIL), sent("bob@example.com", 2))
+    await house.erase(refs=(REF,))
+
+    replayed = await house.store.write(ReplayDeliveries(house.client, [shared]))
+    await house.work()
+
+    assert replayed == 0
+    assert await house.state(shared) == ("applied", "erased", b"")
+
+
+LATE: dict[str, tuple[dict[str, Any], ...]] = {
+    "the same again": (sent(EMAIL),),
+    "something new": (sent(EMAIL, 9),),
+    "the address in capitals": (sent("CANARY.BIRD@EXAMPLE.COM", 9),),
+    "a former address": (sent("old.canary.bird@example.com", 9),),
+    "the CRM's object": (crm(object_id="obj-canary-1", fields={"first_name": "Canaria"}),),
+    "the object under a new address": (crm(object_id="obj-canary-1", email="canary.bird2@example.com"),),
+    "the profile": (sent("x@example.com", 9, linkedin_url=PROFILE),),
+    "a new object, first by name": (
+        crm("created", object_id="obj-canary-9", fields={"first_name": "Canaria"}),
+        crm(step=3, object_id="obj-canary-9", email=EMAIL),
+    ),
+    "a new object, then its name": (
+        crm(object_id="obj-canary-9", email=EMAIL),
+        crm(step=3, object_id="obj-canary-9", fields={"first_name": "Canaria"}),
+    ),
+    "a merge into another object": (crm(object_id="obj-canary-1", merged_into="obj-canary-8", fields={"first_name": "Canaria"}),),
+}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("late", LATE.values(), ids=LATE)
+async def test_a_late_call_does_not_bring_an_erased_person_back(
+    house: House, engine_url: str, late: tuple[dict[str, Any], ...], at_once: bool
+) -> None:
+    contact = await create(house, "old.canary.bird@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
+    await house.store.write(UpdateContact(house.client, contact.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
+    await house.tell(crm("created", object_id="obj-canary-1", email=EMAIL))
+    await house.tell(sent(EMAIL))
+    await house.erase(contact.id)
+
+    numbers = [await house.tell(*late)] if at_once else [await house.tell(each) for each in late]
+
+    assert await house.contacts() == {}
+    assert [(await house.state(number))[:2] for number in numbers] == [("ignored", "erased")] * len(numbers)
+    await house.store.scrub()
+    assert await remains(engine_url, *NAMES) == []
+    assert await house.differences() == []
+
+
+async def test_a_late_call_of_several_people_is_applied_to_the_others(house: House) -> None:
+    await house.tell(sent(EMAIL))
+    await house.erase(refs=(REF,))
+
+    number = await house.tell(sent(EMAIL, 2), sent("bob@example.com", 3), sent("new@example.com", 4))
+
+    assert set(await house.contacts()) == {"bob@example.com", "new@example.com"}
+    assert await house.state(number) == ("applied", "erased", b"")
+
+
+async def test_a_late_call_that_nobody_understands_loses_its_body_too(house: House) -> None:
+    await house.erase(refs=(REF,))
+
+    odd = await house.tell()
+    strange, broken = await house.keep(b"to=canary.bird%40example.com"), await house.keep(b"break canary.bird@example.com")
+    await house.work()
+
+    assert (await house.state(odd))[1] is None
+    assert [(await house.state(number))[:2] for number in (strange, broken)] == [("ignored", "erased")] * 2
+
+
+async def test_an_object_that_turns_out_to_be_somebody_else_is_theirs(house: House) -> None:
+    await house.erase(refs=(REF,))
+    await house.tell(crm(object_id="7", email=EMAIL))
+
+    await house.tell(crm(step=3, object_id="7", email="bob@example.com"))
+    await house.tell(crm(step=4, object_id="7", fields={"first_name": "Bob"}))
+
+    (bob,) = (await house.contacts()).values()
+    assert (bob.email, bob.first_name) == ("bob@example.com", "Bob")
+
+
+async def test_an_object_of_somebody_who_is_there_stays_theirs(house: House) -> None:
+    await house.tell(crm("created", object_id="7", email="bob@example.com"))
+    await house.erase(refs=(REF,))
+
+    await house.tell(crm(step=3, object_id="7", email=EMAIL))
+    await house.tell(crm(step=4, object_id="7", fields={"first_name": "Bob"}))
+
+    (bob,) = (await house.contacts()).values()
+    assert (bob.email, bob.first_name) == ("bob@example.com", "Bob")
+
+
+async def test_what_waits_under_an_erased_identity_goes_and_its_delivery_ends(house: House) -> None:
+    parked = await house.tell(crm(object_id="7", fields={"first_name": "Canaria"}))
+    both = await house.tell(crm(step=3, object_id="7", fields={"last_name": "X"}), crm(step=3, object_id="8", fields={"last_name": "Y"}))
+    await house.tell(crm(step=5, object_id="7", merged_into="9"))
+
+    await house.erase(refs=(("test", "person", "9"),))
+
+    assert [(await house.state(number))[:2] for number in (parked, both)] == [("ignored", "erased"), ("parked", "erased")]
+    assert await house.differences() == []
+    await house.tell(crm(step=6, object_id="8", email="eve@example.com"))
+    assert (await house.state(both))[0] == "applied"
+    assert await house.differences() == []
+
+
+async def test_a_company_stays(house: House) -> None:
+    company = (await house.store.write(CreateCompany(Company(house.client, 0, NOON, NOON, "example.com")))).record
+    contact = await create(house, EMAIL, company_id=company.id)
+
+    await house.erase(contact.id)
+
+    assert await house.store.read(GetCompany(house.client, company.id)) == company
+
+
+async def test_another_clients_contact_of_the_same_address_stays(house: House) -> None:
+    other = House(house.store, (await house.store.write(EnsureClient("other", NOON))).number)
+    for each in (house, other):
+        await each.tell(sent(EMAIL))
+    with pytest.raises(NotFound):
+        await other.erase((await house.contacts())[REF[2]].id)
+
+    await house.erase(refs=(REF,))
+    await other.tell(sent(EMAIL, 5))
+
+    assert await house.contacts() == {}
+    assert REF[2] in await other.contacts()
+    assert await other.store.read(FindErased(other.client, [REF])) == set()
+
+
+async def test_what_would_be_erased_is_counted_and_stays(house: House) -> None:
+    contact = await full_life(house)
+    before = await house.store.read(FindPerson(house.client, contact))
+
+    told = await house.eraser.would_erase(house.client, contact, ())
+    after = await house.store.read(FindPerson(house.client, contact))
+    erasure = await house.erase(contact)
+
+    assert before == after
+    assert told["deliveries"] == erasure.removed["deliveries"] + 1  # one that fails is left until it is tried again
+    assert {name: count for name, count in told.items() if name != "deliveries"} == {
+        name: count for name, count in erasure.removed.items() if name != "deliveries"
+    }
+
+
+async def test_an_erased_person_is_not_created_by_mistake(house: House) -> None:
+    contact = await create(house, EMAIL, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
+    bob = await create(house, "bob@example.com")
+    await house.erase(contact.id)
+    client = await house.store.read(FindClient("acme"))
+    assert client is not None
+    assert client.has_erased
+
+    again = Contact(house.client, 0, NOON, NOON, email=EMAIL, email_key=REF[2])
+    profile = Contact(house.client, 0, NOON, NOON, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
+    for made in (again, profile):
+        with pytest.raises(ErasedPerson, match="was erased"):
+            await house.store.write(CreateContact(made, guarded=True))
+    change = UpdateContact(house.client, bob.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON, "k", guarded=True)
+    with pytest.raises(ErasedPerson):
+        await house.store.write(change)
+    fine = await house.store.write(CreateContact(Contact(house.client, 0, NOON, NOON, email="c@d.com", email_key="c@d.com"), guarded=True))
+
+    assert fine.is_new
+    assert set(await house.contacts()) == {"bob@example.com", "c@d.com"}
+
+
+async def test_a_lifted_erasure_lets_a_person_come_back_with_all_that_was_theirs(house: House) -> None:
+    await house.tell(crm("created", object_id="7", email=EMAIL))
+    await house.erase(refs=(REF,))
+
+    gone = await house.store.write(LiftErasure(house.client, [REF]))
+    await house.tell(crm(step=5, object_id="7", email=EMAIL))
+
+    assert gone == 2
+    assert set(await house.contacts()) == {REF[2]}
+    assert not (await house.store.read(FindClient("acme"))).has_erased  # type: ignore[union-attr]
+
+
+async def test_only_keyed_hashes_are_left_and_they_can_be_carried_to_a_restored_backup(house: House, engine_url: str) -> None:
+    copy = House(house.store, (await house.store.write(EnsureClient("backup", NOON))).number)
+    await full_life(copy)
+    contact = await full_life(house)
+    await house.erase(contact)
+    # Digests of one client say nothing of another's: the copy is told of them as that client's own.
+    first = await house.store.read(ListErasures(house.client, 2))
+    rest = await house.store.read(ListErasures(house.client, 200, first.last or b""))
+    assert first.secret is not None
+
+    with pytest.raises(Conflict):
+        await copy.store.write(AddErasures(copy.client, b"x" * 32, [], NOON))
+    again = await house.store.write(AddErasures(house.client, first.secret, first.keys + rest.keys, NOON))
+
+    assert (len(first.keys), again) == (2, 0)
+    assert len(rest.keys) == 2
+    assert all(len(each.digest) == 32 for each in first.keys + rest.keys)
+
+
+def test_every_table_that_names_a_record_is_a_place_that_erasing_knows(sqlite_url: str) -> None:
+    import asyncio
+
+    from touchbase.storage import open_store
+
+    asyncio.run(_made(open_store, sqlite_url))
+    tables = {name for name, columns in tables_of_sqlite(sqlite_url).items() if {"record_kind", "record_id"} <= set(columns)}
+
+    assert tables == {place.table for place in PLACES}
+
+
+async def _made(open_store: Any, url: str) -> None:
+    await (await open_store(url)).close()
+
+
+async def test_an_erasure_of_nobody_is_remembered_all_the_same(house: House) -> None:
+    erasure = await house.erase(refs=(REF,))
+
+    assert {name: count for name, count in erasure.removed.items() if count} == {}
+    assert await house.store.read(FindErased(house.client, [REF, ("", "email", "bob@example.com")])) == {REF}
+
+
+async def test_a_contact_that_is_not_there_cannot_be_erased(house: House) -> None:
+    with pytest.raises(NotFound, match="no contact with id 7"):
+        await house.store.write(ErasePerson(house.client, NOON, 7))
+
+    assert await house.store.read(GetContact(house.client, 7)) is None
+    assert await house.store.read(ListDeliveries(5)) == []
