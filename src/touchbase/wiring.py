@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -36,6 +37,9 @@ from touchbase.settings import Settings
 from touchbase.storage import open_store
 
 
+LOG = logging.getLogger("touchbase")
+
+
 def clock() -> int:
     """The present time in microseconds."""
     return time.time_ns() // 1000
@@ -59,6 +63,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
     store = await open_store(settings.database)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
+        _warn(store)
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
         worker = InboxWorker(store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked)
@@ -86,9 +91,15 @@ async def worker_alone(settings: Settings, clock: Clock = clock) -> AsyncIterato
     """The inbox worker on an open store, with no server around it."""
     store = await open_store(settings.database)
     try:
+        _warn(store)
         yield InboxWorker(store, load_adapters().translate, clock, connections=Connections(store, clock).of)
     finally:
         await store.close()
+
+
+def _warn(store: Store) -> None:
+    for warning in store.warnings:
+        LOG.warning("%s", warning)
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:

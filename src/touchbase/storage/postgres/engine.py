@@ -10,24 +10,17 @@ import asyncpg
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Rehearsal, Translate, WorkReport
-from touchbase.domain.queries import (
-    AuditDeliveries,
-    AuditRecords,
-    AuditWaiting,
-    GetCompany,
-    GetContact,
-    ListCompanies,
-    ListContacts,
-    Query,
-)
+from touchbase.domain.queries import Query
 from touchbase.storage.postgres.apply import Worker
-from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, run
+from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.schema import applied, migrate
+from touchbase.storage.postgres.wall import gaps
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, answer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
+from touchbase.storage.sql.scope import scope_of
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -36,14 +29,13 @@ T = TypeVar("T")
 
 LANES = 3
 READERS = 6
-SEVERAL_STEPS = frozenset({GetContact, GetCompany, ListContacts, ListCompanies, AuditRecords, AuditWaiting, AuditDeliveries})
-"""Queries whose steps must see one state of the store."""
 
 
 class PostgresStore:
     """Keeps records in one PostgreSQL database; several processes may share it."""
 
-    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int) -> None:
+    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, warnings: Sequence[str]) -> None:
+        self.warnings = warnings
         self._url = url
         self._pool = pool
         self._ids = SharedIds(Line(url))
@@ -61,9 +53,10 @@ class PostgresStore:
             await refuse_unsafe(connection)
             if not as_is:
                 await _prepare(connection)
+            warnings = await gaps(connection)
         finally:
             await connection.close()
-        return cls(url, await open_pool(url, READERS), {**commands, **PROBES}, queue_limit)
+        return cls(url, await open_pool(url, READERS), {**commands, **PROBES}, queue_limit, warnings)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -75,7 +68,7 @@ class PostgresStore:
 
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
-                return await (read if type(query) in SEVERAL_STEPS else run)(connection, answer(query))
+                return await read(connection, answer(query), scope_of([query]))
 
         return await again(attempt)
 

@@ -42,6 +42,7 @@ class SqliteStore:
     """Keeps records in one SQLite file (or a private one that ends with the store)."""
 
     def __init__(self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None) -> None:
+        self.warnings: Sequence[str] = ()
         self._writer = writer
         self._private = private
         self._near, *self._far = readers
