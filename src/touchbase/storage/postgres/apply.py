@@ -55,7 +55,9 @@ class Worker:
             rehearsing = await run(self.connection, rehearse(self.client, turn, self.now_us))
         finally:
             await roll_back(self.connection)
-        return compared(turn, rehearsing, await read(self.connection, look(self.client, rehearsing.after), scope))
+        # Not a transaction that only reads, as looking at records locks them.
+        before = await write(self.connection, look(self.client, rehearsing.after), scope)
+        return compared(turn, rehearsing, before)
 
     async def _apply(self, claimed: Claimed) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed))
