@@ -51,6 +51,11 @@ class Databases:
         self._run(self._admin.execute(f"CREATE DATABASE {name}" + (f" OWNER {self._role}" if self._role else "")))
         return self._address(name)
 
+    @property
+    def ordinary_by_itself(self) -> bool:
+        """Whether the server's own role is held by row-level security, so that there is no other."""
+        return self._role is None
+
     def as_superuser(self, url: str) -> str:
         """The same database, reached as the role that made it: no row-level security, where that is a superuser."""
         return urlunsplit(urlsplit(self._server)._replace(path=f"/{_name(url)}"))
