@@ -33,7 +33,8 @@ OF_NOBODY = {"client", "id_block", "migration"}
 """Tables without a client's rows: which clients there are, blocks of ids, and the schema's own. Another one must be looked at first."""
 WITH_CLIENT = (
     "SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c WHERE c.relkind IN ('r', 'p') AND "
-    "c.relnamespace = current_schema()::regnamespace AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'client')"
+    "c.relnamespace = current_schema()::regnamespace "
+    "AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'client')"
 )
 Made = asyncpg.Connection
 
