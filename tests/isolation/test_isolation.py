@@ -1,0 +1,26 @@
+"""Nobody sees, changes or even notices another client, whatever he calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.isolation.trial import Opened, look_at_a, settle_b, walk
+from tests.isolation.walk import requests_of
+from tests.isolation.world import World
+
+
+async def test_b_walks_every_route_with_everything_of_a_and_is_answered_as_if_there_were_no_a(
+    world: World, opened: Opened, emptied: Callable[[], None]
+) -> None:
+    a, known = await look_at_a(world, await opened())
+    before = await world.dump(a.number)
+    requests = requests_of(known)
+
+    beside = await walk(world, opened, await settle_b(world, await opened()), requests)
+    after = await world.dump(a.number)
+    emptied()
+    alone = await walk(world, opened, await settle_b(world, await opened()), requests)
+
+    assert beside.faults == []
+    assert after == before
+    assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []
