@@ -36,7 +36,6 @@ from touchbase.service.process_inbox import InboxWorker
 from touchbase.settings import Settings
 from touchbase.storage import open_store
 
-
 LOG = logging.getLogger("touchbase")
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Databases
+from tests.isolation.probe import TRYING
 from tests.isolation.trial import Opened
 from tests.isolation.world import World
 
 from touchbase.domain.ports import Store
-from touchbase.storage import open_store
+from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.sql.handlers import COMMANDS
+from touchbase.storage.sqlite.engine import SqliteStore
 
 
 @pytest.fixture
@@ -27,7 +30,8 @@ async def opened(engine_url: str) -> AsyncIterator[Opened]:
 
         async def open_it() -> Store:
             await open_ones.aclose()
-            store = await open_store(engine_url)
+            engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
+            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING})
             open_ones.push_async_callback(store.close)
             return store
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.isolation.trial import Opened, look_at_a, settle_b, walk
-from tests.isolation.walk import requests_of
+from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
 from tests.isolation.world import World
 
 
@@ -14,13 +13,16 @@ async def test_b_walks_every_route_with_everything_of_a_and_is_answered_as_if_th
 ) -> None:
     a, known = await look_at_a(world, await opened())
     before = await world.dump(a.number)
-    requests = requests_of(known)
+    b = await settle_b(world, await opened())
+    plan = await plan_of(world, a, known, b[0])
 
-    beside = await walk(world, opened, await settle_b(world, await opened()), requests)
+    beside = await walk(world, opened, b, plan)
     after = await world.dump(a.number)
     emptied()
-    alone = await walk(world, opened, await settle_b(world, await opened()), requests)
+    again = await settle_b(world, await opened())
+    alone = await walk(world, opened, again, plan)
 
+    assert again[0] == b[0]
     assert beside.faults == []
     assert after == before
     assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []

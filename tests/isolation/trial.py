@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.api.conftest import Reply
 from tests.isolation import world as w
-from tests.isolation.walk import Known, known_of
+from tests.isolation.probe import Try, asked, probe, tries
+from tests.isolation.walk import Known, known_of, requests_of
 from tests.isolation.world import Request, Side, World
 
 from touchbase.domain.ports import Store
@@ -18,6 +20,8 @@ from touchbase.service.verify import Verified, verify
 
 Opened = Callable[[], Awaitable[Store]]
 
+_RANDOM = re.compile(r"api:[0-9a-f]{16}:[0-9a-f]+")
+"""Keys of writes through the interface; a process makes them up."""
 REFUSED = (403, 404, 422)
 VOLATILE = ("x-request-id", "date")
 HUBSPOT = f"/admin/v1/clients/{w.CLIENT_B}/connections/crm/hubspot"
@@ -28,6 +32,7 @@ OWN = [
     Request("GET", HUBSPOT.removesuffix("/crm/hubspot")),
     Request("GET", HUBSPOT),
     Request("POST", f"/public/crm-webhook/{w.CLIENT_B}", raw=json.dumps(w.hubspot(9, w.PARKED_OBJECT, "email", "b3@b.example")).encode()),
+    Request("POST", f"/public/crm-webhook/{w.CLIENT_B}", raw=json.dumps(w.hubspot(10, w.OBJECT_OF_A, "firstname", "Thin")).encode()),
     Request("DELETE", HUBSPOT),
     Request("GET", HUBSPOT.removesuffix("/crm/hubspot")),
     Request("PUT", f"/admin/v1/clients/{w.CLIENT_B}", {"settings": {"on_duplicate": "return"}}),
@@ -97,13 +102,32 @@ async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
     return a, await known_of(world, a)
 
 
-async def walk(world: World, opened: Opened, b: tuple[int, str], requests: Sequence[Request], *, like: Sequence[Told] = ()) -> Trial:
-    """B sends them all, then lives its own life and is verified; with `like`, the first answer that is another than there is the last."""
+@dataclass
+class Plan:
+    """What B tries, made of what there is of A."""
+
+    requests: list[Request]
+    tries: list[Try]
+    questions: list[Any]
+
+
+async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
+    """Everything to be tried by the client of the number `b`."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for table in await world.tables():
+        columns = [row[0] for row in await world.columns(table)]
+        found = await world.by_hand(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
+        rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
+    return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
+
+
+async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, like: Sequence[Told] = ()) -> Trial:
+    """B sends all requests, lives its own life, is verified, and is put to the probes; with `like`, the first other answer is the last."""
     world.clock.now = w.TIME_OF_B + DAY
     store = await opened()
     side, made = world.side(store, w.CLIENT_B, *b), Trial()
     said: set[str] = set()
-    async for told in _lived(side, requests):
+    async for told in _lived(side, plan.requests):
         made.told.append(told)
         said |= told.request.words()
         made.faults += told.faults(said)
@@ -113,9 +137,10 @@ async def walk(world: World, opened: Opened, b: tuple[int, str], requests: Seque
             return made
     verified = Verified()
     differences = [str(each) async for each in verify(store, side.number, verified)]
-    made.told.append(Told(Request("VERIFY", ""), 0, {}, repr((differences, verified)).encode()))
-    if like and made.told[-1] != like[-1]:
-        made.faults.append(f"{made.told[-1]}, and {like[-1]} where A is not")
+    for text in (repr((differences, verified)), *await probe(store, plan.tries, plan.questions)):
+        made.told.append(Told(Request("PROBE", ""), 0, {}, _RANDOM.sub("api", text).encode()))
+        if like and made.told[-1] != like[len(made.told) - 1]:
+            made.faults.append(f"{made.told[-1]}, and {like[len(made.told) - 1]} where A is not")
     return made
 
 
@@ -131,7 +156,7 @@ async def _lived(side: Side, requests: Sequence[Request]) -> AsyncIterator[Told]
             for method, tail, body in EACH[path]:
                 yield await _send(side, Request(method, f"{path}/{number}{tail}", body))
     # What was put back is applied again, and changes nothing; then everything is looked at once more.
-    await side.worker.drain()
+    await side.drain()
     for target in ("/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/deliveries/groups"):
         yield await _send(side, Request("GET", f"{target}?limit=200"))
 
@@ -141,7 +166,7 @@ async def _send(side: Side, request: Request) -> Told:
     reply = await side(request.method, request.target, request.body, request.raw, **headers)
     side.call.clock.move(0.001)
     if request.raw is not None:
-        await side.worker.drain()
+        await side.drain()
     return Told(request, reply.status, {k: v for k, v in reply.headers.items() if k not in VOLATILE}, _body(reply))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import asyncpg
 from tests.api.conftest import Caller, Clock, Reply
 
 from touchbase.adapters import load_adapters
@@ -18,7 +19,7 @@ from touchbase.domain.ports import Store
 from touchbase.domain.times import from_text
 from touchbase.service.authorise import ADMIN, add_key
 from touchbase.service.connections import Connections
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.process_inbox import translator
 
 ADAPTERS = load_adapters()
 ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
@@ -38,7 +39,8 @@ DOMAIN = "zq007domainqz.example"
 STATUS, NEXT_STATUS, COMPANY_STATUS = "zq008stateqz", "zq009nextqz", "zq010firmqz"
 FIELD, OPTION = "zq011fieldqz", "zq012optionqz"
 SECRET = "zq013secretqz"
-OBJECT, PARKED_OBJECT = 770_001, 770_002
+OBJECT, PARKED_OBJECT, OBJECT_OF_A = 770_001, 770_002, 770_003
+ONLY_EMAIL = "zq051onlyqz@example.com"
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,15 @@ class Side:
     key: str
     number: int
     call: Caller
-    worker: InboxWorker
 
     async def __call__(self, method: str, target: str, body: Any = None, raw: bytes | None = None, **headers: str) -> Reply:
         return await self.call(method, target, body, raw=raw, **{"authorization": f"Bearer {self.key}", **headers})
+
+    async def drain(self) -> None:
+        """Apply what waits of this client, and of no other."""
+        translate = translator(ADAPTERS.translate, await self.call.parts.connections.of(self.number))
+        while (await self.call.parts.store.work(self.number, 512, translate, self.call.clock())).taken:
+            pass
 
     async def sure(self, method: str, target: str, body: Any = None, raw: bytes | None = None) -> Any:
         """The answer to a call that must go well."""
@@ -107,8 +114,7 @@ class World:
             store=store, clock=self.clock, auth="keys", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
             protocol_answer=ADAPTERS.protocol_answer,
         )  # fmt: skip
-        worker = InboxWorker(store, ADAPTERS.translate, self.clock, connections=connections.of)
-        return Side(client_id, key, number, Caller(parts, self.clock), worker)
+        return Side(client_id, key, number, Caller(parts, self.clock))
 
     async def begin(self, ids: dict[str, int]) -> None:
         """Let ids begin here."""
@@ -121,11 +127,18 @@ class World:
         rows["client"] = await self.by_hand("SELECT * FROM client WHERE id = ?", client)
         return {table: sorted(map(repr, found)) for table, found in rows.items()}
 
+    async def columns(self, table: str) -> list[tuple[Any, ...]]:
+        """The names of a table's columns."""
+        try:
+            return await self.by_hand(f"SELECT name FROM pragma_table_info('{table}')")
+        except asyncpg.PostgresError:
+            return await self.by_hand("SELECT column_name::text FROM information_schema.columns WHERE table_name = ?", table)
+
     async def tables(self) -> list[str]:
         """The tables that hold clients' rows."""
         try:
             found = await self.by_hand("SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) i WHERE i.name = 'client'")
-        except Exception:  # it is PostgreSQL
+        except asyncpg.PostgresError:
             found = await self.by_hand(
                 "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'client' "
                 "AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace"
@@ -190,7 +203,10 @@ async def furnish(a: Side) -> None:
         await a.sure("POST", "/public/v2/companies", {"domain": f"zq04{number}hostqz.example"})
     for channel, raw in calls("zq026campaignqz"):
         await a.sure("POST", f"/public/{channel}/{a.client_id}?hint=zq027queryqz", raw=raw)
-    await a.worker.drain()
+    await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(4, OBJECT_OF_A, "email", ONLY_EMAIL)).encode())
+    await a.drain()
+    # One that waits: whoever takes it must work for A.
+    await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')
     for connection in (
         {"channel": "crm", "tool": "hubspot", "secrets": [SECRET], "settings": {"status_labels": {"zq028labelqz": STATUS}}},
         {"channel": "email_campaign", "tool": "instantly", "secrets": [SECRET]},

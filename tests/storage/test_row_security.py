@@ -25,12 +25,12 @@ from touchbase.storage.sql import statements
 from touchbase.storage.sql.handlers import Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Step, for_postgres
-from touchbase.storage.sql.scope import EVERYBODY, NOBODY, of
+from touchbase.storage.sql.scope import CLIENTS, EVERYBODY, NOBODY, of
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"client", "id_block", "migration"}
-"""Tables without a client's rows: which clients there are, blocks of ids, and the schema's own. Another one must be looked at first."""
+OF_NOBODY = {"id_block", "migration"}
+"""Tables with nothing of a client: blocks of ids, and the schema's own. Another one must be looked at first."""
 WITH_CLIENT = (
     "SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c WHERE c.relkind IN ('r', 'p') AND "
     "c.relnamespace = current_schema()::regnamespace "
@@ -91,15 +91,27 @@ async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
     open_ones = [row["relname"] for row in tables if not (row["relrowsecurity"] and row["relforcerowsecurity"])]
     assert open_ones == [], "the migration that makes a table with a client puts it behind the wall, as 0010 does"
     assert len(policies) == len(by_table)
-    assert by_table.keys() == {row["relname"] for row in tables}
+    assert by_table.keys() == {row["relname"] for row in tables} | {"client"}
     assert by_table["contact"][:4] == ["of_client", "PERMISSIVE", ["public"], "ALL"]
+    assert "'clients'" in by_table.pop("client")[4]
     assert all(policy == by_table["contact"] for policy in by_table.values())
 
 
 async def test_what_is_behind_no_wall_has_been_looked_at(hand: Made) -> None:
     tables = {row["tablename"] for row in await hand.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
-    assert tables - set(await walled(hand)) == OF_NOBODY
+    assert tables - set(await walled(hand)) - {"client"} == OF_NOBODY
+
+
+async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(store: Store, hand: Made) -> None:
+    await with_events(store)
+    seen: dict[str, list[int]] = {}
+    for scope in (NOBODY, of(THEIRS), CLIENTS, EVERYBODY):
+        await hand.execute(f"SET touchbase.clients = '{scope}'")
+        seen[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
+        assert bool(await rows_of(hand, "contact")) == (scope in (of(THEIRS), EVERYBODY))
+
+    assert list(seen.values()) == [[], [THEIRS], [*range(1, THEIRS + 1)], [*range(1, THEIRS + 1)]]
 
 
 async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: Made) -> None:

@@ -25,6 +25,7 @@ from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import Event, Translation
 from touchbase.storage import open_store, sql
 from touchbase.storage.sql import scope
+from touchbase.storage.sql.group import Probe
 from touchbase.storage.sql.handlers import COMMANDS, answer
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.op import Ask, Op
@@ -39,8 +40,8 @@ SPANNING = {q.FindKey, q.AnyKey, q.BusyClients, q.CountInbox}
 """Queries that look at all clients: reviewed. They answer a key by its id, numbers of clients, and counts; no client's records."""
 SPANNING_UNLESS_NAMED = {c.StoreKey, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery}
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
-OF_NO_CLIENT = {c.EnsureClient, c.SetClientSettings, q.FindClient, q.ListClients}
-"""Commands and queries about the clients themselves, who are behind no wall: reviewed."""
+ABOUT_CLIENTS = {c.EnsureClient, c.SetClientSettings, q.FindClient, q.ListClients}
+"""Commands and queries about the clients themselves, and nothing that they have: reviewed."""
 PLACES_OF_EVERYBODY = {"sql/scope.py", "postgres/schema.py", "postgres/writer.py"}
 """Where the scope of all clients is named: its definition, migrations, and the writer, who gives it a transaction of its own."""
 
@@ -204,6 +205,7 @@ def test_no_question_was_overlooked(reader: Reader) -> None:
 def test_who_may_span_clients_is_reviewed() -> None:
     assert scope.SPANNING == SPANNING
     assert scope.SPANNING_UNLESS_NAMED == SPANNING_UNLESS_NAMED
+    assert scope.ABOUT_CLIENTS == ABOUT_CLIENTS
 
 
 def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
@@ -223,7 +225,7 @@ def test_every_command_and_query_says_whose_rows_it_touches(kind: type[Any]) -> 
     holders = [name for name, hint in hints.items() if "client" in getattr(hint, "__annotations__", {})]
     optional = "client" in hints and hints["client"] is not int
 
-    if kind in OF_NO_CLIENT | SPANNING:
+    if kind in ABOUT_CLIENTS | SPANNING:
         assert "client" not in hints
     elif "client" in hints:
         assert optional == (kind in SPANNING_UNLESS_NAMED)
@@ -241,4 +243,5 @@ def test_a_scope_is_read_from_commands_and_queries_of_every_kind() -> None:
     assert scope.scope_of(keys) == scope.scope_of([q.CountInbox()]) == scope.EVERYBODY
     assert scope.scope_of([q.ListDeliveries(5)]) == scope.EVERYBODY
     assert scope.scope_of([q.ListDeliveries(5, client=3)]) == ",3,"
-    assert scope.scope_of([q.FindClient("acme")]) == scope.NOBODY
+    assert scope.scope_of([q.FindClient("acme")]) == scope.CLIENTS
+    assert scope.scope_of([Probe()]) == scope.NOBODY

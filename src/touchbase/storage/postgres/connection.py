@@ -199,8 +199,6 @@ async def roll_back(connection: Connection) -> None:
 
 async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan that only reads, all its steps on one state of the store."""
-    if scope == NOBODY:
-        return await run(connection, plan)  # one step, and the session sees nobody's rows by itself
     try:
         await connection.execute(begin(scope, "ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         return await run(connection, plan)

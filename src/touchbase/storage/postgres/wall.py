@@ -14,7 +14,8 @@ SETTING = "touchbase.clients"
 
 _OPEN = (
     "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "
-    "AND c.relkind IN ('r', 'p') AND a.attname = 'client' AND NOT a.attisdropped AND NOT row_security_active(c.oid) ORDER BY c.relname"
+    "AND c.relkind IN ('r', 'p') AND a.attname = CASE c.relname WHEN 'client' THEN 'id' ELSE 'client' END AND NOT a.attisdropped "
+    "AND NOT row_security_active(c.oid) ORDER BY c.relname"
 )
 _MIGHTY = "SELECT rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)"
 

@@ -17,10 +17,14 @@ Scope = NewType("Scope", str)
 """The clients' numbers as the policies read them, such as `,1,5,9,`."""
 
 NOBODY = Scope("")
-"""No client's rows; the clients themselves and the blocks of ids are nobody's, and behind no wall."""
+"""No client's rows: what is left are blocks of ids, which are behind no wall."""
+CLIENTS = Scope("clients")
+"""Which clients there are and what they have decided; nothing that they have."""
 EVERYBODY = Scope("all")
 """The rows of all clients, and those of none."""
 
+ABOUT_CLIENTS = frozenset({c.EnsureClient, c.SetClientSettings, q.FindClient, q.ListClients})
+"""What finds a client by its name, or lists them: a request does not know its client's number yet."""
 SPANNING = frozenset({q.FindKey, q.AnyKey, q.BusyClients, q.CountInbox})
 """What looks at all clients by its nature: a key says whose it is only when it is found; the worker and the metrics look for work."""
 SPANNING_UNLESS_NAMED = frozenset({c.StoreKey, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery})
@@ -44,6 +48,8 @@ def scope_of(asked: Sequence[object]) -> Scope:
     kind = type(asked[0])
     if kind in SPANNING:
         return EVERYBODY
+    if kind in ABOUT_CLIENTS:
+        return CLIENTS
     client_of = _HELD_BY.get(kind)
     if client_of is None:
         if not hasattr(asked[0], "client"):
