@@ -19,6 +19,7 @@ from touchbase.domain.errors import Overloaded
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import CountInbox, FindClient, GetContact, GetHistory, ListDeliveries
+from touchbase.settings import Settings
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import Line
 from touchbase.storage.sql import statements
@@ -26,6 +27,7 @@ from touchbase.storage.sql.handlers import Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Step, for_postgres
 from touchbase.storage.sql.scope import CLIENTS, EVERYBODY, NOBODY, of
+from touchbase.wiring import assembled, worker_alone
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
@@ -257,6 +259,23 @@ async def test_a_role_that_the_wall_does_not_hold_is_told(databases: Databases, 
     assert len(told) == 1
     assert "is a superuser or has BYPASSRLS" in told[0]
     assert "docs/operations.md" in told[0]
+
+
+async def test_a_server_on_such_a_role_says_so_in_its_log(
+    databases: Databases, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    if databases.ordinary_by_itself:
+        pytest.skip("the server's role is no superuser, so there is none to come as")
+    for url in (postgres_url, databases.as_superuser(postgres_url)):
+        settings = Settings(database=url)
+        async with assembled(settings):
+            pass
+        async with worker_alone(settings):
+            pass
+
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(told) == 2
+    assert all("is a superuser or has BYPASSRLS" in each for each in told)
 
 
 async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -> None:
