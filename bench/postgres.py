@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-TOLD = ("server_version", "fsync", "synchronous_commit", "wal_sync_method", "shared_buffers", "max_wal_size")
+TOLD = ("server_version", "fsync", "synchronous_commit", "wal_sync_method", "shared_buffers", "max_wal_size", "is_superuser")
 
 
 @dataclass
@@ -26,18 +26,30 @@ class Postgres:
     pid: int | None = None
     """Of its first process, when we have started it."""
     made: list[str] = field(default_factory=list)
+    role: str | None = None
+    """An ordinary role that owns the databases: as a superuser the server would spare itself the row-level security."""
 
     def new_database(self) -> str:
         """The address of a new, empty database."""
+        self._make_role()
         name = f"touchbase_bench_{os.getpid()}_{len(self.made) + 1}"
-        self._execute(f"CREATE DATABASE {name}")
+        self._execute(f"CREATE DATABASE {name}" + (f" OWNER {self.role}" if self.role else ""))
         self.made.append(name)
-        return urlunsplit(urlsplit(self.address)._replace(path=f"/{name}"))
+        parts = urlsplit(self.address)
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit(parts._replace(netloc=f"{self.role}:{self.role}@{host}" if self.role else parts.netloc, path=f"/{name}"))
 
     def drop_all(self) -> None:
         """Drop what we made."""
         while self.made:
             self._execute(f"DROP DATABASE {self.made.pop()} WITH (FORCE)")
+        if self.role is not None:
+            self._execute(f"DROP ROLE {self.role}")
+
+    def _make_role(self) -> None:
+        if self.role is None and self.settings["is_superuser"] == "on":
+            self.role = f"touchbase_bench_{os.getpid()}"
+            self._execute(f"CREATE ROLE {self.role} LOGIN PASSWORD '{self.role}'")
 
     def checkpoint(self) -> None:
         """Let the server write out now what it would write out in the middle of the next round."""

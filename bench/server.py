@@ -34,6 +34,7 @@ CONNECTIONS_OF_SINGLE = 10
 class BareStore:
     """Answers at once and keeps nothing."""
 
+    warnings = ()
     queue_depth = 0
     commands_taken = 0
 

@@ -29,7 +29,9 @@ MASTER_KEYS = MasterKeys(text_of(new_key()))
 class Databases:
     """PostgreSQL databases on one server: new empty ones, and one with the schema that tests use in turn.
 
-    Making and dropping a database takes half a second, emptying its tables a few milliseconds.
+    They belong to an ordinary role, and their addresses name it: row-level security holds in every test. Only where
+    we come as one already (TOUCHBASE_TEST_POSTGRES) it is that one. Making and dropping a database takes half a second,
+    emptying its tables a few milliseconds.
     """
 
     def __init__(self, server: str) -> None:
@@ -40,6 +42,9 @@ class Databases:
         self._thread.start()
         self._admin: Any = self._run(asyncpg.connect(server))
         self._prefix = f"touchbase_test_{os.getpid()}"
+        self._role = self._prefix if self._run(self._admin.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")) else None
+        if self._role is not None:
+            self._run(self._admin.execute(f"CREATE ROLE {self._role} LOGIN PASSWORD '{self._role}'"))
         self.migrated = self.empty()
         self._run(self._migrate())
 
@@ -47,8 +52,23 @@ class Databases:
         """The address of a new database without tables."""
         self._made += 1
         name = f"{self._prefix}_{self._made}"
-        self._run(self._admin.execute(f"CREATE DATABASE {name}"))
-        return urlunsplit(urlsplit(self._server)._replace(path=f"/{name}"))
+        self._run(self._admin.execute(f"CREATE DATABASE {name}" + (f" OWNER {self._role}" if self._role else "")))
+        return self._address(name)
+
+    @property
+    def ordinary_by_itself(self) -> bool:
+        """Whether the server's own role is held by row-level security, so that there is no other."""
+        return self._role is None
+
+    def as_superuser(self, url: str) -> str:
+        """The same database, reached as the role that made it: no row-level security, where that is a superuser."""
+        return urlunsplit(urlsplit(self._server)._replace(path=f"/{_name(url)}"))
+
+    def _address(self, name: str) -> str:
+        parts = urlsplit(self._server)
+        if self._role is not None:
+            parts = parts._replace(netloc=f"{self._role}:{self._role}@{parts.netloc.rpartition('@')[2]}")
+        return urlunsplit(parts._replace(path=f"/{name}"))
 
     def clean(self) -> None:
         """Make the migrated database as new, whoever is still connected to it."""
@@ -59,6 +79,11 @@ class Databases:
 
     def close(self) -> None:
         self.drop(self.migrated)
+        if self._role is not None:
+            left = "SELECT datname FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba WHERE r.rolname = $1"
+            for row in self._run(self._admin.fetch(left, self._role)):
+                self._run(self._admin.execute(f"DROP DATABASE {row['datname']} WITH (FORCE)"))
+            self._run(self._admin.execute(f"DROP ROLE {self._role}"))
         self._run(self._admin.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -170,7 +195,7 @@ ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 @pytest.fixture
 def by_hand(engine_url: str) -> ByHand:
-    """Runs a statement on the store's database behind its back; `?` stands for each value."""
+    """Runs a statement on the store's database behind its back and over its walls; `?` stands for each value."""
 
     async def execute(statement: str, *values: object) -> list[tuple[Any, ...]]:
         if engine_url.startswith("sqlite"):
@@ -178,7 +203,7 @@ def by_hand(engine_url: str) -> ByHand:
                 connection.set_busy_timeout(5_000)
                 return connection.execute(statement, values).fetchall()
         first, *rest = statement.split("?")
-        connection = await asyncpg.connect(engine_url)
+        connection = await asyncpg.connect(engine_url, server_settings={"touchbase.clients": "all"})
         try:
             numbered = first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
             return [*map(tuple, await connection.fetch(numbered, *values))]

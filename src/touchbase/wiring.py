@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -46,6 +47,8 @@ from touchbase.settings import Settings
 from touchbase.storage import open_store
 from touchbase.storage.sealing.keys import MasterKeys
 
+LOG = logging.getLogger("touchbase")
+
 
 def clock() -> int:
     """The present time in microseconds."""
@@ -75,6 +78,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
     store = await open_store(settings.database, master_keys=master_keys(settings))
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
+        _warn(store)
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
         worker = InboxWorker(
@@ -159,6 +163,7 @@ async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house:
         ending.push_async_callback(store.close)
         adapters, connections, caller = load_adapters(), Connections(store, clock), _caller(settings)
         ending.push_async_callback(caller.close)
+        _warn(store)
         if keeps_house:
             await ending.enter_async_context(_at_work(Housekeeper(store, clock), "housekeeping"))
             await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
@@ -173,6 +178,11 @@ def retention(store: Store, adapters: Adapters, connections: Connections, clock:
 
 def _caller(settings: Settings) -> HttpCaller:
     return HttpCaller(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+
+
+def _warn(store: Store) -> None:
+    for warning in store.warnings:
+        LOG.warning("%s", warning)
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:

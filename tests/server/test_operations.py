@@ -169,3 +169,16 @@ async def test_everything_else_is_the_applications(start: Start, operations: Ope
     answer: Any = await caller.answer()
 
     assert (answer[0], answer[2]) == (200, b"hello")
+
+
+async def test_what_should_be_changed_about_the_store_is_told(start: Start, operations: Operations, private_store: Any) -> None:
+    caller = await (await start(operations)).call()
+    _, _, before = await get(caller, "/health/ready")
+    private_store.warnings = ["the role is a superuser"]
+
+    status, _, ready = await get(caller, "/health/ready")
+    _, _, metrics = await get(caller, "/metrics")
+
+    assert json.loads(before) == {"status": "ready"}
+    assert (status, json.loads(ready)) == (200, {"status": "ready", "warnings": ["the role is a superuser"]})
+    assert "\ntouchbase_store_warnings 1\n" in metrics

@@ -134,10 +134,11 @@ async def deliveries(call: Call) -> Answer:
 async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:
     """The number of the client that a filter names; `Forbidden` when this administrator may not ask about it."""
     found = await call.api.clients.find(client_id)
+    if limited is not None and (found is None or found.number != limited):
+        # Also when there is no such client: a client's id is a secret, and nobody may try out which there are.
+        raise Forbidden("this key belongs to another client")
     if found is None:
         raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
-    if limited is not None and limited != found.number:
-        raise Forbidden("this key belongs to another client")
     return found.number
 
 

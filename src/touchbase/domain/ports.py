@@ -73,6 +73,9 @@ class Writes(Protocol):
 class Store(Protocol):
     """Where records are kept. Every engine keeps the same promises; `tests/storage` holds them to it."""
 
+    warnings: Sequence[str]
+    """What an operator should change about the place where it keeps them, a sentence each; as it was when it was opened."""
+
     async def write(self, command: Command[T]) -> T:
         """Carry out one command, in a transaction shared with its neighbours; returns after the flush.
 

@@ -80,6 +80,7 @@ class Operations:
         if self._pages is not None:
             pages += [self._pages.read(process) for process in range(self._pages.processes) if process != self._process]
         total = add_up(pages)
+        total.values["touchbase_store_warnings"] = len(self.store.warnings)
         try:
             inbox = await self.store.read(CountInbox())
         except TouchbaseError:
@@ -108,7 +109,8 @@ class Operations:
             return Refusal(503, error.code, error.detail)
         except TimeoutError:
             return Refusal(503, "overloaded", f"The store did not show within {READY_SECONDS:g} seconds that it can write.")
-        return "application/json", msgspec.json.encode({"status": "ready"})
+        told = {"warnings": list(self.store.warnings)} if self.store.warnings else {}
+        return "application/json", msgspec.json.encode({"status": "ready", **told})
 
     def _route(self, name: str, answer: Callable[[], Awaitable[Answer]]) -> Callable[[Any, Any, Any], Awaitable[None]]:
         async def handle(scope: Any, receive: Any, send: Any) -> None:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, Translate, WorkReport
-from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, roll_back, run, write
+from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, read, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.postgres.wall import begin
 from touchbase.storage.sql.handlers import apply_batch, apply_needs, claim, note_failure
 from touchbase.storage.sql.rehearse import compared, load_deliveries, look, rehearse
+from touchbase.storage.sql.scope import of
 from touchbase.storage.sql.turn import Claimed, Turn, merged, reason, translated
 
 
@@ -29,7 +31,7 @@ class Worker:
         """One turn; the claimed deliveries stay locked until its end, so other workers pass them by."""
         turn = Turn([], [])
         try:
-            await self.connection.execute("BEGIN")
+            await self.connection.execute(begin(of(self.client)))
             deliveries = await run(self.connection, claim(self.client, limit, self.now_us))
             turn = await asyncio.to_thread(translated, deliveries, translate)
             report = await self._apply(turn.claimed) if turn.claimed else WorkReport()
@@ -45,14 +47,17 @@ class Worker:
 
     async def rehearse(self, ids: Sequence[int], translate: Translate) -> Rehearsal:
         """What applying these again would change, tried and taken back."""
-        deliveries = await run(self.connection, load_deliveries(self.client, ids))
+        scope = of(self.client)
+        deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
         turn = await asyncio.to_thread(translated, deliveries, translate)
         try:
-            await self.connection.execute("BEGIN")
+            await self.connection.execute(begin(scope))
             rehearsing = await run(self.connection, rehearse(self.client, turn, self.now_us))
         finally:
             await roll_back(self.connection)
-        return compared(turn, rehearsing, await run(self.connection, look(self.client, rehearsing.after)))
+        # Not a transaction that only reads, as looking at records locks them.
+        before = await write(self.connection, look(self.client, rehearsing.after), scope)
+        return compared(turn, rehearsing, before)
 
     async def _apply(self, claimed: Claimed) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed))
@@ -67,7 +72,7 @@ class Worker:
     async def _alone(self, claimed: Claimed) -> WorkReport:
         async def attempt() -> WorkReport:
             ids = await self.ids.cut(apply_needs(claimed))
-            return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us))
+            return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us), of(self.client))
 
         try:
             return await again(attempt)
@@ -77,5 +82,5 @@ class Worker:
             return await self._fail(claimed[0][0], reason(error))
 
     async def _fail(self, delivery: Delivery, why: str) -> WorkReport:
-        await write(self.connection, note_failure(self.client, delivery, why, self.now_us))
+        await write(self.connection, note_failure(self.client, delivery, why, self.now_us), of(self.client))
         return WorkReport(taken=1)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import asyncpg
 
 from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.storage.postgres.wall import SETTING, begin, limit
 from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres, run_columns
+from touchbase.storage.sql.scope import NOBODY, Scope
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -22,7 +24,8 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 OLDEST = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
-SETTINGS = {"application_name": "touchbase", "statement_timeout": f"{STATEMENT_SECONDS}s"}
+# A session begins with nobody in its scope, whatever its role or database was given as a default.
+SETTINGS = {"application_name": "touchbase", "statement_timeout": f"{STATEMENT_SECONDS}s", SETTING: NOBODY}
 
 UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """Errors of the connection: the server is away, or went away (asyncpg may call that an internal error of its own)."""
@@ -49,12 +52,25 @@ class Line:
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: Connection | None = None
+        self._scope: Scope | None = None
 
     async def connection(self) -> Connection:
-        """The connection as it is, or a new one."""
+        """The connection as it is, or a new one; outside of a transaction that has a scope of its own, use `limited`."""
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._url)
+            self._connection, self._scope = await connect(self._url), NOBODY
         return self._connection
+
+    async def limited(self, scope: Scope) -> Connection:
+        """The connection, its session limited to this scope: a round trip only when it was limited to another one.
+
+        Until the server has said that it is, nobody knows what it is limited to, and it is told again.
+        """
+        connection = await self.connection()
+        if self._scope != scope:
+            self._scope = None
+            await connection.execute(limit(scope))
+            self._scope = scope
+        return connection
 
     async def close(self) -> None:
         """Let go of the connection, also of one that does not answer."""
@@ -161,10 +177,10 @@ async def again(attempt: Callable[[], Awaitable[T]]) -> T:
     raise Overloaded("others keep writing the same records; send this again in a moment")
 
 
-async def write(connection: Connection, plan: Plan[T]) -> T:
+async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan in a transaction of its own; it is on disk when this returns, or nothing of it is."""
     try:
-        await connection.execute("BEGIN")
+        await connection.execute(begin(scope))
         result = await run(connection, plan)
         await connection.execute("COMMIT")
     except BaseException:
@@ -181,10 +197,10 @@ async def roll_back(connection: Connection) -> None:
         connection.terminate()
 
 
-async def read(connection: Connection, plan: Plan[T]) -> T:
+async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan that only reads, all its steps on one state of the store."""
     try:
-        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        await connection.execute(begin(scope, "ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         return await run(connection, plan)
     finally:
         await roll_back(connection)

@@ -10,26 +10,19 @@ import asyncpg
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
-from touchbase.domain.queries import (
-    AuditDeliveries,
-    AuditRecords,
-    AuditWaiting,
-    GetCompany,
-    GetContact,
-    ListCompanies,
-    ListContacts,
-    Query,
-)
+from touchbase.domain.queries import Query
 from touchbase.storage.postgres.apply import Worker
-from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
+from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.schema import applied, migrate
+from touchbase.storage.postgres.wall import gaps
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, Answers, with_sealer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
 from touchbase.storage.sql.once import with_once
+from touchbase.storage.sql.scope import EVERYBODY, scope_of
 from touchbase.storage.sql.sealed import check_keys, seal_again
 
 if TYPE_CHECKING:
@@ -39,14 +32,13 @@ T = TypeVar("T")
 
 LANES = 3
 READERS = 6
-SEVERAL_STEPS = frozenset({GetContact, GetCompany, ListContacts, ListCompanies, AuditRecords, AuditWaiting, AuditDeliveries})
-"""Queries whose steps must see one state of the store."""
 
 
 class PostgresStore:
     """Keeps records in one PostgreSQL database; several processes may share it."""
 
-    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer) -> None:
+    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer, warnings: Sequence[str]) -> None:
+        self.warnings = warnings
         self._url = url
         self._pool = pool
         self._sealer = sealer
@@ -69,10 +61,11 @@ class PostgresStore:
             if not as_is:
                 await _prepare(connection)
                 await _make_sealed(connection, sealer)
+            warnings = await gaps(connection)
         finally:
             await connection.close()
         handlers = with_once({**with_sealer(commands, sealer), **PROBES})
-        return cls(url, await open_pool(url, READERS), handlers, queue_limit, sealer)
+        return cls(url, await open_pool(url, READERS), handlers, queue_limit, sealer, warnings)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -84,7 +77,7 @@ class PostgresStore:
 
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
-                return await (read if type(query) in SEVERAL_STEPS else run)(connection, self._answer(query))
+                return await read(connection, self._answer(query), scope_of([query]))
 
         return await again(attempt)
 
@@ -149,5 +142,5 @@ async def _prepare(connection: Connection) -> None:
 
 async def _make_sealed(connection: Connection, sealer: Sealer) -> None:
     """Refuse a store whose master key is not at hand, and seal what lies there in clear."""
-    if await read(connection, check_keys(sealer)):
-        await write(connection, seal_again(sealer))
+    if await read(connection, check_keys(sealer), EVERYBODY):
+        await write(connection, seal_again(sealer), EVERYBODY)

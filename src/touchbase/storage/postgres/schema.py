@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import asyncpg
 
 from touchbase.storage.postgres.connection import Connection, roll_back
+from touchbase.storage.postgres.wall import begin
 from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending
+from touchbase.storage.sql.scope import EVERYBODY
 
 
 async def applied(connection: Connection) -> dict[str, str]:
@@ -26,7 +28,7 @@ async def migrate(connection: Connection, migrations: Sequence[Migration]) -> li
     if pending(migrations, await applied(connection)):
         await _create_table(connection)
     while pending(migrations, await applied(connection)):
-        await connection.execute("BEGIN")
+        await connection.execute(begin(EVERYBODY))
         try:
             await connection.execute("SET LOCAL statement_timeout = 0; LOCK TABLE migration IN ACCESS EXCLUSIVE MODE")
             known = await applied(connection)  # asked again: another may have been faster

@@ -16,6 +16,7 @@ from touchbase.domain.shares import Shares
 from touchbase.storage.postgres.connection import Line, again, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
+from touchbase.storage.sql.scope import EVERYBODY, scope_of
 
 
 class Writer:
@@ -101,6 +102,9 @@ class Writer:
 
     async def _attempt(self, line: Line, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
-        connection, ids = await line.connection(), await self._ids.cut(handler.needs(commands))
-        # The first statement of a solo plan is a transaction by itself.
-        return await (run if handler.solo else write)(connection, plan_of(commands, self._handlers, ids))
+        scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
+        plan = plan_of(commands, self._handlers, ids)
+        if handler.solo and scope != EVERYBODY:
+            # Its first statement is a transaction by itself; a scope of its own would cost that two more round trips.
+            return await run(await line.limited(scope), plan)
+        return await write(await line.connection(), plan, scope)

@@ -194,7 +194,7 @@ CLAIM = Op(
     "claim",
     (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
     sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
-    "JOIN delivery_body b ON b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
+    "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
     "AND c.state = 'active' ORDER BY d.next_attempt_us, d.id LIMIT ?3",
     # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
     postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
@@ -218,7 +218,7 @@ REPLAY_DELIVERY = Op(
     "replay_delivery",
     ONE,
     sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 "
-    "WHERE client = ?1 AND id = ?2 AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.id = ?2) RETURNING id",
+    "WHERE client = ?1 AND id = ?2 AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = ?1 AND b.id = ?2) RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 FROM p "
     f"WHERE {_ONE_MATCH} AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = t.client AND b.id = t.id) RETURNING t.id",
 )

@@ -48,6 +48,7 @@ class SqliteStore:
     def __init__(
         self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None, sealer: Sealer
     ) -> None:
+        self.warnings: Sequence[str] = ()
         self._writer = writer
         self._private = private
         self._sealer = sealer

@@ -1,0 +1,99 @@
+"""Scopes: whose rows a command or a query may touch.
+
+PostgreSQL's row-level security holds every transaction to its scope: a second wall behind the statements,
+each of which names its client by itself. What is named here is all that may see several clients at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NewType
+
+from touchbase.domain import client_life as cl
+from touchbase.domain import commands as c
+from touchbase.domain import erasure as e
+from touchbase.domain import key_life as kl
+from touchbase.domain import queries as q
+from touchbase.domain import seals
+
+Scope = NewType("Scope", str)
+"""The clients' numbers as the policies read them, such as `,1,5,9,`."""
+
+NOBODY = Scope("")
+"""No client's rows: what is left are blocks of ids, which are behind no wall."""
+CLIENTS = Scope("clients")
+"""Which clients there are, their ids, what they have decided and whether they have erased anybody; nothing that they have."""
+EVERYBODY = Scope("all")
+"""The rows of all clients, and those of none."""
+
+ABOUT_CLIENTS = frozenset(
+    {
+        c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RenameClient, cl.SetClientState, cl.RotateClientId, cl.BeginDeletion,
+        cl.FindClientByNumber, cl.ListClientPage, cl.DeletingClients, q.FindClient, q.ListClients,
+    }
+)  # fmt: skip
+"""What finds a client by its name, lists clients, or changes one: a request does not know its number yet, and an id is nobody else's."""
+SPANNING = frozenset(
+    {
+        q.FindKey, q.AnyKey, q.BusyClients, q.CountInbox, kl.StoreFirstKey, kl.RotateKey, kl.RevokeKey, kl.NoteKeyUses, q.DueFetches,
+        q.ExpiredAnswers, e.OpenErasures, e.AddErasures, seals.SealAgain, seals.RetireKeys, seals.ReplaceLost, seals.CheckSeals,
+    }
+)  # fmt: skip
+"""What looks at all clients by its nature: a key says whose it is only when it is found; workers, the metrics and whoever
+seals secrets look for work; and a store takes over erasures only while it has none of its own."""
+SPANNING_UNLESS_NAMED = frozenset({c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery})
+"""What is about all clients when its `client` is None: an administrator of all of them asks, or keeps a key of no client."""
+
+Named = Callable[[Any], Iterable[int | None]]
+_NAMED: dict[type, Named] = {
+    c.CreateContact: lambda command: (command.contact.client,),
+    c.CreateCompany: lambda command: (command.company.client,),
+    c.AddConnection: lambda command: (command.connection.client,),
+    c.ReplayMany: lambda command: (client for client, _ in command.deliveries),
+    q.FindAnswer: lambda query: (query.request.client,),
+}
+"""Where a command or a query names its clients, if not as `client`."""
+
+
+def of(*clients: int) -> Scope:
+    """The scope of these clients."""
+    return Scope(f",{','.join(f'{client:d}' for client in sorted(clients))},")
+
+
+def scope_of(asked: Sequence[object]) -> Scope:
+    """The scope of commands of one type, or of one query. What names no client, and is not listed here, may touch nobody's rows."""
+    kind = type(asked[0])
+    if kind is c.Once:
+        return _of_once(asked)
+    if kind in SPANNING:
+        return EVERYBODY
+    if kind in ABOUT_CLIENTS:
+        return CLIENTS
+    clients = _clients(kind, asked)
+    if None in clients:
+        return EVERYBODY if kind in SPANNING_UNLESS_NAMED else NOBODY
+    return of(*(client for client in clients if client is not None)) if clients else NOBODY
+
+
+def _clients(kind: type, asked: Sequence[object]) -> set[int | None]:
+    """The clients that they name; None where one names none."""
+    named = _NAMED.get(kind)
+    if named is not None:
+        return {client for one in asked for client in named(one)}
+    return {getattr(one, "client", None) for one in asked}
+
+
+def _of_once(asked: Sequence[object]) -> Scope:
+    """The scope of what is carried out, and of those for whom answers are kept."""
+    clients: set[int] = set()
+    for once in asked:
+        assert isinstance(once, c.Once)
+        clients.add(once.client)
+        if once.command is None:
+            continue
+        kind = type(once.command)
+        inner = _clients(kind, [once.command])
+        if kind in SPANNING or kind in ABOUT_CLIENTS or (None in inner and kind in SPANNING_UNLESS_NAMED):
+            return EVERYBODY
+        clients.update(client for client in inner if client is not None)
+    return of(*clients)

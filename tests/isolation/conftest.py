@@ -1,0 +1,54 @@
+"""Worlds on both engines: with A in it, or without."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from tests.conftest import Databases
+from tests.isolation.probe import TRYING
+from tests.isolation.trial import Opened
+from tests.isolation.world import World
+
+from touchbase.domain.ports import Store
+from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.sql.handlers import COMMANDS
+from touchbase.storage.sqlite.engine import SqliteStore
+
+
+@pytest.fixture
+def world(by_hand) -> World:
+    return World(by_hand)
+
+
+@pytest.fixture
+async def opened(engine_url: str) -> AsyncIterator[Opened]:
+    """Opens the world's store, anew when it is open already."""
+    async with AsyncExitStack() as open_ones:
+
+        async def open_it() -> Store:
+            await open_ones.aclose()
+            engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
+            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING})
+            open_ones.push_async_callback(store.close)
+            return store
+
+        yield open_it
+
+
+@pytest.fixture
+def emptied(request: pytest.FixtureRequest, engine_url: str) -> Callable[[], None]:
+    """Makes the world empty; its store must be closed, or is opened anew afterwards."""
+
+    def empty() -> None:
+        if engine_url.startswith("sqlite"):
+            path = Path(engine_url.removeprefix("sqlite:///"))
+            for each in path.parent.glob(f"{path.name}*"):
+                each.unlink()
+        else:
+            databases: Databases = request.getfixturevalue("databases")
+            databases.clean()
+
+    return empty

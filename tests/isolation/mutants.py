@@ -1,0 +1,87 @@
+"""Mutations of the scoping: statements that forget whose rows they mean."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from touchbase.storage import sql
+from touchbase.storage.sql.op import Ask, Op
+
+FOLDER = Path(sql.__file__ or "").parent
+# A condition that names the client: of a column, or of the client that a delivery is found through.
+_CONDITION = re.compile(r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?")
+_PARTS = ("body", "sqlite", "sqlite_set", "more_set", "made", "postgres")
+
+
+def forgetful(text: str) -> str:
+    """The statement without its conditions on the client; parameters stay, so that it is asked as before."""
+    return _CONDITION.sub(lambda found: f"(1 = 1 OR {found[0]})", text)
+
+
+def _ops() -> dict[str, Op]:
+    modules = [importlib.import_module(f"{sql.__name__}.{found.name}") for found in pkgutil.iter_modules([str(FOLDER)])]
+    found = {
+        f"{module.__name__.rpartition('.')[2]}.{name}": op for module in modules for name, op in vars(module).items() if isinstance(op, Op)
+    }
+    return {name: op for name, op in found.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
+
+
+def _questions() -> set[str]:
+    """Functions that ask something, as module.function."""
+    found: set[str] = set()
+    for path in FOLDER.glob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                calls = [node for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+                found |= {f"{path.stem}.{function.name}" for node in calls if isinstance(node.func, ast.Name) and node.func.id == "Ask"}
+    return found
+
+
+OPS = _ops()
+QUESTIONS = _questions()
+
+
+@contextmanager
+def mutated(*names: str) -> Iterator[None]:
+    """These statements and questions forget their client."""
+    with ExitStack() as undone:
+        for name in names:
+            if name in OPS:
+                undone.enter_context(_mutated_op(OPS[name]))
+        undone.enter_context(_mutated_questions({name for name in names if name in QUESTIONS}))
+        yield
+
+
+@contextmanager
+def _mutated_op(op: Op) -> Iterator[None]:
+    texts = {part: getattr(op, part) for part in _PARTS}
+    try:
+        for part, text in texts.items():
+            object.__setattr__(op, part, forgetful(text))  # in place, as plans hold the op by many names
+        yield
+    finally:
+        for part, text in texts.items():
+            object.__setattr__(op, part, text)
+
+
+@contextmanager
+def _mutated_questions(names: set[str]) -> Iterator[None]:
+    init = Ask.__init__
+
+    def forgetting(self: Ask, sql: str, params: Any) -> None:
+        code = sys._getframe(1).f_code
+        init(self, forgetful(sql) if f"{Path(code.co_filename).stem}.{code.co_name}" in names else sql, params)
+
+    try:
+        Ask.__init__ = forgetting  # type: ignore[method-assign]
+        yield
+    finally:
+        Ask.__init__ = init  # type: ignore[method-assign]

@@ -1,0 +1,109 @@
+"""Probes: B's number beside A's ids and keys, put to every statement and every question themselves.
+
+Behind the interface much of this is refused before it comes to a statement; here the statement stands alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from tests.isolation.mutants import OPS
+from tests.isolation.walk import Known
+
+from touchbase.domain.commands import Command
+from touchbase.domain.ports import Store
+from touchbase.storage.sql.handlers import Handler
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Plan, Step
+from touchbase.storage.sql.reads import ANSWERS
+from touchbase.storage.sql.rows import Columns
+
+# What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
+KEYS = {
+    "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "company_id", "tool", "object_type", "object_id", "channel",
+    "key", "name", "state",
+}  # fmt: skip
+TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
+BESIDE = {"to_id": 1, "now_us": 2**60, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x"}
+
+
+@dataclass
+class Try(Command[list[Any]]):
+    """Puts rows to one statement, in a transaction of its client."""
+
+    client: int
+    name: str
+    rows: list[tuple[Any, ...]]
+
+
+def _try(commands: Sequence[Try], ids: Ids) -> Plan[list[object]]:
+    answers: list[object] = []
+    for command in commands:
+        answers.append(sorted(map(repr, (yield Step(OPS[command.name], command.rows)))))
+    return answers
+
+
+TRYING = {Try: Handler(_try)}
+
+
+def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
+    """Every statement with everything of A's that fits its parameters, under this client's number."""
+    made: list[Try] = []
+    # What inserts comes last: B's own rows under A's ids would be in the way of the others.
+    for name, op in sorted(OPS.items(), key=lambda each: (inserts(each[0]), each[0])):
+        found = {_row(op.columns, each, client): None for table in rows.values() for each in table if _fits(op.columns, each)}
+        assert found, f"nothing of A's fits {name}: say in tests/isolation/probe.py what belongs into {op.columns}"
+        made.append(Try(client, name, list(found)))
+    return made
+
+
+def inserts(name: str) -> bool:
+    """Whether a statement makes rows."""
+    return name.partition(".")[2].startswith(("CREATE", "INSERT", "KEEP"))
+
+
+def _fits(columns: Columns, of_a: dict[str, Any]) -> bool:
+    there = {**BESIDE, **of_a}
+    return all(name in there and isinstance(there[name], TYPES[kind] | None) for name, kind in columns)
+
+
+def _row(columns: Columns, of_a: dict[str, Any], client: int) -> tuple[Any, ...]:
+    return tuple(client if name == "client" else _value(name, of_a.get(name, BESIDE.get(name))) for name, _ in columns)
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in KEYS or name in BESIDE or value is None:
+        return bytes(value) if isinstance(value, memoryview) else value
+    return value + ("x" if isinstance(value, str) else 1) if isinstance(value, str | int) else value
+
+
+def asked(client: int, known: Known) -> Iterator[Any]:
+    """Every question that names its client, about everything of A's, with every choice of its filters."""
+    usual: dict[str, list[Any]] = {
+        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [100], "after": [0], "id": known.ids,
+        "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client],
+    }  # fmt: skip
+    for kind in ANSWERS:
+        hints = typing.get_type_hints(kind)
+        if "client" not in hints:
+            continue
+        choices: list[list[Any]] = []
+        for field in fields(kind):
+            values = (
+                [(0, 0)]
+                if "tuple" in str(hints[field.name])
+                else usual.get(field.name, [0 if "int" in str(hints[field.name]) else "hubspot"])
+            )
+            choices.append(values if field.default is MISSING or field.name == "client" else [field.default])
+        for chosen in itertools.product(*choices):
+            yield kind(*chosen)
+
+
+async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -> list[str]:
+    """The answers as text. Statements that write are among them."""
+    told = [f"{question}: {await store.read(question)!r}" for question in questions]
+    return told + [f"{one.name}: {await store.write(one)}" for one in trying]

@@ -1,0 +1,28 @@
+"""Nobody sees, changes or even notices another client, whatever he calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
+from tests.isolation.world import World
+
+
+async def test_b_walks_every_route_with_everything_of_a_and_is_answered_as_if_there_were_no_a(
+    world: World, opened: Opened, emptied: Callable[[], None]
+) -> None:
+    a, known = await look_at_a(world, await opened())
+    before = await world.dump(a.number)
+    b = await settle_b(world, await opened())
+    plan = await plan_of(world, a, known, b[0])
+
+    beside = await walk(world, opened, b, plan)
+    after = await world.dump(a.number)
+    emptied()
+    again = await settle_b(world, await opened())
+    alone = await walk(world, opened, again, plan)
+
+    assert again[0] == b[0]
+    assert beside.faults == []
+    assert after == before
+    assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []

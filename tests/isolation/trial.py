@@ -1,0 +1,175 @@
+"""The trial: B goes the whole walk, beside A or alone, and everything that tells of A is a fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.api.conftest import Reply
+from tests.isolation import world as w
+from tests.isolation.probe import Try, asked, probe, tries
+from tests.isolation.walk import Known, known_of, requests_of
+from tests.isolation.world import Request, Side, World
+
+from touchbase.domain.ports import Store
+from touchbase.domain.times import DAY
+from touchbase.service.verify import Verified, verify
+
+Opened = Callable[[], Awaitable[Store]]
+
+_RANDOM = re.compile(r"api:[0-9a-f]{16}:[0-9a-f]+")
+"""Keys of writes through the interface; a process makes them up."""
+REFUSED = (403, 404, 422)
+VOLATILE = ("x-request-id", "date")
+HUBSPOT = f"/admin/v1/clients/{w.CLIENT_B}/connections/crm/hubspot"
+OWN = [
+    Request("GET", f"/admin/v1/clients/{w.CLIENT_B}"),
+    Request("POST", HUBSPOT.removesuffix("/crm/hubspot"), {"channel": "crm", "tool": "hubspot"}),
+    Request("PATCH", HUBSPOT, {"settings": {"status_labels": {"Won": "customer"}}}),
+    Request("GET", HUBSPOT.removesuffix("/crm/hubspot")),
+    Request("GET", HUBSPOT),
+    Request("POST", f"/public/crm-webhook/{w.CLIENT_B}", raw=json.dumps(w.hubspot(9, w.PARKED_OBJECT, "email", "b3@b.example")).encode()),
+    Request("POST", f"/public/crm-webhook/{w.CLIENT_B}", raw=json.dumps(w.hubspot(10, w.OBJECT_OF_A, "firstname", "Thin")).encode()),
+    Request("DELETE", HUBSPOT),
+    Request("GET", HUBSPOT.removesuffix("/crm/hubspot")),
+    Request("PUT", f"/admin/v1/clients/{w.CLIENT_B}", {"settings": {"on_duplicate": "return"}}),
+    Request("POST", "/public/v2/contacts", {"email": "b1@b.example"}),
+    Request("POST", "/public/v2/companies?on_duplicate=update", {"domain": "b.example", "name": "B again"}),
+]
+"""B's own life: the same tools, objects and settings that A has."""
+CHANGE: dict[str, Any] = {"first_name": "Bo"}
+EACH: dict[str, list[tuple[str, str, Any]]] = {
+    "/public/v2/contacts": [("PATCH", "", CHANGE), ("GET", "", None), ("GET", "/timeline", None)],
+    "/public/v2/companies": [("PATCH", "", {"name": "Bo"}), ("GET", "", None), ("GET", "/timeline", None)],
+    "/admin/v1/deliveries": [("GET", "", None), ("POST", "/replay", None)],
+}
+"""What B does with each record of its own."""
+
+
+@dataclass
+class Told:
+    """What B was answered."""
+
+    request: Request
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def faults(self, said: set[str]) -> list[str]:
+        """What it tells of A that B has not said itself, in this call or before, and what B should not have found."""
+        leaked = w.words(json.dumps(self.headers).encode() + self.body) - said
+        found = [f"{self} tells {sorted(leaked)}"] if leaked else []
+        if self.status >= 500:
+            found.append(f"{self} broke")
+        if self.request.foreign and self.status not in REFUSED:
+            found.append(f"{self} is found")
+        return found
+
+    def __str__(self) -> str:
+        about = " ".join(str(part) for part in (self.request.body, dict(self.request.headers)) if part)
+        return f"{self.request.method} {self.request.target} {about} is answered {self.status} {self.body[:300]!r}"
+
+
+@dataclass
+class Trial:
+    """What came of a walk."""
+
+    told: list[Told] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+async def settle_b(world: World, store: Store) -> tuple[int, str]:
+    """B's number and key; it has things of its own, all of them later than A's."""
+    await world.begin(w.LATER_IDS)
+    world.clock.now = w.TIME_OF_B
+    number, key = await world.join(store, w.CLIENT_B)
+    b = world.side(store, w.CLIENT_B, number, key)
+    company = await b.sure("POST", "/public/v2/companies", {"domain": "b.example", "name": "B"})
+    for email in ("b1@b.example", "b2@b.example"):
+        await b.sure("POST", "/public/v2/contacts", {"email": email, "company_id": company["id"]})
+    return number, key
+
+
+async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
+    """A, furnished, and what B may have got to know of it."""
+    await world.begin(w.FIRST_IDS)
+    world.clock.now = w.TIME_OF_A
+    a = world.side(store, w.CLIENT_A, *await world.join(store, w.CLIENT_A))
+    await w.furnish(a)
+    return a, await known_of(world, a)
+
+
+@dataclass
+class Plan:
+    """What B tries, made of what there is of A."""
+
+    requests: list[Request]
+    tries: list[Try]
+    questions: list[Any]
+
+
+async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
+    """Everything to be tried by the client of the number `b`."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for table in await world.tables():
+        columns = [row[0] for row in await world.columns(table)]
+        found = await world.by_hand(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
+        rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
+    return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
+
+
+async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, like: Sequence[Told] = ()) -> Trial:
+    """B sends all requests, lives its own life, is verified, and is put to the probes; with `like`, the first other answer is the last."""
+    world.clock.now = w.TIME_OF_B + DAY
+    store = await opened()
+    side, made = world.side(store, w.CLIENT_B, *b), Trial()
+    said: set[str] = set()
+    async for told in _lived(side, plan.requests):
+        made.told.append(told)
+        said |= told.request.words()
+        made.faults += told.faults(said)
+        if like and told != like[len(made.told) - 1]:
+            made.faults.append(f"{told}, and {like[len(made.told) - 1]} where A is not")
+        if like and made.faults:
+            return made
+    verified = Verified()
+    differences = [str(each) async for each in verify(store, side.number, verified)]
+    for text in (repr((differences, verified)), *await probe(store, plan.tries, plan.questions)):
+        made.told.append(Told(Request("PROBE", ""), 0, {}, _RANDOM.sub("api", text).encode()))
+        if like and made.told[-1] != like[len(made.told) - 1]:
+            made.faults.append(f"{made.told[-1]}, and {like[len(made.told) - 1]} where A is not")
+    return made
+
+
+async def _lived(side: Side, requests: Sequence[Request]) -> AsyncIterator[Told]:
+    for request in requests:
+        yield await _send(side, request)
+    for request in OWN:
+        yield await _send(side, request)
+    for path in ("/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries"):
+        page = await _send(side, Request("GET", f"{path}?limit=200"))
+        yield page
+        for number in [each["id"] for each in json.loads(page.body)["data"]]:
+            for method, tail, body in EACH[path]:
+                yield await _send(side, Request(method, f"{path}/{number}{tail}", body))
+    # What was put back is applied again, and changes nothing; then everything is looked at once more.
+    await side.drain()
+    for target in ("/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/deliveries/groups"):
+        yield await _send(side, Request("GET", f"{target}?limit=200"))
+
+
+async def _send(side: Side, request: Request) -> Told:
+    headers = {name.replace("-", "_"): value for name, value in request.headers}
+    reply = await side(request.method, request.target, request.body, request.raw, **headers)
+    side.call.clock.move(0.001)
+    if request.raw is not None:
+        await side.drain()
+    return Told(request, reply.status, {k: v for k, v in reply.headers.items() if k not in VOLATILE}, _body(reply))
+
+
+def _body(reply: Reply) -> bytes:
+    """The body without the request's own random id."""
+    return reply.body.replace(reply.headers.get("x-request-id", "-").encode(), b"")

@@ -1,0 +1,176 @@
+"""The walk: every route of the OpenAPI page with everything of A, in B's hands.
+
+Routes come from the page. One with a parameter, a filter or a body that is not known here makes `requests_of` fail:
+then say below what of A's belongs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.isolation import world as w
+from tests.isolation.world import Request, Side, World
+
+from touchbase.api.openapi import description
+
+METHODS = ("get", "head", "post", "put", "patch", "delete")
+LISTS = (
+    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients",
+    "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
+)  # fmt: skip
+RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
+
+
+@dataclass
+class Known:
+    """What B may have got to know of A: its ids, its cursors, its tags."""
+
+    contacts: list[int] = field(default_factory=list)
+    companies: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    cursors: list[str] = field(default_factory=list)
+    etags: list[str] = field(default_factory=list)
+
+    @property
+    def ids(self) -> list[int]:
+        return [*self.contacts, *self.companies, *self.others]
+
+
+async def known_of(world: World, a: Side) -> Known:
+    """Look at A through its own eyes."""
+    rows = {name: [row[0] for row in await world.by_hand(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
+            for name in ("contact", "company", "delivery", "link", "custom_field")}  # fmt: skip
+    made = Known(rows["contact"], rows["company"], rows["delivery"] + rows["link"][:1] + rows["custom_field"][:1])
+    timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
+    for target in (*LISTS, *timelines):
+        page = await a.sure("GET", f"{target}{'&' if '?' in target else '?'}limit=1")
+        made.cursors += [page["next_cursor"]] if page["next_cursor"] else []
+    replay = await a.sure("POST", "/admin/v1/deliveries/replay", {"state": "parked", "dry_run": True})
+    assert replay["count"] == 1
+    made.etags = [(await a("GET", f"/public/v2/contacts/{made.contacts[0]}")).headers["etag"]]
+    return made
+
+
+def filters(known: Known) -> dict[str, list[str]]:
+    """What of A's may stand in a query, by parameter."""
+    return {
+        "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
+        "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS],
+        "updated_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A], "tool": ["hubspot", "instantly"], "cursor": known.cursors,
+        "limit": ["1", "200"],
+    }  # fmt: skip
+
+
+def headers(known: Known) -> dict[str, list[str]]:
+    """What of A's may stand in a header."""
+    return {"X-Client-Id": [w.CLIENT_A, "nobody"], "If-Match": known.etags, "Idempotency-Key": ["zq050idemqz"]}
+
+
+def bodies(known: Known) -> dict[str, list[Any]]:
+    """What of A's may stand in a body, by its schema."""
+    company = known.companies[0]
+    custom = [{"field_name": w.FIELD, "field_value": w.OPTION}]
+    contact = {"email": w.EMAIL, "linkedin_url": w.LINKEDIN, "contact_custom_fields_input": custom, "contact_status": w.STATUS}
+    changes = [{"company_id": company}, contact, {}]
+    return {
+        "ContactRequest": [{"company_id": company}, {"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.OTHER_EMAIL}, contact],
+        "ContactChange": changes,
+        "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
+        "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
+        "ReplayRequest": [
+            {"client": w.CLIENT_A}, {"tool": "hubspot"}, {"state": "parked", "dry_run": True}, {"state": "unrecognised"},
+            {"received_since": "2000-01-01T00:00:00Z", "dry_run": True}, *({"state": "applied", "cursor": each} for each in known.cursors),
+        ],
+        "ClientRequest": [{"settings": {"create_unknown": False}}],
+        "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
+        "ConnectionChange": [{"secrets": []}, {"settings": None}],
+    }  # fmt: skip
+
+
+def requests_of(known: Known) -> list[Request]:
+    """Every call that B tries, in an order that is always the same."""
+    page = description("1", keys_needed=True)
+    made: list[Request] = []
+    for path, item in page["paths"].items():
+        for method in METHODS:
+            if method in item:
+                made += _operation(path, method, item, item[method], known)
+    return made
+
+
+def _operation(path: str, method: str, item: Any, operation: Any, known: Known) -> Iterator[Request]:
+    if path in RECEIVERS:
+        yield from _received(path, method)
+        return
+    parameters = [*item.get("parameters", ()), *operation.get("parameters", ())]
+    queries, sent = _queries(parameters, known), _headers(parameters, known)
+    offered = _bodies(operation, known)
+    for target in _targets(path, parameters, known):
+        foreign = target != path
+        for body in offered:
+            yield Request(method.upper(), target, body, foreign=foreign)
+        for query in queries:
+            yield Request(method.upper(), f"{target}?{urlencode(query)}", offered[0], foreign=foreign)
+        for header in sent:
+            yield Request(method.upper(), target, offered[0], headers=(header,), foreign=foreign)
+        if method == "get":
+            yield Request("HEAD", target, foreign=foreign)
+
+
+def _received(path: str, method: str) -> Iterator[Request]:
+    """B's own address, with A's very calls: A's address is A's secret, and whoever knows it may send to it."""
+    target = path.replace("{client_id}", w.CLIENT_B)
+    if method == "post":
+        channel = path.split("/")[2]
+        yield from (Request("POST", f"{target}?hint=zq027queryqz", raw=raw) for name, raw in w.calls("zq026campaignqz") if name == channel)
+    else:
+        yield Request(method.upper(), target)
+
+
+def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
+    names = [each["name"] for each in parameters if each["in"] == "path"]
+    values: dict[str, list[Any]] = {
+        "id": known.ids, "client_id": [w.CLIENT_A], "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
+    }  # fmt: skip
+    for name in names:
+        assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"
+    for chosen in product(*(values[name] for name in names)):
+        yield path.format(**dict(zip(names, chosen, strict=True)))
+
+
+def _queries(parameters: list[Any], known: Known) -> list[dict[str, str]]:
+    made: list[dict[str, str]] = []
+    together: dict[str, str] = {}
+    for each in parameters:
+        if each["in"] != "query":
+            continue
+        found = filters(known).get(each["name"], each["schema"].get("enum"))
+        assert found, f"the walk does not know the filter {each['name']}: say in tests/isolation/walk.py what of A's belongs there"
+        made += [{each["name"]: value} for value in found]
+        if each["name"] != "cursor":
+            together[each["name"]] = found[0]
+    if "cursor" in {each["name"] for each in parameters} and "updated_since" in together:
+        made += [{"updated_since": together["updated_since"], "cursor": cursor} for cursor in known.cursors]
+    return [*made, together] if len(together) > 1 else made
+
+
+def _headers(parameters: list[Any], known: Known) -> list[tuple[str, str]]:
+    names = [each["name"] for each in parameters if each["in"] == "header"]
+    for name in names:
+        assert name in headers(known), f"the walk does not know the header {name}: say in tests/isolation/walk.py what of A's belongs there"
+    # A key of an administrator names its client everywhere, so everybody else's name is tried everywhere.
+    return [(name, value) for name in dict.fromkeys([*names, "X-Client-Id"]) for value in headers(known)[name]]
+
+
+def _bodies(operation: Any, known: Known) -> list[Any]:
+    content = operation.get("requestBody", {}).get("content")
+    if content is None:
+        return [None]
+    names = {kind["schema"].get("$ref", "").rpartition("/")[2] for kind in content.values()}
+    found = [body for name in sorted(names) for body in bodies(known).get(name, ())]
+    assert found, f"the walk does not know the body {names}: say in tests/isolation/walk.py what of A's belongs there"
+    return found

@@ -1,0 +1,214 @@
+"""A world of two clients: what A keeps is full of canaries, and B tries everything."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import asyncpg
+from tests.api.conftest import Caller, Clock, Reply
+
+from touchbase.adapters import load_adapters
+from touchbase.api.parts import Parts
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.ports import Store
+from touchbase.domain.times import from_text
+from touchbase.service.authorise import ADMIN, add_key
+from touchbase.service.connections import Connections
+from touchbase.service.process_inbox import translator
+
+ADAPTERS = load_adapters()
+ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+
+# A lives in another year than B, and its ids are of another size: a time or an id that leaks is known by its looks.
+TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
+TIME_OF_B = from_text("2026-11-20T09:30:00Z")
+FIRST_IDS = {"client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001}
+LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
+_WORD = re.compile(r"zq\d{3}[a-z]+qz|2025-03-03|\b7[1-5]0\d{4}\b")
+_CODED = re.compile(rb"[A-Za-z0-9_+/-]{12,}={0,2}")
+
+CLIENT_A, CLIENT_B = "zq001clientqz", "client-b"
+EMAIL, OTHER_EMAIL, PARKED_EMAIL = "zq002mailqz@zq003hostqz.example", "zq004otherqz@zq003hostqz.example", "zq005laterqz@example.com"
+LINKEDIN = "https://www.linkedin.com/in/zq006linkqz"
+DOMAIN = "zq007domainqz.example"
+STATUS, NEXT_STATUS, COMPANY_STATUS = "zq008stateqz", "zq009nextqz", "zq010firmqz"
+FIELD, OPTION = "zq011fieldqz", "zq012optionqz"
+SECRET = "zq013secretqz"
+OBJECT, PARKED_OBJECT, OBJECT_OF_A = 770_001, 770_002, 770_003
+ONLY_EMAIL = "zq051onlyqz@example.com"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call of B, without its key."""
+
+    method: str
+    target: str
+    body: Any = None
+    raw: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    foreign: bool = False
+    """Whether its address names something of A, so that it must not be found."""
+
+    def words(self) -> set[str]:
+        """The canaries that B knows, as they are in the call itself."""
+        return words(json.dumps([self.target, self.body, self.headers]).encode() + (self.raw or b""))
+
+
+def words(data: bytes) -> set[str]:
+    """The canaries in some bytes, also in what is coded there as cursors are."""
+    found = set(_WORD.findall(data.decode("utf-8", "replace").lower()))
+    for coded in _CODED.findall(data):
+        letters = coded.rstrip(b"=").replace(b"+", b"-").replace(b"/", b"_")
+        plain = urlsafe_b64decode(letters[: len(letters) // 4 * 4 + (len(letters) % 4) * (len(letters) % 4 > 1)] + b"==")
+        found |= set(_WORD.findall(plain.decode("utf-8", "replace").lower()))
+    return found
+
+
+@dataclass
+class Side:
+    """One client at work, with its key."""
+
+    client_id: str
+    key: str
+    number: int
+    call: Caller
+
+    async def __call__(self, method: str, target: str, body: Any = None, raw: bytes | None = None, **headers: str) -> Reply:
+        return await self.call(method, target, body, raw=raw, **{"authorization": f"Bearer {self.key}", **headers})
+
+    async def drain(self) -> None:
+        """Apply what waits of this client, and of no other."""
+        translate = translator(ADAPTERS.translate, await self.call.parts.connections.of(self.number))
+        while (await self.call.parts.store.work(self.number, 512, translate, self.call.clock())).taken:
+            pass
+
+    async def sure(self, method: str, target: str, body: Any = None, raw: bytes | None = None) -> Any:
+        """The answer to a call that must go well."""
+        reply = await self(method, target, body, raw)
+        assert reply.status < 300, (method, target, reply)
+        return json.loads(reply.body) if reply.body else None
+
+
+@dataclass
+class World:
+    """Two clients, or B alone, in one store."""
+
+    by_hand: ByHand
+    clock: Clock = field(default_factory=Clock)
+
+    async def join(self, store: Store, client_id: str) -> tuple[int, str]:
+        """A new client's number and key."""
+        number = (await store.write(EnsureClient(client_id, self.clock()))).number
+        return number, await add_key(store, number, [ADMIN], f"key of {client_id}", self.clock())
+
+    def side(self, store: Store, client_id: str, number: int, key: str) -> Side:
+        """A client in keys mode, as a server process serves it that has just started."""
+        connections = Connections(store, self.clock)
+        parts = Parts(
+            store=store, clock=self.clock, auth="keys", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
+            protocol_answer=ADAPTERS.protocol_answer,
+        )  # fmt: skip
+        return Side(client_id, key, number, Caller(parts, self.clock))
+
+    async def begin(self, ids: dict[str, int]) -> None:
+        """Let ids begin here."""
+        for name, first in ids.items():
+            await self.by_hand("UPDATE id_block SET next = ? WHERE name = ?", first, name)
+
+    async def dump(self, client: int) -> dict[str, list[str]]:
+        """Every row of a client, as text."""
+        rows = {table: await self.by_hand(f"SELECT * FROM {table} WHERE client = ?", client) for table in await self.tables()}
+        rows["client"] = await self.by_hand("SELECT * FROM client WHERE id = ?", client)
+        return {table: sorted(map(repr, found)) for table, found in rows.items()}
+
+    async def columns(self, table: str) -> list[tuple[Any, ...]]:
+        """The names of a table's columns."""
+        try:
+            return await self.by_hand(f"SELECT name FROM pragma_table_info('{table}')")
+        except asyncpg.PostgresError:
+            return await self.by_hand("SELECT column_name::text FROM information_schema.columns WHERE table_name = ?", table)
+
+    async def tables(self) -> list[str]:
+        """The tables that hold clients' rows."""
+        try:
+            found = await self.by_hand("SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) i WHERE i.name = 'client'")
+        except asyncpg.PostgresError:
+            found = await self.by_hand(
+                "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'client' "
+                "AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace"
+            )
+        return sorted(row[0] for row in found)
+
+
+def hubspot(number: int, object_id: int, name: str, value: str) -> list[dict[str, Any]]:
+    """A webhook call of HubSpot."""
+    return [
+        {
+            "portalId": 40117, "appId": 220011, "subscriptionId": 880, "attemptNumber": 0, "changeSource": "CRM_UI", "eventId": number,
+            "subscriptionType": "contact.propertyChange", "objectId": object_id, "propertyName": name, "propertyValue": value,
+            "occurredAt": 1_740_000_000_000 + number,
+        }
+    ]  # fmt: skip
+
+
+def instantly(event: str, email: str, campaign: str) -> dict[str, Any]:
+    """A webhook call of Instantly."""
+    return {
+        "event_type": event, "timestamp": "2025-03-02T10:00:00.000Z", "workspace": "w1", "campaign_id": "c1", "campaign_name": campaign,
+        "lead_email": email, "email_account": "you@example.net",
+    }  # fmt: skip
+
+
+def calls(campaign: str) -> Iterator[tuple[str, bytes]]:
+    """Webhook calls by channel: applied, parked, unrecognised, ignored, and one that is no text."""
+    yield "emailcampaign-webhook", json.dumps(instantly("email_sent", EMAIL, campaign)).encode()
+    yield "emailcampaign-webhook", json.dumps(instantly("reply_received", EMAIL, campaign)).encode()
+    yield "emailcampaign-webhook", json.dumps(instantly("account_error", EMAIL, campaign)).encode()
+    yield "crm-webhook", json.dumps(hubspot(1, OBJECT, "email", EMAIL)).encode()
+    yield "crm-webhook", json.dumps(hubspot(2, OBJECT, "firstname", "zq014firstqz")).encode()
+    yield "crm-webhook", json.dumps(hubspot(3, PARKED_OBJECT, "firstname", "zq015waitqz")).encode()
+    yield "crm-webhook", b"zq016riddleqz \xff"
+    yield "crm-webhook", b'{"riddle": "zq017riddleqz"}'
+
+
+async def furnish(a: Side) -> None:
+    """Everything that a client can have, through the interface, each text a canary."""
+    settings = {
+        "contact_statuses": {"statuses": [STATUS, NEXT_STATUS], "transitions": {STATUS: [NEXT_STATUS]}},
+        "company_statuses": {"statuses": [COMPANY_STATUS]},
+        "contact_fields": {FIELD: {"type": "select", "options": [OPTION]}},
+    }
+    await a.sure("PUT", f"/admin/v1/clients/{a.client_id}", {"settings": settings})
+    company = await a.sure("POST", "/public/v2/companies", {
+        "domain": DOMAIN, "name": "zq018nameqz", "company_status": COMPANY_STATUS,
+        "company_custom_fields": [{"field_name": "zq019nameqz", "field_value": "zq020valueqz"}],
+    })  # fmt: skip
+    contact = await a.sure("POST", "/public/v2/contacts", {
+        "email": OTHER_EMAIL, "linkedin_url": LINKEDIN, "first_name": "zq021firstqz", "last_name": "zq022lastqz",
+        "company_id": company["id"], "origin": "zq023originqz", "contact_status": STATUS,
+        "contact_custom_fields_input": [{"field_name": FIELD, "field_value": OPTION}],
+    })  # fmt: skip
+    a.call.clock.move(1)
+    changed = {"email": EMAIL, "last_name": "zq024lastqz", "contact_status": NEXT_STATUS}
+    await a.sure("PATCH", f"/public/v2/contacts/{contact['id']}", changed)
+    await a.sure("PATCH", f"/public/v2/companies/{company['id']}", {"name": "zq025nameqz"})
+    for number in range(2):
+        await a.sure("POST", "/public/v2/contacts", {"first_name": f"zq03{number}firstqz"})
+        await a.sure("POST", "/public/v2/companies", {"domain": f"zq04{number}hostqz.example"})
+    for channel, raw in calls("zq026campaignqz"):
+        await a.sure("POST", f"/public/{channel}/{a.client_id}?hint=zq027queryqz", raw=raw)
+    await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(4, OBJECT_OF_A, "email", ONLY_EMAIL)).encode())
+    await a.drain()
+    # One that waits: whoever takes it must work for A.
+    await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')
+    for connection in (
+        {"channel": "crm", "tool": "hubspot", "secrets": [SECRET], "settings": {"status_labels": {"zq028labelqz": STATUS}}},
+        {"channel": "email_campaign", "tool": "instantly", "secrets": [SECRET]},
+    ):
+        await a.sure("POST", f"/admin/v1/clients/{a.client_id}/connections", connection)
