@@ -42,6 +42,8 @@ class Settings:
         choices=("auto", "open", "keys"),
     )
     public_url: str = _setting("", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says.")
+    trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
+    cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
     allow_open: bool = _setting(False, "Allow open mode on an address that other machines can reach.")
     inbox_worker: bool = _setting(True, "Apply deliveries in the server's own process; off when `touchbase work` runs elsewhere.")
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
@@ -90,6 +92,21 @@ class Settings:
         """Whether records are kept in one SQLite file, which one process serves."""
         return self.database.startswith("sqlite")
 
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """The networks whose word on their callers is taken."""
+        return _listed(self.trusted_proxies)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins whose pages may call from a browser."""
+        return _listed(self.cors_origins)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The names that are ours beside localhost and bare addresses."""
+        return tuple(name for name in (self.host, urlsplit(self.public_url).hostname) if name)
+
     def check_serving(self) -> None:
         """Raise `BadSettings` for combinations that must not be served."""
         if self.open_mode and not self.is_loopback and not self.allow_open:
@@ -126,6 +143,29 @@ def _is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
     except ValueError:
         return False
+
+
+def _is_network(text: str) -> bool:
+    """Whether a text is an address or a network, and not everybody."""
+    try:
+        return ipaddress.ip_network(text).prefixlen > 0
+    except ValueError:
+        return False
+
+
+def _is_origin(text: str) -> bool:
+    """Whether a text is an origin as browsers write it: scheme, host, port only where it is not the usual one."""
+    try:
+        parts = urlsplit(text)
+        usual = {"http": 80, "https": 443}.get(parts.scheme)
+        return bool(usual and parts.hostname and parts.port != usual) and text == f"{parts.scheme}://{parts.netloc.lower()}"
+    except ValueError:
+        return False
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The entries of a setting that is a list: between commas or white space."""
+    return tuple(text.replace(",", " ").split())
 
 
 def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | None:
@@ -169,3 +209,13 @@ def _check(each: Field[Any], value: Any) -> None:
         raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
+    if each.name == "trusted_proxies":
+        for one in _listed(value):
+            if not _is_network(one):
+                wanted = "addresses or networks such as 10.0.0.0/8, not everybody"
+                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
+    if each.name == "cors_origins":
+        for one in _listed(value):
+            if not _is_origin(one):
+                wanted = "origins such as https://app.example.com, each in full"
+                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")

@@ -23,10 +23,12 @@ from touchbase.domain.commands import EnsureClient
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import AnyKey
 from touchbase.server.bounds import Bounds
+from touchbase.server.browsers import Cors, OwnSites
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
 from touchbase.server.observe import Observer
 from touchbase.server.operations import Operations
+from touchbase.server.peer import Proxies
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
 from touchbase.server.shared import SharedPages
 from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, add_key
@@ -150,11 +152,15 @@ def make_application_server(application: Application, writer: LineWriter | None)
         max_requests=settings.max_requests,
         max_connections=settings.max_connections,
         observe=Observer(application.metrics, writer, settings.log_level),
+        proxies=Proxies(settings.proxies) if settings.proxies else None,
+        own_sites=OwnSites(settings.own_names, settings.origins) if settings.open_mode and settings.is_loopback else None,
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]
     if writer is not None:
         ticks.append(Tick(TICKS_A_SECOND // 5, writer.flush))
-    server = make_server(operations, bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks)
+    app = Cors(operations, settings.origins) if settings.origins else operations
+    https = settings.public_url.startswith("https://")
+    server = make_server(app, bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if settings.workers > 1:
         server.ticks = (*server.ticks, Tick(TICKS_A_SECOND, _stop_without(os.getppid(), server)))
     operations.writer, operations.load = writer, server.load
