@@ -8,6 +8,7 @@ command-line option beats the environment, and that beats the default.
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -18,6 +19,8 @@ PREFIX = "TOUCHBASE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.\-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 class BadSettings(Exception):
@@ -127,8 +130,12 @@ def without_password(url: str) -> str:
     """A database URL as it may be shown."""
     try:
         parts = urlsplit(url)
-        password = parts.password
+        # A port that is none is a piece of a password with a / or # in it, and so is an @ that comes late.
+        password, _ = parts.password, parts.port
+        misplaced = not url.startswith("sqlite") and bool({"@", ":"} & {*parts.path, *parts.fragment})
     except ValueError:
+        misplaced = True
+    if misplaced:
         return "(not a URL)"
     if password is None:
         return urlunsplit(parts._replace(query="")) if parts.netloc else url.partition("?")[0]
@@ -154,13 +161,8 @@ def _is_network(text: str) -> bool:
 
 
 def _is_origin(text: str) -> bool:
-    """Whether a text is an origin as browsers write it: scheme, host, port only where it is not the usual one."""
-    try:
-        parts = urlsplit(text)
-        usual = {"http": 80, "https": 443}.get(parts.scheme)
-        return bool(usual and parts.hostname and parts.port != usual) and text == f"{parts.scheme}://{parts.netloc.lower()}"
-    except ValueError:
-        return False
+    """Whether a text is an origin as browsers write it: scheme, host in small letters, port only where it is not the usual one."""
+    return _ORIGIN.fullmatch(text) is not None and not text.endswith(_USUAL_PORTS[text.partition(":")[0]])
 
 
 def _listed(text: str) -> tuple[str, ...]:
