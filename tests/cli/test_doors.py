@@ -104,9 +104,7 @@ def test_a_listed_page_calls_a_server_with_keys_and_still_needs_one(serve: Serve
     assert "access-control-allow-credentials" not in asked[1] | keyless[1]
 
 
-@pytest.mark.parametrize(
-    ("public_url", "https"), [("https://hooks.example.com", True), ("http://hooks.example.com", False), ("", False)]
-)
+@pytest.mark.parametrize(("public_url", "https"), [("https://hooks.example.com", True), ("http://hooks.example.com", False), ("", False)])
 def test_browsers_are_told_to_keep_to_https_only_where_we_are_reached_by_it(serve: Serve, public_url: str, https: bool) -> None:
     server = serve("--public-url", public_url)
 

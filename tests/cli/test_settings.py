@@ -34,7 +34,9 @@ def test_the_environment_switches_with_plain_words(text: str, value: bool) -> No
 
 
 def test_a_list_stands_between_commas_or_spaces() -> None:
-    settings = Settings.read({"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "TOUCHBASE_CORS_ORIGINS": "https://a.example http://b.example:81"})
+    settings = Settings.read(
+        {"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "TOUCHBASE_CORS_ORIGINS": "https://a.example http://b.example:81"}
+    )
 
     assert settings.proxies == ("10.0.0.0/8", "::1")
     assert settings.origins == ("https://a.example", "http://b.example:81")

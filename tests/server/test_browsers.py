@@ -34,7 +34,9 @@ async def test_without_keys_names_of_our_own_are_served(start: Start, host: byte
     assert (await asked(caller, host=host, origin=b"http://" + host))[0] == 200
 
 
-@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8000", b"127.0.0.1.evil.example", b"localhost.evil.example", b"xlocalhost", b"1.2"])
+@pytest.mark.parametrize(
+    "host", [b"evil.example", b"evil.example:8000", b"127.0.0.1.evil.example", b"localhost.evil.example", b"xlocalhost", b"1.2"]
+)
 async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: Start, host: bytes) -> None:
     running = await start(own_sites=OURS)
     caller = await running.call()
@@ -48,7 +50,9 @@ async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: 
     assert running.ended == [("/", 421), ("/", 200)]
 
 
-@pytest.mark.parametrize("origin", [b"https://evil.example", b"null", b"http://localhost:9999", b"https://app.example.com.evil.example", b"x"])
+@pytest.mark.parametrize(
+    "origin", [b"https://evil.example", b"null", b"http://localhost:9999", b"https://app.example.com.evil.example", b"x"]
+)
 @pytest.mark.parametrize("method", [b"GET", b"POST", b"OPTIONS"])
 async def test_without_keys_a_page_of_a_stranger_may_not_call(start: Start, method: bytes, origin: bytes) -> None:
     caller = await (await start(own_sites=OURS)).call()
@@ -63,7 +67,9 @@ async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start
     caller = await (await start(own_sites=OURS)).call()
 
     listed, _, _ = await asked(caller, origin=APP)
-    tool, _, _ = await asked(caller, b"POST", b"/public/crm-webhook/default", b"tunnel.example", content_length=b"0", origin=b"https://tool.example")
+    tool, _, _ = await asked(
+        caller, b"POST", b"/public/crm-webhook/default", b"tunnel.example", content_length=b"0", origin=b"https://tool.example"
+    )
 
     assert (listed, tool) == (200, 200)
 
@@ -87,7 +93,10 @@ async def test_a_listed_origin_is_named_in_full_and_never_with_cookies(start: St
     assert "access-control-allow-credentials" not in headers
 
 
-@pytest.mark.parametrize("origin", [b"https://app.example.com.", b"http://app.example.com", b"https://app.example.com:8443", b"https://example.com", b"null", b"*"])
+@pytest.mark.parametrize(
+    "origin",
+    [b"https://app.example.com.", b"http://app.example.com", b"https://app.example.com:8443", b"https://example.com", b"null", b"*"],
+)
 async def test_an_origin_that_is_not_listed_is_not_named(start: Start, origin: bytes) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 

@@ -52,7 +52,9 @@ def test_several_headers_are_one_chain() -> None:
     assert peer_of(scope) == "192.0.2.1"
 
 
-@pytest.mark.parametrize(("said", "scheme"), [("https", "https"), ("HTTPS", "https"), ("http, https", "https"), ("gopher", "http"), ("", "http")])
+@pytest.mark.parametrize(
+    ("said", "scheme"), [("https", "https"), ("HTTPS", "https"), ("http, https", "https"), ("gopher", "http"), ("", "http")]
+)
 def test_the_scheme_is_what_the_nearest_proxy_says(said: str, scheme: str) -> None:
     assert after_belief(("x-forwarded-proto", said))["scheme"] == scheme
 
@@ -119,7 +121,9 @@ CALL = (
     ],
     ids=["nobody listed", "another listed", "listed"],
 )
-async def test_only_a_listed_proxy_is_believed(start: Start, monkeypatch: pytest.MonkeyPatch, proxies: Proxies | None, says: list[str]) -> None:
+async def test_only_a_listed_proxy_is_believed(
+    start: Start, monkeypatch: pytest.MonkeyPatch, proxies: Proxies | None, says: list[str]
+) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # what uvicorn itself would heed
     caller = await (await start(told, proxies=proxies)).call()
 

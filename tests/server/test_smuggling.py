@@ -45,7 +45,9 @@ AMBIGUOUS = {
 async def test_a_request_of_two_lengths_is_refused_and_nothing_behind_it_is_read(start: Start, lengths: bytes) -> None:
     running = await start()
 
-    assert await refused(await running.call(), b"POST / HTTP/1.1\r\n" + HOST + lengths + b"\r\n0\r\n\r\n" + SMUGGLED, code="ambiguous_length")
+    assert await refused(
+        await running.call(), b"POST / HTTP/1.1\r\n" + HOST + lengths + b"\r\n0\r\n\r\n" + SMUGGLED, code="ambiguous_length"
+    )
     assert running.ended == []
 
 
@@ -122,7 +124,9 @@ async def test_another_version_of_http_is_refused(start: Start, request_bytes: b
     assert running.ended == []
 
 
-@pytest.mark.parametrize(("target", "path"), [(b"http://localhost/a?q=1", "/a"), (b"HTTPS://LocalHost/a", "/a"), (b"http://localhost", "/")])
+@pytest.mark.parametrize(
+    ("target", "path"), [(b"http://localhost/a?q=1", "/a"), (b"HTTPS://LocalHost/a", "/a"), (b"http://localhost", "/")]
+)
 async def test_a_whole_address_of_the_host_that_is_called_is_answered_as_its_path(start: Start, target: bytes, path: str) -> None:
     running = await start()
     caller = await running.call()
@@ -213,7 +217,9 @@ async def test_what_follows_a_request_that_ends_its_connection_is_not_read(start
 
 
 @pytest.mark.parametrize(
-    "body", [b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"], ids=["length", "chunks"]
+    "body",
+    [b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"],
+    ids=["length", "chunks"],
 )
 async def test_a_wish_for_another_protocol_does_not_lose_the_body(start: Start, body: bytes) -> None:
     seen: list[Any] = []
