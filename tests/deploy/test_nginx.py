@@ -150,7 +150,7 @@ def test_callers_are_seen_through_nginx_whatever_they_say_of_themselves(front: F
 def test_a_signed_address_is_https_through_nginx(front: Front, behind: Server) -> None:
     nginx, admin = front(behind.port), {**key_of(behind), "Content_Type": "application/json"}
     connection = json.dumps({"channel": "crm", "tool": "hubspot", "secrets": [SECRET]}).encode()
-    assert nginx.called("PUT", "/admin/v1/clients/acme", b"{}", **admin)[0] == 201
+    assert nginx.called("PUT", "/admin/v1/clients/acme", b'{"settings": {}}', **admin)[0] == 201
     assert nginx.called("POST", "/admin/v1/clients/acme/connections", connection, **admin)[0] == 201
 
     true, _, _ = nginx.called("POST", PATH, BODY, **signed_for(f"https://{NAME}"))
