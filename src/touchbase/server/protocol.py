@@ -159,7 +159,7 @@ class Connection(HttpToolsProtocol):
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, app)
         elif len(self.pipeline) >= PIPELINED:
-            raise Refused(refusals.TOO_MANY_WAITING)
+            raise Refused(refusals.TOO_MANY_REQUESTS)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))

@@ -75,7 +75,6 @@ NO_HOST = Refusal(400, "malformed_request", "An HTTP/1.1 request names its host 
 OTHER_HOST = Refusal(400, "malformed_request", "The address in the request line names another host than the Host header.")
 OTHER_VERSION = Refusal(505, "http_version", "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
 TOO_MUCH_FRAMING = Refusal(400, "malformed_request", "The chunks of this body have more around them than in them; send larger chunks.")
-TOO_MANY_WAITING = Refusal(429, "too_many_pipelined", "Too many requests wait on this connection; read answers before sending more.")
 FOREIGN_HOST = Refusal(
     421,
     "foreign_host",
