@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint fix docs bench lock
+.PHONY: help setup serve test lint fix docs bench lock audit sbom
 
 STAMP := .venv/.set-up
 
@@ -45,6 +45,14 @@ docs: setup ## Write the pages that are made from the code
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
 
+audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
+	.venv/bin/python -m supply.audit
+
+sbom: setup ## Write build/touchbase.cdx.json, the list of what a running Touchbase is made of
+	.venv/bin/python -m supply.sbom
+
 lock: ## Choose the newest dependencies anew and lock them with their hashes (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 		--extra dev pyproject.toml -o requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--constraint requirements.lock pyproject.toml -o deploy/requirements.lock

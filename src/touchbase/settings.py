@@ -8,6 +8,7 @@ command-line option beats the environment, and that beats the default. What must
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -18,6 +19,8 @@ PREFIX = "TOUCHBASE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.\-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 class BadSettings(Exception):
@@ -45,6 +48,8 @@ class Settings:
         choices=("auto", "open", "keys"),
     )
     public_url: str = _setting("", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says.")
+    trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
+    cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
     allow_open: bool = _setting(False, "Allow open mode on an address that other machines can reach.")
     inbox_worker: bool = _setting(True, "Apply deliveries in the server's own process; off when `touchbase work` runs elsewhere.")
     fetch_allow: str = _setting(
@@ -96,11 +101,9 @@ class Settings:
         return self.host == "localhost" or _is_loopback(self.host)
 
     @property
-    def own_hosts(self) -> frozenset[str] | None:
-        """In open mode on a loopback address, the names by which callers may address us besides this machine's own; None: any."""
-        if not self.open_mode or not self.is_loopback or self.allow_open:
-            return None
-        return frozenset(name for name in (urlsplit(self.public_url).hostname,) if name)
+    def guards_browsers(self) -> bool:
+        """Whether pages of strangers must be kept out: without keys, this machine's own address is all that guards the data."""
+        return self.open_mode and self.is_loopback and not self.allow_open
 
     @property
     def fetch_allowed(self) -> tuple[str, ...]:
@@ -125,6 +128,21 @@ class Settings:
                 "use --host 127.0.0.1, or --auth keys"
             )
 
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """The networks whose word on their callers is taken."""
+        return _listed(self.trusted_proxies)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins whose pages may call from a browser."""
+        return _listed(self.cors_origins)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The names that are ours beside localhost and bare addresses."""
+        return tuple(name for name in (self.host, urlsplit(self.public_url).hostname) if name)
+
     def check_serving(self) -> None:
         """Raise `BadSettings` for combinations that must not be served."""
         if self.open_mode and not self.is_loopback and not self.allow_open:
@@ -145,8 +163,12 @@ def without_password(url: str) -> str:
     """A database URL as it may be shown."""
     try:
         parts = urlsplit(url)
-        password = parts.password
+        # A port that is none is a piece of a password with a / or # in it, and so is an @ that comes late.
+        password, _ = parts.password, parts.port
+        misplaced = not url.startswith("sqlite") and bool({"@", ":"} & {*parts.path, *parts.fragment})
     except ValueError:
+        misplaced = True
+    if misplaced:
         return "(not a URL)"
     if password is None:
         return urlunsplit(parts._replace(query="")) if parts.netloc else url.partition("?")[0]
@@ -168,6 +190,24 @@ def _is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
     except ValueError:
         return False
+
+
+def _is_network(text: str) -> bool:
+    """Whether a text is an address or a network, and not everybody."""
+    try:
+        return ipaddress.ip_network(text).prefixlen > 0
+    except ValueError:
+        return False
+
+
+def _is_origin(text: str) -> bool:
+    """Whether a text is an origin as browsers write it: scheme, host in small letters, port only where it is not the usual one."""
+    return _ORIGIN.fullmatch(text) is not None and not text.endswith(_USUAL_PORTS[text.partition(":")[0]])
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The entries of a setting that is a list: between commas or white space."""
+    return tuple(text.replace(",", " ").split())
 
 
 def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | None:
@@ -215,3 +255,13 @@ def _check(each: Field[Any], value: Any) -> None:
         )
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
+    if each.name == "trusted_proxies":
+        for one in _listed(value):
+            if not _is_network(one):
+                wanted = "addresses or networks such as 10.0.0.0/8, not everybody"
+                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
+    if each.name == "cors_origins":
+        for one in _listed(value):
+            if not _is_origin(one):
+                wanted = "origins such as https://app.example.com, each in full"
+                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")

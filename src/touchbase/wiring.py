@@ -25,10 +25,12 @@ from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
 from touchbase.outbound.caller import HttpCaller
 from touchbase.server.bounds import Bounds
+from touchbase.server.browsers import Cors, OwnSites
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
 from touchbase.server.observe import Observer
 from touchbase.server.operations import Operations
+from touchbase.server.peer import Proxies
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
 from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
@@ -110,7 +112,6 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             metrics=metrics,
             key_uses=uses,
             on_deleting=keeper.wake,
-            own_hosts=settings.own_hosts,
             limiter=limiter(settings),
             failed_keys=FailedKeys(settings.limit_failed_keys),
         )
@@ -250,11 +251,15 @@ def make_application_server(application: Application, writer: LineWriter | None)
         max_connections=settings.max_connections,
         max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),
+        proxies=Proxies(settings.proxies) if settings.proxies else None,
+        own_sites=OwnSites(settings.own_names, settings.origins) if settings.guards_browsers else None,
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]
     if writer is not None:
         ticks.append(Tick(TICKS_A_SECOND // 5, writer.flush))
-    server = make_server(operations, bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks)
+    app = Cors(operations, settings.origins) if settings.origins else operations
+    https = settings.public_url.startswith("https://")
+    server = make_server(app, bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if settings.workers > 1:
         server.ticks = (*server.ticks, Tick(TICKS_A_SECOND, _stop_without(os.getppid(), server)))
     operations.writer, operations.load = writer, server.load

@@ -151,7 +151,7 @@ def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve)
     taken, _ = server.post("/public/v2/contacts", {}, Host=f"localhost:{server.port}")
     server.stop()
 
-    assert (refused, taken) == (403, 201)
+    assert (refused, taken) == (421, 201)
     assert "!!" not in server.log()
 
 

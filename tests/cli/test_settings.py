@@ -33,6 +33,15 @@ def test_the_environment_switches_with_plain_words(text: str, value: bool) -> No
     assert Settings.read({"TOUCHBASE_ACCESS_LOG": text}).access_log is value
 
 
+def test_a_list_stands_between_commas_or_spaces() -> None:
+    settings = Settings.read(
+        {"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "TOUCHBASE_CORS_ORIGINS": "https://a.example http://b.example:81"}
+    )
+
+    assert settings.proxies == ("10.0.0.0/8", "::1")
+    assert settings.origins == ("https://a.example", "http://b.example:81")
+
+
 def test_an_empty_variable_is_none_at_all() -> None:
     assert Settings.read({"TOUCHBASE_PORT": "", "TOUCHBASE_DATABASE": ""}) == Settings.read({})
 
@@ -57,6 +66,15 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_PUBLIC_URL": "hooks.example.com"}, "TOUCHBASE_PUBLIC_URL must be an address such as https://hooks.example.com"),
         ({"TOUCHBASE_PUBLIC_URL": "https://hooks.example.com/?a=b"}, "TOUCHBASE_PUBLIC_URL must be an address"),
         ({"TOUCHBASE_PUBLIC_URL": "https://[hooks"}, "TOUCHBASE_PUBLIC_URL must be an address"),
+        ({"TOUCHBASE_TRUSTED_PROXIES": "0.0.0.0/0"}, "TOUCHBASE_TRUSTED_PROXIES must list addresses or networks"),
+        ({"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, *"}, "TOUCHBASE_TRUSTED_PROXIES must list addresses or networks"),
+        ({"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.1/8"}, "TOUCHBASE_TRUSTED_PROXIES must list addresses or networks"),
+        ({"TOUCHBASE_CORS_ORIGINS": "*"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
+        ({"TOUCHBASE_CORS_ORIGINS": "null"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
+        ({"TOUCHBASE_CORS_ORIGINS": "https://app.example.com/"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
+        ({"TOUCHBASE_CORS_ORIGINS": "https://app.example.com:443"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
+        ({"TOUCHBASE_CORS_ORIGINS": "https://*.example.com"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
+        ({"TOUCHBASE_CORS_ORIGINS": "https://ok.example https://App.example.com"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
         ({"TOUCHBASE_DATABASE_FILE": "no-such-file"}, "TOUCHBASE_DATABASE_FILE names a file that cannot be read"),
         ({"TOUCHBASE_DATABASE": "sqlite://", "TOUCHBASE_DATABASE_FILE": "x"}, "keep one of them"),
     ],
@@ -102,10 +120,10 @@ def test_a_name_that_stands_for_an_address_that_others_can_reach_is_not_served_o
 
 
 def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
-    assert Settings.read({}).own_hosts == frozenset()
-    assert Settings.read({}, public_url="https://Hooks.example.com/x").own_hosts == {"hooks.example.com"}
+    assert Settings.read({}).guards_browsers
+    assert "hooks.example.com" in Settings.read({}, public_url="https://Hooks.example.com/x").own_names
     for other in ({"auth": "keys"}, {"allow_open": True}, {"host": "0.0.0.0", "auth": "open", "allow_open": True}):
-        assert Settings.read({}, **other).own_hosts is None
+        assert not Settings.read({}, **other).guards_browsers
 
 
 @given(st.text(min_size=1).map(lambda text: quote(text, safe="")))
@@ -115,6 +133,12 @@ def test_no_password_is_ever_shown(password: str) -> None:
     assert shown == "postgresql://user:***@db.example:5432/name"
 
 
-@pytest.mark.parametrize("url", ["sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
+@pytest.mark.parametrize("password", ["swordfish/", "swordfish#x", "swordfish?x", "sword/fish", "1234/swordfish", "sword@swordfish"])
+@pytest.mark.parametrize("slashes", ["//", "/"])
+def test_not_even_a_password_that_breaks_its_address_is_shown(password: str, slashes: str) -> None:
+    assert "swordfish" not in without_password(f"postgresql:{slashes}user:{password}@db.example:5432/name")
+
+
+@pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
 def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
     assert without_password(url) == url

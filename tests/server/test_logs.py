@@ -66,6 +66,7 @@ async def test_a_request_is_one_line_without_anything_secret(start: Start) -> No
         "bytes": 2,
         "request_id": "r-1",
         "client": client_in_logs("client-nobody-may-guess"),
+        "peer": "127.0.0.1",
     }
     assert b"swordfish" not in text
     assert b"nobody-may-guess" not in text

@@ -44,6 +44,14 @@ async def test_a_server_that_is_away_is_explained_without_the_password() -> None
     assert "hidden" not in str(refused.value)
 
 
+@pytest.mark.parametrize("password", ["hidden/", "hidden#x", "hidden?x", "x/hidden", "[hidden"])
+async def test_an_address_that_its_password_breaks_is_explained_without_it(password: str) -> None:
+    with pytest.raises(UnusableStore, match="cannot be read; in a user name or password write %2F for /") as refused:
+        await open_store(f"postgresql://someone:{password}@127.0.0.1:1/touchbase")
+
+    assert "hidden" not in str(refused.value)
+
+
 async def test_lost_connections_are_made_anew(postgres_url) -> None:
     store = await open_store(postgres_url)
     await store.write(EnsureClient("before", 1))

@@ -22,7 +22,7 @@ from touchbase.adapters.kit.proof import Scheme, presented
 from touchbase.adapters.kit.proof_keys import is_public_key
 from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
-from touchbase.domain.encoding import decoded
+from touchbase.domain.encoding import LARGEST_SIGNED, decoded
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
 from touchbase.domain.fetching import FETCHED
@@ -101,7 +101,7 @@ class Adapters:
         if (encoding := arrival.headers.get("content-encoding")) is not None:
             # Some sign before they pack, some after.
             with suppress(UnrecognisedPayload):
-                calls.append(replace(arrival, body=decoded(encoding, arrival.body)))
+                calls.append(replace(arrival, body=decoded(encoding, arrival.body, LARGEST_SIGNED)))
         schemes = self.schemes(connection.channel, connection.tool)
         for secret in connection.secrets:
             if not is_public_key(secret) and presented(arrival, secret):

@@ -11,7 +11,6 @@ from touchbase.api.answers import Answer, request_id_of, send_answer, send_probl
 from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.errors import InternalError, MethodNotAllowed
-from touchbase.api.hosts import Hosts
 from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
 from touchbase.api.rates import STANDING, standing
@@ -49,7 +48,6 @@ class Api:
         )
         self.limiter = parts.limiter
         self._open = parts.auth == "open"
-        self._hosts = Hosts(parts.own_hosts) if self._open and parts.own_hosts is not None else None
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
         """The client that a call about records is for, its request counted and begun.
@@ -69,7 +67,6 @@ class Api:
         """The client that a call about records is for, now, nothing counted; raises what `Doorkeeper.client` does."""
         named = headers.get(b"x-client-id")
         if self._open:
-            self.check_caller(headers)
             client = self.clients.at_hand(DEFAULT_CLIENT, now) if named is None else None
         else:
             client = None if key is None else self.door.at_hand(key, named, needed, now)
@@ -77,14 +74,8 @@ class Api:
             client = await self.door.client(_text(key), _text(named), needed, peer_of(scope))
         return client
 
-    def check_caller(self, headers: Headers) -> None:
-        """In open mode, raise `ForeignCaller` when a web page of somebody else's may be behind a call."""
-        if self._hosts is not None:
-            self._hosts.check(headers)
-
     async def holder(self, headers: Headers, now: Micros, scope: Scope) -> Holder:
         """Who calls to administrate, the request counted and begun; raises what `Doorkeeper.holder` and `Limiter` do."""
-        self.check_caller(headers)
         key = key_in(headers)
         holder = await self.door.holder(_text(key), ADMIN, peer_of(scope))
         bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)

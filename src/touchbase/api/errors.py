@@ -27,7 +27,6 @@ STATUS = {
     "forbidden": 403,
     "insufficient_scope": 403,
     "client_suspended": 403,
-    "foreign_caller": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "body_too_slow": 408,
@@ -77,12 +76,6 @@ class BodyTooSlow(TouchbaseError):
     """The body did not arrive in time."""
 
     code = "body_too_slow"
-
-
-class ForeignCaller(TouchbaseError):
-    """In open mode: the call addresses another machine than this, or comes from a web page of another site."""
-
-    code = "foreign_caller"
 
 
 class InternalError(TouchbaseError):

@@ -133,8 +133,6 @@ class Parts:
     """Where uses of keys are noted, for somebody else to write down."""
     on_deleting: Callable[[], None] = nobody_keeps_house
     """Called once a client is to be removed, so that the housekeeper wakes."""
-    own_hosts: frozenset[str] | None = None
-    """In open mode, the names besides this machine's own by which callers may address us; None: any."""
     limiter: Limiter = field(default_factory=Limiter)
     """What clients and keys may ask for in a second."""
     failed_keys: FailedKeys = field(default_factory=FailedKeys)

@@ -8,6 +8,8 @@ from touchbase.domain.errors import UnrecognisedPayload
 
 LARGEST = 32 * 1024 * 1024
 """Bytes that a kept body may unfold to; more is no webhook call."""
+LARGEST_SIGNED = 8 * 1024 * 1024
+"""Bytes that a body may unfold to while its caller waits for us to check a signature over them."""
 
 
 def decoded(encoding: str, body: bytes, largest: int = LARGEST) -> bytes:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from touchbase.server.browsers import OwnSites
 from touchbase.server.cycle import Cycle
+from touchbase.server.peer import Proxies
 
 NEVER = float("inf")
 LINGER = 2.0
 """Seconds that a refused caller gets to read the refusal before the connection is torn down."""
+PIPELINED = 100
+"""Requests of one connection that may wait behind the one in progress."""
+PER_CHUNK = 16
+"""Bytes that a chunk of a body may have around it; more is held against the sender."""
 
 
 @dataclass(slots=True)
@@ -31,3 +37,7 @@ class Bounds:
     """Open connections of each peer."""
     defaults: bytes = b""
     """Header lines of every answer; the server renews them, for they hold the date."""
+    proxies: Proxies | None = None
+    """Whose word on their callers is taken; None: nobody's."""
+    own_sites: OwnSites | None = None
+    """Under which names, and from which pages, calls are taken; None: under and from any."""

@@ -14,12 +14,14 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, Refusal, new_request_id
+from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, UNLESS_SAID, Refusal, new_request_id
 
 CLIENT_WENT_AWAY = 499
 """What logs and metrics say of a request whose caller left before the answer."""
 
 WITHOUT_BODY = (204, 304)
+USUAL = b"".join(b"%b: %b\r\n" % header for header in UNLESS_SAID.items())
+NOTED = frozenset((b"content-length", b"connection", *UNLESS_SAID))
 
 
 class Cycle(RequestResponseCycle):
@@ -85,12 +87,17 @@ class Cycle(RequestResponseCycle):
             # The caller may or may not send its body now: nobody could tell where the next request begins.
             self.keep_alive = False
         lines: list[bytes] = []
+        usual = USUAL
         for name, value in headers:
             lines += (name, b": ", value, b"\r\n")
             lowered = name.lower()
+            if lowered not in NOTED:
+                continue
             if lowered == b"content-length":
                 self.chunked_encoding, self.expected_content_length = False, int(value)
-            elif lowered == b"connection" and b"close" in value.lower():
+            elif lowered in UNLESS_SAID:
+                usual = usual.replace(b"%b: %b\r\n" % (lowered, UNLESS_SAID[lowered]), b"")
+            elif b"close" in value.lower():
                 self.keep_alive = False
         block = b"".join(lines)
         # A line break inside a name or value would let a caller write headers of ours.
@@ -101,7 +108,7 @@ class Cycle(RequestResponseCycle):
             block += b"transfer-encoding: chunked\r\n"
         if not self.keep_alive and b"connection:" not in block.lower():
             block += b"connection: close\r\n"
-        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.defaults, block)
+        self.head = b"%b%b%b%b\r\n" % (STATUS_LINE[status], self.defaults, usual, block)
         self.response_started, self.waiting_for_100_continue, self.status = True, False, status
 
     def _continue(self, body: bytes, more_body: bool) -> None:
@@ -140,6 +147,15 @@ async def send_refusal(send: Any, refusal: Refusal) -> None:
     body = refusal.body(request_id)
     await send({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers(len(body), request_id)})
     await send({"type": "http.response.body", "body": body})
+
+
+def refusing(refusal: Refusal) -> Any:
+    """An application that answers every request with this refusal."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send_refusal(send, refusal)
+
+    return app
 
 
 async def too_many_requests(scope: Any, receive: Any, send: Any) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from touchbase.server.cycle import Cycle
 from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp
 from touchbase.server.metrics import Metrics
+from touchbase.server.peer import peer_of
 
 UNKNOWN_ROUTE = "none"
 
@@ -33,6 +34,7 @@ class RequestLine(msgspec.Struct, omit_defaults=True):
     bytes: int
     request_id: str = ""
     client: str = ""
+    peer: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -72,6 +74,7 @@ class Observer:
             cycle.sent_bytes,
             noted("touchbase.request_id", ""),
             client_in_logs(client) if client else "",
+            peer_of(scope),
         )
         self._encode(line, writer.buffer, -1)
         writer.buffer += b"\n"

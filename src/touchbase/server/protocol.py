@@ -8,7 +8,6 @@ and sizes of bodies are the application's (`api/body.py`): only it knows what a 
 from __future__ import annotations
 
 import asyncio
-import urllib.parse
 from typing import Any
 
 import httptools
@@ -17,12 +16,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from touchbase.domain.peer import NOBODY, peer_at
 from touchbase.server import refusals
-from touchbase.server.bounds import LINGER, NEVER, Bounds
-from touchbase.server.cycle import Cycle, too_many_requests
+from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
+from touchbase.server.cycle import Cycle, refusing, too_many_requests
+from touchbase.server.peer import Proxies
 from touchbase.server.refusals import Refusal, Refused
+from touchbase.server.scope import make_scope
 
-SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect"))
-"""Headers that say where a request ends or how to answer it."""
+SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
+"""Headers that say where a request ends, how to answer it, or who must not be answered."""
+VERSIONS = ("1.1", "1.0")
 POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
 
@@ -42,14 +44,22 @@ class Connection(HttpToolsProtocol):
         self.header_bytes = 0
         self.lengths = 0
         self.hosts = 0
-        self.url = b""
+        self.url = self.host = self.origin = b""
+        self.chunked = False
+        self.framing = 0
+        self.begun_anew = b""
+        self.proxies: Proxies | None = None
         self.peer = NOBODY
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, unless there are too many, of all callers or of this one."""
         super().connection_made(transport)
         self.deadline = self.loop.time() + self.bounds.header_timeout
-        self.peer = peer_at(self.client)
+        proxies = self.bounds.proxies
+        if proxies is not None and self.client and proxies.trust(self.client[0]):
+            self.proxies = proxies
+        # A trusted proxy holds connections for many callers: what it may have is its own business.
+        self.peer = NOBODY if self.proxies is not None else peer_at(self.client)
         of_peer = self.bounds.addresses.get(self.peer, 0) + 1
         self.bounds.addresses[self.peer] = of_peer
         most = self.bounds.max_connections_per_address
@@ -76,17 +86,30 @@ class Connection(HttpToolsProtocol):
         self.chunk_bytes = len(data)
         if self.in_headers:
             self.header_bytes += len(data)
+        elif self.chunked:
+            self.framing += len(data)
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
+        except httptools.HttpParserUpgrade as upgrade:
             # No other protocol is spoken here: the request is answered as HTTP and the connection ends.
-            self.cycle.keep_alive = False
+            if self.begun_anew:
+                self._begin_anew(data[upgrade.args[0] :])
+            else:
+                self.cycle.keep_alive = False
         except httptools.HttpParserError as error:
             cause = error.__context__
             self.refuse(cause.refusal if isinstance(cause, Refused) else self._what_is_wrong(str(error)))
         else:
             if self.in_headers and self.header_bytes > self.bounds.max_header_bytes:
                 self.refuse(refusals.HEADERS_TOO_LARGE)
+            elif self.chunked and self.framing > self.bounds.max_header_bytes:
+                self.refuse(refusals.TOO_MUCH_FRAMING)
+
+    def _begin_anew(self, rest: bytes) -> None:
+        """Read a request once more, without its wish for another protocol: the parser left its body unread."""
+        head, self.begun_anew = self.begun_anew, b""
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(head + rest)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
@@ -102,6 +125,7 @@ class Connection(HttpToolsProtocol):
         """The first byte of a request."""
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts = True, 0, 0, 0
+        self.host, self.origin, self.chunked, self.framing = b"", b"", False, 0
         self.deadline = self.loop.time() + self.bounds.header_timeout
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -116,19 +140,26 @@ class Connection(HttpToolsProtocol):
     def _note(self, name: bytes, value: bytes) -> None:
         if name == b"host":
             self.hosts += 1
+            self.host = value
         elif name == b"expect":
             self.expect_100_continue = value.lower() == b"100-continue"
+        elif name == b"origin":
+            self.origin = value
         else:
             self.lengths += 1
             if self.lengths > 1:
                 raise Refused(refusals.TWO_LENGTHS)
             if not (value.isdigit() if name == b"content-length" else value.lower() == b"chunked"):
                 raise Refused(refusals.MALFORMED)
+            self.chunked = name == b"transfer-encoding"
 
     def on_headers_complete(self) -> None:
         """Start the application on this request, or queue it behind the one before."""
         version = self.parser.get_http_version()
         self._check_headers(version)
+        if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+            self.begun_anew = self._head_without_upgrade()
+            return
         self.scope = self._make_scope(version)  # type: ignore[assignment]
         self.in_headers, self.deadline = False, NEVER
         before = self.cycle
@@ -146,14 +177,35 @@ class Connection(HttpToolsProtocol):
             on_response=self.on_response_complete,
             linger=self.linger,
         )
-        app: Any = self.app if len(self.tasks) < self.bounds.max_requests else too_many_requests
+        app = self._app_for(cycle.scope)
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, app)
+        elif len(self.pipeline) >= PIPELINED:
+            raise Refused(refusals.TOO_MANY_REQUESTS)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))
 
+    def _app_for(self, scope: Any) -> Any:
+        """The application, or what answers in its place."""
+        if len(self.tasks) >= self.bounds.max_requests:
+            return too_many_requests
+        if self.bounds.own_sites is not None:
+            refusal = self.bounds.own_sites.refusal(scope["path"], self.host, self.origin)
+            if refusal is not None:
+                return refusing(refusal)
+        return self.app
+
+    def _head_without_upgrade(self) -> bytes:
+        lines = [b"%b: %b\r\n" % (name, value) for name, value in self.headers if name not in (b"upgrade", b"connection")]
+        return b"%b %b HTTP/1.1\r\n%bconnection: close\r\n\r\n" % (self.parser.get_method(), self.url, b"".join(lines))
+
     def _check_headers(self, version: str) -> None:
+        if version not in VERSIONS:
+            raise Refused(refusals.OTHER_VERSION)
+        if self.chunked and version == "1.0":
+            # A proxy of that age passes chunks on without knowing what they are.
+            raise Refused(refusals.MALFORMED)
         if len(self.headers) > self.bounds.max_headers:
             raise Refused(refusals.TOO_MANY_HEADERS)
         if self.hosts != 1 and (self.hosts or version == "1.1"):
@@ -165,37 +217,27 @@ class Connection(HttpToolsProtocol):
             if size > most:
                 raise Refused(refusals.HEADERS_TOO_LARGE)
 
-    def _make_scope(self, version: str) -> dict[str, object]:
-        raw_path, query = self._split_url()
-        path = raw_path.decode("ascii")
-        return {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": version,
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "method": self.parser.get_method().decode("ascii"),
-            "root_path": "",
-            "path": urllib.parse.unquote(path) if "%" in path else path,
-            "raw_path": raw_path,
-            "query_string": query,
-            "headers": self.headers,
-            "state": {},
-        }
-
-    def _split_url(self) -> tuple[bytes, bytes]:
-        if self.url[:1] == b"/" and b"#" not in self.url:
-            path, _, query = self.url.partition(b"?")
-            return path, query
-        parsed = httptools.parse_url(self.url)
-        if parsed.path is None:
-            raise Refused(refusals.MALFORMED)
-        return parsed.path, parsed.query or b""
+    def _make_scope(self, version: str) -> dict[str, Any]:
+        scope = make_scope(
+            self.url,
+            self.host,
+            http_version=version,
+            server=self.server,
+            client=self.client,
+            scheme=self.scheme,
+            method=self.parser.get_method().decode("ascii"),
+            headers=self.headers,
+        )
+        if self.proxies is not None:
+            self.proxies.believe(scope)
+            self.host = dict(scope["headers"]).get(b"host", b"")
+        return scope
 
     def on_body(self, body: bytes) -> None:
         """A part of a body; what is sent after the answer is thrown away."""
         cycle = self.cycle
+        if self.chunked:
+            self.framing = max(0, self.framing - len(body) - PER_CHUNK)
         if cycle.response_complete:
             return
         cycle.body += body
@@ -205,6 +247,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The end of a request."""
+        if self.begun_anew:
+            return
         cycle = self.cycle
         cycle.more_body = False
         if cycle.response_complete:

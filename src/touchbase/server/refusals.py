@@ -14,6 +14,9 @@ import msgspec
 
 RETRY_AFTER = 1
 
+UNLESS_SAID = {b"cache-control": b"no-store", b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'"}
+"""Headers of every answer that does not say otherwise: answers hold data, and pages bring a policy of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -46,7 +49,7 @@ class Refusal:
         """A whole HTTP/1.1 answer that ends the connection; `defaults` are the header lines of every answer."""
         request_id = new_request_id()
         body = self.body(request_id)
-        lines = b"".join(b"%b: %b\r\n" % header for header in self.headers(len(body), request_id))
+        lines = b"".join(b"%b: %b\r\n" % header for header in (*UNLESS_SAID.items(), *self.headers(len(body), request_id)))
         line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
         return b"%b%b%bconnection: close\r\n\r\n%b" % (line, defaults, lines, body)
 
@@ -69,6 +72,19 @@ TWO_LENGTHS = Refusal(
     400, "ambiguous_length", "Send either Content-Length or Transfer-Encoding, once; with both, where a body ends is a matter of opinion."
 )
 NO_HOST = Refusal(400, "malformed_request", "An HTTP/1.1 request names its host in exactly one Host header.")
+OTHER_HOST = Refusal(400, "malformed_request", "The address in the request line names another host than the Host header.")
+OTHER_VERSION = Refusal(505, "http_version", "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+TOO_MUCH_FRAMING = Refusal(400, "malformed_request", "The chunks of this body have more around them than in them; send larger chunks.")
+FOREIGN_HOST = Refusal(
+    421,
+    "foreign_host",
+    "Without keys only this machine is served, under its own names. For calls under another name set TOUCHBASE_PUBLIC_URL, or use keys.",
+)
+FOREIGN_ORIGIN = Refusal(
+    403,
+    "foreign_origin",
+    "Without keys no page of another site may call. To let its pages call, list its origin in TOUCHBASE_CORS_ORIGINS.",
+)
 SLOW_HEADERS = Refusal(408, "headers_too_slow", "The request's headers did not arrive in time; send them at once.")
 TOO_MANY_HEADERS = Refusal(431, "too_many_headers", "The request has more header fields than we read; send fewer.")
 HEADERS_TOO_LARGE = Refusal(431, "headers_too_large", "The request's line and headers are longer than we read; send less.")

@@ -25,7 +25,9 @@ SECURITY_HEADERS = (
     ("referrer-policy", "no-referrer"),
     ("cross-origin-resource-policy", "same-origin"),
 )
-"""On every answer. A content security policy belongs to pages, and comes with them."""
+"""On every answer; `refusals.UNLESS_SAID` are the others, which an answer may replace."""
+ONLY_HTTPS = (("strict-transport-security", "max-age=31536000"),)
+"""Where callers reach us by https, browsers are told to come no other way for a year."""
 
 BACKLOG = 2048
 TICKS_A_SECOND = 10
@@ -133,8 +135,8 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def make_server(app: Any, bounds: Bounds, *, shutdown_timeout: float, ticks: Sequence[Tick] = ()) -> Server:
-    """A server for this ASGI application."""
+def make_server(app: Any, bounds: Bounds, *, shutdown_timeout: float, ticks: Sequence[Tick] = (), https: bool = False) -> Server:
+    """A server for this ASGI application; `https` says that its callers come that way, through a proxy."""
     config = uvicorn.Config(
         app,
         http=partial(Connection, bounds),  # type: ignore[arg-type]
@@ -146,7 +148,7 @@ def make_server(app: Any, bounds: Bounds, *, shutdown_timeout: float, ticks: Seq
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        headers=list(SECURITY_HEADERS),
+        headers=[*SECURITY_HEADERS, *(ONLY_HTTPS if https else ())],
         backlog=BACKLOG,
     )
     return Server(config, bounds, shutdown_timeout, ticks)

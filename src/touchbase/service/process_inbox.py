@@ -13,6 +13,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from touchbase.domain.bulk import refuse_bulk
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.encoding import decoded
@@ -54,6 +55,7 @@ def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[
 
     def translate(delivery: Delivery) -> Translation:
         body = decoded(delivery.headers.get("content-encoding", ""), delivery.body)
+        refuse_bulk(body)
         proved = delivery.tool if delivery.verified else None
         return read(WebhookRequest(delivery.channel, delivery.headers, delivery.query, body, proved, connections))
 

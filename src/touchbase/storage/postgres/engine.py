@@ -54,7 +54,7 @@ class PostgresStore:
         try:
             connection = await connect(url)
         except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            why = str(error) or type(error).__name__
+            why = _why(error)
             raise UnusableStore(f"cannot connect to PostgreSQL: {why}; check the address, and that the server runs") from error
         try:
             await refuse_unsafe(connection)
@@ -129,6 +129,13 @@ class PostgresStore:
     def commands_taken(self) -> int:
         """Commands accepted since the store was opened."""
         return self._writer.taken
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a connection. An address that cannot be taken apart is not quoted: the piece at fault may be of the password."""
+    if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
+        return "the address cannot be read; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :"
+    return str(error) or type(error).__name__
 
 
 async def _prepare(connection: Connection) -> None:

@@ -1,0 +1,106 @@
+"""What pages in a browser may do: nothing, unless their origin is listed.
+
+A browser carries a page's calls to wherever the page likes, also to the machine it runs on. With keys that is
+no danger, for a page does not hold them. Without keys the machine's own address is all that guards the data, and
+a page of a stranger must not get past it: neither by calling across origins nor under a name of the
+stranger's that suddenly means this machine (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any
+
+from touchbase.server.refusals import FOREIGN_HOST, FOREIGN_ORIGIN, Refusal
+
+METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
+TAKEN = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, X-Api-Key, X-Client-Id, X-Request-Id"
+SHOWN = b"Deprecation, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id"
+REMEMBERED = b"600"
+"""Seconds that a browser may go by the answer to its first question."""
+
+RECEIVERS = ("/public/emailcampaign-webhook/", "/public/crm-webhook/")
+_PORT = re.compile(r":[0-9]{1,5}\Z")
+
+
+class OwnSites:
+    """The names under which a server without keys is called, and the origins whose pages may call it."""
+
+    def __init__(self, names: Iterable[str], origins: Collection[str] = ()) -> None:
+        self._origins = frozenset(each.encode() for each in origins)
+        own = frozenset(each.lower() for each in names)
+        self._is_own = lru_cache(maxsize=1024)(lambda host: _is_own(host.decode("latin-1"), own))
+
+    def refusal(self, path: str, host: bytes, origin: bytes) -> Refusal | None:
+        """Why this call is not taken; `host` and `origin` are the headers, empty when missing.
+
+        The webhook addresses are open to everybody anyway, and answer with nothing that anybody could read.
+        """
+        if path.startswith(RECEIVERS):
+            return None
+        if host and not self._is_own(host):
+            return FOREIGN_HOST
+        if origin and origin not in self._origins and origin.partition(b"://")[2].lower() != host.lower():
+            return FOREIGN_ORIGIN
+        return None
+
+
+def _is_own(host: str, own: frozenset[str]) -> bool:
+    """Whether a host is one that no stranger can point at us: a bare address, localhost, or a listed name."""
+    name = _PORT.sub("", host.lower()).removesuffix(".")
+    if name in own or name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+class Cors:
+    """The application, for pages of the listed origins too (CORS); keys are theirs to send, cookies there are none."""
+
+    def __init__(self, app: Any, origins: Collection[str]) -> None:
+        self.app = app
+        self._origins = frozenset(each.encode() for each in origins)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a browser's question whether a page may call, or pass the call on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        origin = _header(scope, b"origin")
+        granted = [(b"vary", b"origin")]
+        if origin in self._origins:
+            granted += [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", SHOWN)]
+            if scope["method"] == "OPTIONS" and _header(scope, b"access-control-request-method"):
+                await _answer_preflight(scope, send, origin)
+                return
+
+        async def send_granted(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *granted]
+            await send(message)
+
+        await self.app(scope, receive, send_granted)
+
+
+async def _answer_preflight(scope: Any, send: Any, origin: bytes) -> None:
+    scope["touchbase.route"] = "preflight"
+    headers = [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-allow-methods", METHODS),
+        (b"access-control-allow-headers", TAKEN),
+        (b"access-control-max-age", REMEMBERED),
+        (b"vary", b"origin, access-control-request-method, access-control-request-headers"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body"})
+
+
+def _header(scope: Any, name: bytes) -> bytes:
+    found: bytes = next((value for key, value in scope["headers"] if key == name), b"")
+    return found

@@ -1,0 +1,46 @@
+"""What a request asks for, as the application sees it, and nothing that two servers could read differently."""
+
+from __future__ import annotations
+
+import urllib.parse
+from typing import Any
+
+from touchbase.server.refusals import MALFORMED, OTHER_HOST, Refused
+
+SCHEMES = (b"http", b"https")
+
+
+def make_scope(target: bytes, host: bytes, **known: Any) -> dict[str, Any]:
+    """The ASGI scope of a request for this target; raises `Refused`."""
+    raw_path, query = split_target(target, host)
+    path = raw_path.decode("ascii")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "root_path": "",
+        "path": urllib.parse.unquote(path) if "%" in path else path,
+        "raw_path": raw_path,
+        "query_string": query,
+        "state": {},
+        **known,
+    }
+
+
+def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
+    """Path and query of a request's target.
+
+    A whole URL, as callers send it to proxies, is one of ours if it names the same host as the Host
+    header; anything else (another host, `*`, `host:port`, a fragment) raises `Refused`.
+    """
+    if target[:1] != b"/":
+        scheme, _, rest = target.partition(b"://")
+        authority, slash, path = rest.partition(b"/")
+        if scheme.lower() not in SCHEMES:
+            raise Refused(MALFORMED)
+        if authority.lower() != host.lower():
+            raise Refused(OTHER_HOST)
+        target = b"/" + path if slash else b"/"
+    if b"#" in target:
+        raise Refused(MALFORMED)
+    path, _, query = target.partition(b"?")
+    return path, query

@@ -1,0 +1,1 @@
+"""What we take from others: whether it has known holes, and the list of it."""

@@ -1,0 +1,93 @@
+"""`make sbom`: the list of what a running Touchbase is made of, as CycloneDX 1.6 in JSON.
+
+Names, versions and hashes are the lock's; licences and who needs whom are what the installed packages say of themselves. No
+address of any package index is in it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from cyclonedx.contrib.license.factories import LicenseFactory
+from cyclonedx.model import HashAlgorithm, HashType, Property
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import Component, ComponentType
+from cyclonedx.model.license import License
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import touchbase
+from supply.lock import ROOT, RUNS, Package, locked
+
+USUAL_PLACE = ROOT / "build" / "touchbase.cdx.json"
+
+
+def main() -> int:
+    """Write the list where the first argument says."""
+    place = Path(sys.argv[1]) if len(sys.argv) > 1 else USUAL_PLACE
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(JsonV1Dot6(bill()).output_as_string(indent=2) + "\n", encoding="utf-8")
+    print(f"sbom: {place}")
+    return 0
+
+
+def bill() -> Bom:
+    """The bill of materials."""
+    whole = Component(name="touchbase", version=touchbase.__version__, type=ComponentType.APPLICATION, bom_ref="touchbase")
+    whole.licenses.add(LicenseFactory().make_from_string("Apache-2.0"))
+    made = Bom()
+    made.metadata.component = whole
+    parts = {package.name: component(package) for package in locked(RUNS)}
+    for part in parts.values():
+        made.components.add(part)
+    made.register_dependency(whole, [parts[name] for name in needed_by("touchbase", parts)])
+    for name, part in parts.items():
+        made.register_dependency(part, [parts[other] for other in needed_by(name, parts)])
+    return made
+
+
+def component(package: Package) -> Component:
+    """One package; its hashes are those of every file of the release, of which an installation uses one."""
+    part = Component(
+        name=package.name,
+        version=package.version,
+        type=ComponentType.LIBRARY,
+        bom_ref=f"{package.name}=={package.version}",
+        purl=PackageURL("pypi", name=package.name, version=package.version),
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=content) for content in package.sha256],
+    )
+    if package.marker:
+        part.properties.add(Property(name="touchbase:wanted-if", value=package.marker))
+    if (licence := licence_of(package)) is not None:
+        part.licenses.add(licence)
+    return part
+
+
+def licence_of(package: Package) -> License | None:
+    """What the installed package says of its licence; None where it says nothing short, or is not installed here."""
+    try:
+        told = metadata.metadata(package.name)
+    except metadata.PackageNotFoundError:
+        return None
+    classified = [each.rpartition(" :: ")[2] for each in told.get_all("Classifier", []) if each.startswith("License :: OSI")]
+    text = told.get("License-Expression") or told.get("License") or " AND ".join(classified)
+    return LicenseFactory().make_from_string(text) if text and "\n" not in text and len(text) < 100 else None
+
+
+def needed_by(name: str, among: dict[str, Component]) -> list[str]:
+    """The packages that this one asks for, without those of its extras that are not among ours."""
+    try:
+        asked = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        return []
+    wanted = (Requirement(each) for each in asked if not re.search(r"\bextra\b", each))
+    return sorted({canonicalize_name(each.name) for each in wanted} & among.keys())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

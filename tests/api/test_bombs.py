@@ -1,0 +1,79 @@
+"""Small calls that would unfold to something huge: kept like any other, and never unfolded further than is safe."""
+
+from __future__ import annotations
+
+import gzip
+import hmac
+import json
+import zlib
+from urllib.parse import quote_from_bytes
+
+import pytest
+from tests.api.conftest import Make
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.bulk import MOST_OBJECTS, MOST_VALUES, refuse_bulk
+from touchbase.domain.encoding import LARGEST, LARGEST_SIGNED
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.ports import Store
+from touchbase.service.process_inbox import InboxWorker
+
+ADAPTERS = load_adapters()
+HOOK = "/public/emailcampaign-webhook/default"
+MIB = 1_048_576
+PACKED = {
+    "larger than a call may be": gzip.compress(bytes(LARGEST + 1), 9),
+    "a gigabyte": zlib.compress(bytes(1024 * MIB), 9),
+    "empty objects": gzip.compress(b"[" + b"{}," * 5_000_000 + b"{}]"),
+    "empty lists": gzip.compress(b"[" + b"[]," * 5_000_000 + b"[]]"),
+    "numbers": gzip.compress(b"[" + b"0," * 15_000_000 + b"0]"),
+    "a form of many fields": gzip.compress(b"a=1&" * 7_000_000),
+    "objects in a form's field": gzip.compress(b"payload=" + quote_from_bytes(b"[" + b"{}," * 1_000_000 + b"{}]").encode()),
+    "tags": gzip.compress(b"<?xml version='1.0'?><a>" + b"<b/>" * 5_000_000 + b"</a>"),
+    "deep": gzip.compress(b"[" * 20_000_000),
+}
+
+
+@pytest.mark.parametrize("body", PACKED.values(), ids=PACKED)
+async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, caller_of: Make, body: bytes) -> None:
+    here = caller_of(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer)
+    encoding = "deflate" if body[:1] == b"x" else "gzip"
+
+    kept = await here("POST", HOOK, raw=body, content_encoding=encoding)
+    report = await InboxWorker(memory, ADAPTERS.translate, here.clock).drain()
+    shown = (await here.get("/admin/v1/deliveries")).json()["data"][0]
+
+    assert kept.status == 200
+    assert report.ended == {"unrecognised": 1}
+    # Both reasons are found before anything is parsed.
+    assert "send fewer at a time" in shown["error"] or "unpacks to more than" in shown["error"]
+    assert (await here.get(f"/admin/v1/deliveries/{shown['id']}")).status == 200
+
+
+@pytest.mark.parametrize(("size", "status"), [(LARGEST_SIGNED, 200), (LARGEST_SIGNED + 1, 401)])
+async def test_while_its_caller_waits_a_call_is_unfolded_only_so_far(memory: Store, caller_of: Make, size: int, status: int) -> None:
+    here = caller_of(memory, senders=ADAPTERS)
+    await here.settings("default")
+    connection = {"channel": "crm", "tool": "attio", "secrets": ["a-secret-of-ours"]}
+    assert (await here.post("/admin/v1/clients/default/connections", connection)).status == 201
+    signature = hmac.new(b"a-secret-of-ours", bytes(size), "sha256").hexdigest()
+
+    body = gzip.compress(bytes(size))
+    reply = await here("POST", "/public/crm-webhook/default", raw=body, content_encoding="gzip", attio_signature=signature)
+
+    assert reply.status == status
+
+
+def test_the_largest_batch_of_any_tool_is_no_bulk() -> None:
+    event = {"msys": {"message_event": {"type": "delivery", "rcpt_to": "contact@example.com", "rcpt_meta": {}, "rcpt_tags": []}}}
+
+    refuse_bulk(json.dumps([event] * 10_000).encode())
+    refuse_bulk(b"x" * 10 * MOST_OBJECTS)
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * (MOST_OBJECTS + 1), b"%7B" * (MOST_OBJECTS + 1), b"<a>" * (MOST_OBJECTS + 1), b"0," * (MOST_VALUES + 1)]
+)
+def test_one_more_than_the_limit_is_refused(body: bytes) -> None:
+    with pytest.raises(UnrecognisedPayload, match="send fewer at a time"):
+        refuse_bulk(body)

@@ -1,0 +1,280 @@
+"""The files in deploy/: what can be tried without a container engine or an init system is tried, the rest is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from fnmatch import fnmatch
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from tests.cli.test_doors import called
+from tests.cli.test_serve import Serve, serve
+
+from touchbase.api.parts import Limits
+from touchbase.settings import Settings, environment_name
+
+__all__ = ["serve"]
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+MIB = 1_048_576
+KNOWN = {environment_name(each.name) for each in fields(Settings)} | {
+    f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]
+}
+LARGEST_BODY = max(value for each in fields(Limits) if isinstance(value := each.default, int) and each.name.endswith("_bytes"))
+
+
+def text(name: str) -> str:
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions, each on one line."""
+    whole = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text("Dockerfile"), flags=re.MULTILINE))
+    return [(line.split()[0], line.split(maxsplit=1)[1].strip()) for line in whole.splitlines() if line.strip()]
+
+
+def arguments(name: str, stage: int = -1) -> list[str]:
+    """The arguments of an instruction in one stage."""
+    starts = [number for number, (each, _) in enumerate(instructions()) if each == "FROM"] + [None]
+    places = instructions()[starts[stage - 1] if stage < 0 else starts[stage] :]
+    return [rest for each, rest in places if each == name]
+
+
+def test_the_image_runs_as_a_user_who_is_not_root() -> None:
+    (user,) = arguments("USER")
+
+    assert [int(each) for each in user.split(":")] > [1000, 1000]
+    # Nothing that needs root comes after, and nothing is made root again.
+    names = [name for name, _ in instructions()]
+    assert names[names.index("USER") :].count("RUN") == 0
+
+
+def test_the_image_installs_what_is_locked_and_nothing_else() -> None:
+    installs = [rest for name, rest in instructions() if name == "RUN" and "install " in rest and "pip" in rest]
+
+    assert len(installs) == 1
+    assert {"--require-hashes", "--no-deps", "--only-binary"} <= set(installs[0].split())
+    assert [rest for name, rest in instructions() if name == "ADD"] == []
+    assert not re.search(r"curl|wget|apt-get|apk |:latest|https?://(?!127\.0\.0\.1)", text("Dockerfile"))
+
+
+def test_every_file_that_the_image_copies_is_there_and_not_left_out() -> None:
+    sources = [each for name, rest in instructions() if name == "COPY" and "--from" not in rest for each in rest.split()[:-1]]
+    let_in = [line[1:] for line in text("Dockerfile.dockerignore").splitlines() if line.startswith("!")]
+
+    assert text("Dockerfile.dockerignore").splitlines()[0] == "*"
+    assert {"src/touchbase", "deploy/requirements.lock"} <= set(sources)
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert any(fnmatch(source, each) for each in let_in), source
+
+
+def test_the_images_settings_are_settings_and_hold_no_secret() -> None:
+    given = dict(pair.split("=", 1) for rest in arguments("ENV") for pair in shlex.split(rest))
+    own = {name: value for name, value in given.items() if name.startswith("TOUCHBASE_")}
+
+    settings = Settings.read(own)
+
+    assert set(own) <= KNOWN
+    assert not settings.open_mode
+    assert settings.database == "sqlite:////data/touchbase.db"
+    assert arguments("EXPOSE") == [str(settings.port)]
+    assert "/data" in arguments("VOLUME")
+
+
+def test_the_images_command_is_touchbases_own() -> None:
+    (entry,), (command,) = arguments("ENTRYPOINT"), arguments("CMD")
+    words = [sys.executable if word == "python" else word for word in [*json.loads(entry), *json.loads(command)]]
+
+    done = subprocess.run([*words, "--help"], capture_output=True, text=True, check=True)
+
+    assert "Run the HTTP server" in done.stdout
+
+
+def test_the_images_health_check_tells_a_server_that_serves_from_one_that_does_not(serve: Serve) -> None:
+    (line,) = arguments("HEALTHCHECK")
+    words = [sys.executable if word == "python" else word for word in json.loads(line.partition("CMD ")[2])]
+    server = serve()
+
+    def checked() -> int:
+        environment = {**os.environ, "TOUCHBASE_PORT": str(server.port)}
+        return subprocess.run(words, env=environment, capture_output=True, check=False).returncode
+
+    before = checked()
+    server.stop()
+
+    assert (before, checked() != 0) == (0, True)
+
+
+def composed() -> Mapping[str, Any]:
+    made: Mapping[str, Any] = yaml.safe_load(text("compose.yaml"))
+    return made
+
+
+@pytest.mark.parametrize("name", composed()["services"])
+def test_every_container_can_do_no_more_than_it_must(name: str) -> None:
+    service = composed()["services"][name]
+
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert int(service["user"].split(":")[0]) > 0
+    assert "privileged" not in service
+    assert not str(service.get("image", "")).endswith(":latest")
+    assert [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")] == []
+
+
+def test_no_password_stands_in_the_composition() -> None:
+    made = composed()
+    given = [(name, str(value)) for service in made["services"].values() for name, value in service["environment"].items()]
+
+    assert [(name, value) for name, value in given if re.search(r"://.*:.*@", value) or (name.endswith("PASSWORD") and value)] == []
+    assert all(secret["file"].startswith("./secrets/") for secret in made["secrets"].values())
+    assert made["networks"]["back"]["internal"] is True
+    assert made["services"]["postgres"]["networks"] == ["back"]
+
+
+def test_the_compositions_settings_can_be_used(tmp_path: Path) -> None:
+    service = composed()["services"]["touchbase"]
+    given = {name: value for name, value in service["environment"].items() if not value.startswith("${")}
+    assert set(service["environment"]) <= KNOWN
+    (tmp_path / "database").write_text("postgresql://touchbase:x@postgres/touchbase")
+
+    settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **given, "TOUCHBASE_DATABASE_FILE": str(tmp_path / "database")})
+    settings.check_serving()
+
+    front = composed()["networks"]["front"]["ipam"]["config"][0]
+    assert settings.proxies == (front["gateway"],)
+    assert ip_address(front["gateway"]) in ip_network(front["subnet"])
+    assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+    grace = int(service["stop_grace_period"].removesuffix("s"))
+    assert grace > settings.shutdown_timeout
+
+
+def test_the_secrets_are_made_once_and_fit_each_other(tmp_path: Path) -> None:
+    shutil.copy(DEPLOY / "make-secrets", tmp_path)
+
+    first = subprocess.run([tmp_path / "make-secrets"], capture_output=True, check=False)
+    made = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
+    second = subprocess.run([tmp_path / "make-secrets"], capture_output=True, check=False)
+
+    assert (first.returncode, second.returncode) == (0, 1)
+    assert len(made["postgres_password"]) == 64
+    assert urlsplit(made["database"]).password == made["postgres_password"]
+    assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
+    assert made["postgres_password"].encode() not in first.stdout + second.stderr
+    assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == made
+
+
+def directives() -> list[tuple[str, str]]:
+    """The unit's lines, comments left out."""
+    return [tuple(line.split("=", 1)) for line in text("touchbase.service").splitlines() if re.match(r"\w+=", line)]  # type: ignore[misc]
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The unit's command line with its environment, as systemd would start it, in folders of the test."""
+    given = [shlex.split(value)[0] for name, value in directives() if name == "Environment"]
+    assert {each.partition("=")[0] for each in given if each.startswith("TOUCHBASE_")} <= KNOWN
+    environment = dict(each.replace("%S", str(tmp_path)).split("=", 1) for each in given)
+    (command,) = [value for name, value in directives() if name == "ExecStart"]
+    program, *rest = command.split()
+    assert program == "/opt/touchbase/.venv/bin/touchbase"
+    (tmp_path / "touchbase").mkdir(mode=0o700)
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / "touchbase", *rest],
+        cwd=tmp_path / "touchbase", env={**environment, "TOUCHBASE_PORT": "0", "PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    yield process
+    process.kill()
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_the_units_command_line_serves_with_keys_from_its_own_folder(unit: subprocess.Popen[str], tmp_path: Path) -> None:
+    assert unit.stdout is not None
+    banner = ""
+    for line in unit.stdout:
+        banner += line
+        if "try it" in line:
+            break
+    found = re.search(r"http://127\.0\.0\.1:(\d+)", banner)
+    assert found, banner
+
+    class Place:
+        port = int(found[1])
+
+    status, _, _ = called(Place, "GET", "/public/v2/contacts")  # type: ignore[arg-type]
+    unit.send_signal(signal.SIGTERM)
+
+    assert status == 401
+    assert unit.wait(30) == 0
+    assert (tmp_path / "touchbase" / "touchbase.db").exists()
+
+
+def test_the_unit_takes_away_what_the_server_does_not_need() -> None:
+    found = dict(directives())
+    on = {
+        "DynamicUser", "NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateUsers", "ProtectClock", "ProtectHostname",
+        "ProtectControlGroups", "ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "LockPersonality",
+        "RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID", "MemoryDenyWriteExecute",
+    }  # fmt: skip
+
+    assert {name for name in on if found.get(name) != "yes"} == set()
+    assert found["ProtectSystem"] == "strict"
+    assert (found["CapabilityBoundingSet"], found["AmbientCapabilities"]) == ("", "")
+    assert int(found["TimeoutStopSec"]) > Settings.read({}).shutdown_timeout
+    assert int(found["LimitNOFILE"]) > Settings.read({}).max_connections
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here to check the unit with")
+def test_systemd_understands_the_unit_and_finds_it_hardened(tmp_path: Path) -> None:
+    copy = tmp_path / "touchbase.service"
+    copy.write_text(text("touchbase.service").replace("/opt/touchbase/.venv/bin/touchbase", "/bin/true").replace("file:/opt", "file:/"))
+
+    def analyzed(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["systemd-analyze", *words, copy], capture_output=True, text=True, check=False)
+
+    verified = analyzed("verify")
+    judged = analyzed("security", "--offline=true", "--threshold=20")
+
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert judged.returncode == 0, judged.stdout
+
+
+def test_caddy_lets_through_what_touchbase_answers_itself() -> None:
+    found = re.search(r"max_size (\d+)MiB", text("Caddyfile"))
+
+    assert found is not None
+    assert int(found[1]) * MIB > LARGEST_BODY
+    assert "reverse_proxy 127.0.0.1:8000" in text("Caddyfile")
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="there is no caddy here to check the Caddyfile with")
+def test_caddy_understands_its_file() -> None:
+    done = subprocess.run(
+        ["caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"], capture_output=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_in_the_files_is_a_secret() -> None:
+    assert [path.name for path in DEPLOY.iterdir() if re.search(r"tb_(live|test)_|BEGIN .*PRIVATE", path.read_text(encoding="utf-8"))] == []
+    assert "secrets/" in (ROOT / ".gitignore").read_text(encoding="utf-8")

@@ -1,0 +1,173 @@
+"""What pages in a browser may do, and what every answer tells browsers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.server.conftest import Caller, Running, Start, echo
+
+from touchbase.server.bounds import Bounds
+from touchbase.server.browsers import Cors, OwnSites
+from touchbase.server.run import make_server
+
+OURS = OwnSites(("127.0.0.1", "hooks.example.com"), ("https://app.example.com",))
+APP = b"https://app.example.com"
+
+
+async def asked(caller: Caller, method: bytes = b"GET", path: bytes = b"/", host: bytes = b"localhost", **headers: bytes) -> Any:
+    lines = b"".join(b"%b: %b\r\n" % (name.replace("_", "-").encode(), value) for name, value in headers.items())
+    await caller.send(b"%b %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (method, path, host, lines))
+    return await caller.answer()
+
+
+@pytest.mark.parametrize(
+    "host",
+    [b"localhost", b"localhost:8000", b"LOCALHOST", b"app.localhost:1", b"127.0.0.1:8000", b"[::1]:8000", b"10.0.0.7", b"hooks.example.com",
+     b"HOOKS.example.com.:443"],
+)  # fmt: skip
+async def test_without_keys_names_of_our_own_are_served(start: Start, host: bytes) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    assert (await asked(caller, host=host))[0] == 200
+    assert (await asked(caller, host=host, origin=b"http://" + host))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host", [b"evil.example", b"evil.example:8000", b"127.0.0.1.evil.example", b"localhost.evil.example", b"xlocalhost", b"1.2"]
+)
+async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: Start, host: bytes) -> None:
+    running = await start(own_sites=OURS)
+    caller = await running.call()
+
+    status, headers, body = await asked(caller, host=host)
+    again, _, _ = await asked(caller)
+
+    assert (status, json.loads(body)["code"]) == (421, "foreign_host")
+    assert json.loads(body)["request_id"] == headers["x-request-id"]
+    assert again == 200
+    assert running.ended == [("/", 421), ("/", 200)]
+
+
+@pytest.mark.parametrize(
+    "origin", [b"https://evil.example", b"null", b"http://localhost:9999", b"https://app.example.com.evil.example", b"x"]
+)
+@pytest.mark.parametrize("method", [b"GET", b"POST", b"OPTIONS"])
+async def test_without_keys_a_page_of_a_stranger_may_not_call(start: Start, method: bytes, origin: bytes) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    status, headers, body = await asked(caller, method, host=b"localhost:8000", origin=origin)
+
+    assert (status, json.loads(body)["code"]) == (403, "foreign_origin")
+    assert "access-control-allow-origin" not in headers
+
+
+async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    listed, _, _ = await asked(caller, origin=APP)
+    tool, _, _ = await asked(
+        caller, b"POST", b"/public/crm-webhook/default", b"tunnel.example", content_length=b"0", origin=b"https://tool.example"
+    )
+
+    assert (listed, tool) == (200, 200)
+
+
+async def test_an_answer_names_no_origin_unless_told_to(start: Start) -> None:
+    caller = await (await start()).call()
+
+    _, headers, _ = await asked(caller, origin=APP)
+
+    assert [name for name in headers if name.startswith("access-control") or name == "vary"] == []
+
+
+async def test_a_listed_origin_is_named_in_full_and_never_with_cookies(start: Start) -> None:
+    caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
+
+    _, headers, _ = await asked(caller, origin=APP)
+
+    assert headers["access-control-allow-origin"] == "https://app.example.com"
+    assert "X-Request-Id" in headers["access-control-expose-headers"]
+    assert headers["vary"] == "origin"
+    assert "access-control-allow-credentials" not in headers
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [b"https://app.example.com.", b"http://app.example.com", b"https://app.example.com:8443", b"https://example.com", b"null", b"*"],
+)
+async def test_an_origin_that_is_not_listed_is_not_named(start: Start, origin: bytes) -> None:
+    caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
+
+    _, headers, _ = await asked(caller, origin=origin)
+    _, preflight, _ = await asked(caller, b"OPTIONS", origin=origin, access_control_request_method=b"POST")
+
+    for each in (headers, preflight):
+        assert [name for name in each if name.startswith("access-control")] == []
+        assert each["vary"] == "origin"
+
+
+async def test_a_browsers_question_is_answered_without_asking_the_application(start: Start) -> None:
+    running = await start(Cors(echo, ["https://app.example.com"]))
+    caller = await running.call()
+
+    status, headers, body = await asked(caller, b"OPTIONS", b"/a", origin=APP, access_control_request_method=b"PATCH")
+
+    assert (status, body) == (204, b"")
+    assert headers["access-control-allow-origin"] == "https://app.example.com"
+    assert "PATCH" in headers["access-control-allow-methods"]
+    assert {"Authorization", "X-Client-Id", "If-Match"} <= set(headers["access-control-allow-headers"].split(", "))
+    assert "access-control-allow-credentials" not in headers
+
+
+async def test_an_options_call_that_is_no_question_is_the_applications(start: Start) -> None:
+    caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
+
+    assert (await asked(caller, b"OPTIONS", origin=APP))[0] == 200
+
+
+async def answers_of_every_kind(running: Running) -> list[dict[str, str]]:
+    """Headers of an answer of the application and of one that the server gives itself."""
+    caller, broken = await running.call(), await running.call()
+    _, first, _ = await asked(caller)
+    await broken.send(b"nonsense\r\n\r\n")
+    _, second, _ = await broken.answer()
+    return [first, second]
+
+
+async def test_every_answer_tells_browsers_to_keep_nothing_and_run_nothing(start: Start) -> None:
+    for headers in await answers_of_every_kind(await start()):
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "strict-transport-security" not in headers
+
+
+async def test_an_answer_may_say_otherwise_and_then_says_it_once(start: Start) -> None:
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        own = [(b"Content-Security-Policy", b"default-src 'self'"), (b"cache-control", b"max-age=60"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 200, "headers": own})
+        await send({"type": "http.response.body"})
+
+    caller = await (await start(page)).call()
+
+    await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    head = (await caller.rest()).decode().lower()
+
+    assert (head.count("content-security-policy"), head.count("cache-control")) == (1, 1)
+    assert "default-src 'self'" in head
+    assert "max-age=60" in head
+
+
+def test_only_a_server_that_is_reached_by_https_says_so() -> None:
+    bounds = Bounds(5, 5, 5, 20, 2000, 10, 10, lambda cycle: None)
+
+    def headers(https: bool) -> dict[str, str]:
+        return dict(make_server(echo, bounds, shutdown_timeout=1, https=https).config.headers)
+
+    assert headers(True)["strict-transport-security"] == "max-age=31536000"
+    assert "strict-transport-security" not in headers(False)

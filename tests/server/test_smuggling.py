@@ -1,0 +1,257 @@
+"""Requests that two servers in a row could cut apart differently: none gets past us, each tried with raw bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.server.conftest import Caller, Start, echo
+
+from touchbase.server.bounds import PIPELINED
+
+HOST = b"Host: localhost\r\n"
+SMUGGLED = b"GET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def code_in(body: bytes) -> str:
+    return str(json.loads(body)["code"])
+
+
+async def refused(caller: Caller, request: bytes, status: int = 400, code: str = "malformed_request") -> bool:
+    """Whether this is the one answer to these bytes and the connection ends with it."""
+    await caller.send(request)
+    async with asyncio.timeout(30):
+        found, headers, body = await caller.answer()
+        rest = await caller.rest()
+    return (found, code_in(body), headers["connection"], rest) == (status, code, "close", b"")
+
+
+AMBIGUOUS = {
+    "length and chunks": b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+    "chunks and length": b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+    "length and chunks in odd case": b"content-length: 5\r\ntRANSFER-eNCODING: CHUNKED\r\n",
+    "length and chunks behind a tab": b"Content-Length: 5\r\nTransfer-Encoding:\tchunked\r\n",
+    "equal lengths": b"Content-Length: 5\r\nContent-Length: 5\r\n",
+    "different lengths": b"Content-Length: 0\r\nContent-Length: 44\r\n",
+    "chunks twice": b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+    "chunks and something else": b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+}
+
+
+@pytest.mark.parametrize("lengths", AMBIGUOUS.values(), ids=AMBIGUOUS)
+async def test_a_request_of_two_lengths_is_refused_and_nothing_behind_it_is_read(start: Start, lengths: bytes) -> None:
+    running = await start()
+
+    assert await refused(
+        await running.call(), b"POST / HTTP/1.1\r\n" + HOST + lengths + b"\r\n0\r\n\r\n" + SMUGGLED, code="ambiguous_length"
+    )
+    assert running.ended == []
+
+
+HEADS = {
+    "length in words": b"Content-Length: five\r\n",
+    "length in hexadecimal": b"Content-Length: 0x5\r\n",
+    "length with a sign": b"Content-Length: +5\r\n",
+    "length below nothing": b"Content-Length: -1\r\n",
+    "length as a list": b"Content-Length: 5, 5\r\n",
+    "length in pieces": b"Content-Length: 1 0\r\n",
+    "length without a number": b"Content-Length: \r\n",
+    "length beyond all numbers": b"Content-Length: 99999999999999999999999\r\n",
+    "chunks of another kind": b"Transfer-Encoding: xchunked\r\n",
+    "chunks packed again": b"Transfer-Encoding: gzip, chunked\r\n",
+    "chunks not last": b"Transfer-Encoding: chunked, identity\r\n",
+    "chunks behind a control character": b"Transfer-Encoding:\x0bchunked\r\n",
+    "space before the colon": b"Transfer-Encoding : chunked\r\n",
+    "space before the colon of a length": b"Content-Length : 5\r\n",
+    "a folded line": b"X-Long: a\r\n b\r\n",
+    "a folded length": b"Content-Length:\r\n 5\r\n",
+    "a bare line feed": b"X-One: a\nContent-Length: 5\r\n",
+    "a bare carriage return": b"X-One: a\rContent-Length: 5\r\n",
+    "a zero byte": b"X-One: a\0b\r\n",
+    "a name that is no name": b"X One: a\r\n",
+    "no name": b": a\r\n",
+    "no colon": b"nonsense\r\n",
+}
+
+
+@pytest.mark.parametrize("line", HEADS.values(), ids=HEADS)
+async def test_a_header_that_can_be_read_in_two_ways_is_refused(start: Start, line: bytes) -> None:
+    running = await start()
+
+    assert await refused(await running.call(), b"POST / HTTP/1.1\r\n" + HOST + line + b"\r\nhello" + SMUGGLED)
+    assert running.ended == []
+
+
+FIRST_LINES = {
+    "line feeds only": b"GET / HTTP/1.1\nHost: localhost\n\n",
+    "a line feed after the first line": b"GET / HTTP/1.1\n" + HOST + b"\r\n",
+    "a line feed at the end": b"GET / HTTP/1.1\r\n" + HOST + b"\n",
+    "white space before the first header": b"GET / HTTP/1.1\r\n " + HOST + b"\r\n",
+    "a space in the address": b"GET /a b HTTP/1.1\r\n" + HOST + b"\r\n",
+    "tabs for spaces": b"GET\t/\tHTTP/1.1\r\n" + HOST + b"\r\n",
+    "a fragment": b"GET /a#b HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a star": b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a tunnel": b"CONNECT localhost:80 HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a tunnel with a body": b"CONNECT localhost:80 HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello",
+    "a whole address of another host": b"GET http://example.com/a HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a whole address with a user": b"GET http://user@localhost/a HTTP/1.1\r\n" + HOST + b"\r\n",
+    "a whole address of another protocol": b"GET ftp://localhost/a HTTP/1.1\r\n" + HOST + b"\r\n",
+    "an unknown kind of address": b"GET localhost/a HTTP/1.1\r\n" + HOST + b"\r\n",
+    "no host": b"GET / HTTP/1.1\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+    "HTTP/2 without leave": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "HTTP/1.2": b"GET / HTTP/1.2\r\n" + HOST + b"\r\n",
+    "chunks in HTTP/1.0": b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_bytes", FIRST_LINES.values(), ids=FIRST_LINES)
+async def test_a_request_that_is_not_plain_http_is_refused(start: Start, request_bytes: bytes) -> None:
+    running = await start()
+
+    assert await refused(await running.call(), request_bytes + SMUGGLED)
+    assert running.ended == []
+
+
+@pytest.mark.parametrize("request_bytes", [b"GET /\r\n\r\n", b"GET / HTTP/2.0\r\n" + HOST + b"\r\n", b"GET / HTTP/0.9\r\n\r\n"])
+async def test_another_version_of_http_is_refused(start: Start, request_bytes: bytes) -> None:
+    running = await start()
+
+    assert await refused(await running.call(), request_bytes, 505, "http_version")
+    assert running.ended == []
+
+
+@pytest.mark.parametrize(
+    ("target", "path"), [(b"http://localhost/a?q=1", "/a"), (b"HTTPS://LocalHost/a", "/a"), (b"http://localhost", "/")]
+)
+async def test_a_whole_address_of_the_host_that_is_called_is_answered_as_its_path(start: Start, target: bytes, path: str) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(b"GET " + target + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+    status, _, _ = await caller.answer()
+
+    assert status == 200
+    assert running.ended == [(path, 200)]
+
+
+CHUNKS = {
+    "a size below nothing": b"-1\r\n",
+    "a size with a sign": b"+5\r\nhello\r\n0\r\n\r\n",
+    "a size marked as hexadecimal": b"0x5\r\nhello\r\n0\r\n\r\n",
+    "a size with an underscore": b"0_5\r\nhello\r\n0\r\n\r\n",
+    "a size behind a space": b" 5\r\nhello\r\n0\r\n\r\n",
+    "a size before a space": b"5 \r\nhello\r\n0\r\n\r\n",
+    "a size beyond all numbers": b"fffffffffffffffff\r\n",
+    "no size": b"\r\nhello\r\n0\r\n\r\n",
+    "a line feed after the size": b"5\nhello\r\n0\r\n\r\n",
+    "a line feed in an extension": b"5;a\nhello\r\n0\r\n\r\n",
+    "a line break in a quoted extension": b'5;a="\r\n\r\n0\r\n\r\n',
+    "a chunk longer than its size": b"4\r\nhello\r\n0\r\n\r\n",
+    "a length behind the chunks": b"5\r\nhello\r\n0\r\nContent-Length: 5\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
+async def test_a_chunk_that_can_be_read_in_two_ways_ends_the_request(start: Start, chunks: bytes) -> None:
+    running = await start()
+
+    assert await refused(await running.call(), CHUNKED + chunks + SMUGGLED)
+    assert running.ended == [("/", 499)]
+
+
+@pytest.mark.parametrize("filling", [b"1;" + b"x" * 990 + b"\r\na\r\n", b"1;x=" + b"y" * 9_990 + b"\r\na\r\n"])
+async def test_chunks_that_are_nothing_but_extensions_end_the_request(start: Start, filling: bytes) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(CHUNKED)
+    answering = asyncio.create_task(caller.answer())
+    async with asyncio.timeout(30):
+        while not answering.done():
+            caller.writer.write(filling)
+            await asyncio.sleep(0)
+        status, _, body = await answering
+
+    assert (status, code_in(body)) == (400, "malformed_request")
+
+
+async def test_fields_without_end_behind_a_body_end_the_request(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(CHUNKED + b"5\r\nhello\r\n0\r\n")
+    answering = asyncio.create_task(caller.answer())
+    async with asyncio.timeout(30):
+        while not answering.done():
+            caller.writer.write(b"X-More: " + b"a" * 100 + b"\r\n")
+            await asyncio.sleep(0)
+        status, _, body = await answering
+
+    assert (status, code_in(body)) == (400, "malformed_request")
+
+
+async def test_a_body_of_very_small_chunks_is_read_all_the_same(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(CHUNKED)
+    for _ in range(50):
+        await caller.send(b"1\r\na\r\n" * 100)
+        await asyncio.sleep(0)
+    await caller.send(b"0\r\n\r\n")
+    status, _, body = await caller.answer()
+
+    assert (status, body) == (200, b"a" * 5000)
+
+
+async def test_what_follows_a_request_that_ends_its_connection_is_not_read(start: Start) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(b"GET /last HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n" + SMUGGLED)
+    status, _, _ = await caller.answer()
+
+    assert (status, await caller.rest()) == (200, b"")
+    assert running.ended == [("/last", 200)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"],
+    ids=["length", "chunks"],
+)
+async def test_a_wish_for_another_protocol_does_not_lose_the_body(start: Start, body: bytes) -> None:
+    seen: list[Any] = []
+
+    async def spy(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((scope["method"], scope["path"], dict(scope["headers"]).get(b"upgrade")))
+        await echo(scope, receive, send)
+
+    running = await start(spy)
+    whole, in_pieces = await running.call(), await running.call()
+    wish = b"POST /a HTTP/1.1\r\n" + HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n" + body
+
+    await whole.send(wish + SMUGGLED)
+    first = await whole.answer()
+    for number in range(len(wish)):
+        await in_pieces.send(wish[number : number + 1])
+        await asyncio.sleep(0)
+    second = await in_pieces.answer()
+
+    assert [(first[0], first[2]), (second[0], second[2])] == [(200, b"hello")] * 2
+    assert await whole.rest() == b""
+    assert seen == [("POST", "/a", None)] * 2
+
+
+async def test_a_connection_may_not_heap_up_requests(start: Start) -> None:
+    running = await start(max_requests=1000)
+    caller = await running.call()
+    one = b"GET /a HTTP/1.1\r\n" + HOST + b"\r\n"
+
+    await caller.send(one * (2 * PIPELINED))
+    async with asyncio.timeout(30):
+        answers = (await caller.rest()).count(b"HTTP/1.1 200 OK\r\n")
+
+    assert answers == PIPELINED + 1
+    assert len(running.ended) == PIPELINED + 1
