@@ -39,13 +39,13 @@ class OwnSites:
 
         The webhook addresses are open to everybody anyway, and answer with nothing that anybody could read.
         """
-        if path.startswith(RECEIVERS):
+        is_own = not host or self._is_own(host)
+        if (is_own and not origin) or path.startswith(RECEIVERS):
             return None
-        if host and not self._is_own(host):
+        if not is_own:
             return FOREIGN_HOST
-        if origin and origin not in self._origins and origin.partition(b"://")[2].lower() != host.lower():
-            return FOREIGN_ORIGIN
-        return None
+        is_same = origin.partition(b"://")[2].lower() == host.lower()
+        return None if is_same or origin in self._origins else FOREIGN_ORIGIN
 
 
 def _is_own(host: str, own: frozenset[str]) -> bool:

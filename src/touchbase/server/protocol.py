@@ -190,10 +190,9 @@ class Connection(HttpToolsProtocol):
         """The application, or what answers in its place."""
         if len(self.tasks) >= self.bounds.max_requests:
             return too_many_requests
-        if self.bounds.own_sites is not None:
-            refusal = self.bounds.own_sites.refusal(scope["path"], self.host, self.origin)
-            if refusal is not None:
-                return refusing(refusal)
+        sites = self.bounds.own_sites
+        if sites is not None and (refusal := sites.refusal(scope["path"], self.host, self.origin)) is not None:
+            return refusing(refusal)
         return self.app
 
     def _head_without_upgrade(self) -> bytes:
@@ -218,16 +217,8 @@ class Connection(HttpToolsProtocol):
                 raise Refused(refusals.HEADERS_TOO_LARGE)
 
     def _make_scope(self, version: str) -> dict[str, Any]:
-        scope = make_scope(
-            self.url,
-            self.host,
-            http_version=version,
-            server=self.server,
-            client=self.client,
-            scheme=self.scheme,
-            method=self.parser.get_method().decode("ascii"),
-            headers=self.headers,
-        )
+        method, ends = self.parser.get_method().decode("ascii"), (self.server, self.client, self.scheme)
+        scope = make_scope(self.url, self.host, version, method, self.headers, ends)
         if self.proxies is not None:
             self.proxies.believe(scope)
             self.host = dict(scope["headers"]).get(b"host", b"")

@@ -8,21 +8,29 @@ from typing import Any
 from touchbase.server.refusals import MALFORMED, OTHER_HOST, Refused
 
 SCHEMES = (b"http", b"https")
+Ends = tuple[Any, Any, Any]
+"""Our address, the caller's, and the scheme of a connection."""
 
 
-def make_scope(target: bytes, host: bytes, **known: Any) -> dict[str, Any]:
-    """The ASGI scope of a request for this target; raises `Refused`."""
+def make_scope(target: bytes, host: bytes, version: str, method: str, headers: list[tuple[bytes, bytes]], ends: Ends) -> dict[str, Any]:
+    """The ASGI scope of a request for this target on a connection with these ends; raises `Refused`."""
     raw_path, query = split_target(target, host)
     path = raw_path.decode("ascii")
+    server, client, scheme = ends
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": version,
+        "server": server,
+        "client": client,
+        "scheme": scheme,
+        "method": method,
         "root_path": "",
         "path": urllib.parse.unquote(path) if "%" in path else path,
         "raw_path": raw_path,
         "query_string": query,
+        "headers": headers,
         "state": {},
-        **known,
     }
 
 
