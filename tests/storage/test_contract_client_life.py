@@ -264,6 +264,19 @@ async def test_calls_of_a_suspended_client_are_kept_and_applied_once_it_is_resum
     assert len(await store.read(ListContacts(client.number, 10))) == 2
 
 
+async def test_a_call_of_a_suspended_client_that_would_break_is_not_even_tried(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 1))
+    await keep(store, client, "ann")
+    await store.write(SetClientState(client.number, SUSPENDED, 2))
+
+    def breaking(delivery: Delivery) -> Translation:
+        raise ZeroDivisionError
+
+    await store.work(client.number, 10, breaking, 10)
+
+    assert [(each.state, each.attempts) for each in await store.read(ListDeliveries(10, client.number))] == [("received", 0)]
+
+
 async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     await keep(store, client, "ann")
