@@ -105,7 +105,7 @@ async def test_one_delivery_shows_its_raw_body_and_headers(call: Caller, raw: by
 
     reply = await call.get("/admin/v1/deliveries/1")
 
-    more = {"headers": {"content-type": "text/plain"}, "query": "a=1&b", "body": body, "events": []}
+    more = {"headers": {"content-type": "text/plain"}, "query": "a=1&b", "body": body, "body_removed": None, "events": []}
     assert reply.json() == {**WAITING, "size": len(raw), **more}
 
 

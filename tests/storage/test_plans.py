@@ -10,14 +10,16 @@ import apsw
 import pytest
 
 from touchbase.domain import queries as q
-from touchbase.storage.sql import kept_answers, statements
+from touchbase.storage.sql import bodies, erase, erase_places, erase_waiting, erased, kept_answers, server_secret, statements
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.op import Ask, Op, for_sqlite
 from touchbase.storage.sql.reads import ANSWERS
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
-OPS = {name: op for name, op in (*vars(statements).items(), *vars(kept_answers).items()) if isinstance(op, Op)}
+MODULES = (statements, bodies, erase, erase_places, erase_waiting, erased, kept_answers, server_secret)
+OPS = {name: op for module in MODULES for name, op in vars(module).items() if isinstance(op, Op)}
+OPS |= {op.name: op for place in erase_places.PLACES for op in (place.count, place.remove)}
 LISTS: list[q.Query[Any]] = [
     q.ListContacts(1, 50),
     q.ListContacts(1, 50, after=(0, 9)),
@@ -67,12 +69,15 @@ def texts(op: Op) -> list[tuple[str, int]]:
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
 NEVER_RUN = {"CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY"}
+# Whether a client has erased anybody: the first entry answers it.
+FIRST_IS_ENOUGH = {"CLIENT_BY_CLIENT_ID", "SECRET_IF_ERASED"}
 
 
 @pytest.mark.parametrize("name", sorted(OPS))
 def test_a_statement_finds_its_rows_in_an_index(store: apsw.Cursor, name: str) -> None:
     found = [walk for sql, parameters in texts(OPS[name]) for walk in walks(steps(store, sql, parameters))]
 
+    found = [walk for walk in found if not (name in FIRST_IS_ENOUGH and walk.startswith("SEARCH e "))]
     assert [walk for walk in found if not (name in NEVER_RUN and walk.startswith("SEARCH contact USING PRIMARY KEY"))] == []
 
 
