@@ -74,13 +74,16 @@ class Hand:
 
 
 async def made(opened: Caller, name: str) -> int:
-    """The number of this client, made if it is not there."""
-    assert (await opened.get("/public/v2/contacts", x_client_id=name)).status == 200
+    """The number of this client, made if it is not there, and serving again if it was suspended."""
+    reply = await opened.get("/public/v2/contacts", x_client_id=name)
+    if reply.status == 403 and reply.json()["code"] == "client_suspended":
+        reply = await opened.post(f"/admin/v1/clients/{name}/resume", {})
+    assert reply.status == 200
     return await number_of(opened.parts.store, name)
 
 
 async def number_of(store: Store, name: str) -> int:
-    found = await store.read(FindClient(name))
+    found = await store.read(FindClient(name, 1))  # also by a former id
     assert found is not None
     return found.number
 

@@ -20,8 +20,8 @@ from touchbase.service.erase import Eraser
 from touchbase.service.process_inbox import InboxWorker
 
 SENT_AT = from_text("2026-11-19T08:00:00Z")
-NAMES = ("canary", "vogelsang")
-EMAIL = "canary@example.com"
+NAMES = ("goldfinch", "vogelsang")
+EMAIL = "goldfinch@example.com"
 
 
 def read(request: WebhookRequest) -> Translation:
@@ -64,7 +64,7 @@ async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: Caller,
     assert reply.status == 200
     assert reply.json() == {
         "erasure_id": 1,
-        "removed": {"contacts": 1, "custom_fields": 1, "events": 2, "links": 0, "deliveries": 2},
+        "removed": {"contacts": 1, "custom_fields": 1, "events": 2, "wanted_records": 0, "links": 0, "kept_answers": 0, "deliveries": 2},
         "inbox_searched": True,
     }
     assert (await caller.get(f"/public/v2/contacts/{number}")).status == 404
@@ -116,7 +116,7 @@ def _clients() -> Any:
 
 
 async def test_an_erased_person_is_created_again_only_on_purpose(caller: Caller) -> None:
-    asked = {"email": EMAIL, "linkedin_url": "https://linkedin.com/in/canary"}
+    asked = {"email": EMAIL, "linkedin_url": "https://linkedin.com/in/goldfinch"}
     await caller.post("/public/v2/contacts", asked)
     bob = (await caller.post("/public/v2/contacts", {"email": "bob@example.com"})).json()["id"]
     await caller("DELETE", "/public/v2/contacts/1?erase=true")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.cli.conftest import Run
+from tests.cli.test_commands import keep
+from tests.storage.remains import remains
 
 SECRET = "a-secret-of-ours"
 
@@ -196,7 +199,7 @@ def test_a_plain_copy_is_restored_with_a_word_about_its_checksum(kept: Run) -> N
     assert "there was no copy.db.sha256" in restored.output
 
 
-@pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump --format=custom"), ("restore", "pg_restore")])
+@pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump --enable-row-security --format=custom"), ("restore", "pg_restore")])
 def test_on_postgres_the_command_says_what_to_run(run: Run, command: str, tool: str) -> None:
     refused = run(command, "b.db", "--database", "postgresql://someone:hidden@db/touchbase")
 
@@ -204,3 +207,19 @@ def test_on_postgres_the_command_says_what_to_run(run: Run, command: str, tool: 
     assert tool in refused.output
     assert "docs/backups.md" in refused.output
     assert "hidden" not in refused.output
+
+
+def test_whoever_was_erased_since_the_backup_is_erased_again(store: Run) -> None:
+    who = ("--client", "acme", "--email", "goldfinch@example.com")
+    body = b'{"event_type": "email_sent", "lead_email": "goldfinch@example.com", "timestamp": "2026-11-20T09:30:00Z"}'
+    keep(body)
+    store("work", "--once")
+    store("backup", "b.db")
+    store("erase", *who, "--yes")
+
+    restored = store("restore", "b.db")
+
+    assert "1 identities were erased after the backup was taken" in restored.output
+    assert asyncio.run(remains("sqlite:///touchbase.db", "goldfinch")) == []
+    assert asyncio.run(remains("sqlite:///b.db", "goldfinch")) != []
+    assert store("verify").exit_code == 0

@@ -15,10 +15,10 @@ from tests.cli.test_serve import Serve, serve
 from tests.storage.remains import remains
 
 __all__ = ["serve"]
-CANARY = b" " + SENT.replace(b"contact@", b"canary@")  # the first bytes tell calls apart here
-MENTION = b"nonsense of canary%40example.com"
+CANARY = b" " + SENT.replace(b"contact@", b"goldfinch@")  # the first bytes tell calls apart here
+MENTION = b"nonsense of goldfinch%40example.com"
 URL = "sqlite:///touchbase.db"
-WHO = ("--client", "acme", "--email", "Canary@example.com")
+WHO = ("--client", "acme", "--email", "Goldfinch@example.com")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None
     result = filled("erase", *WHO, "--yes")
 
     assert result.output == "removed: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
-    assert asyncio.run(remains(URL, "canary")) == []
+    assert asyncio.run(remains(URL, "goldfinch")) == []
     assert filled("verify").output.startswith("verified 1 contacts")
 
 
@@ -43,7 +43,7 @@ def test_a_dry_run_only_says_it(filled: Run) -> None:
     told = filled("erase", *WHO, "--dry-run").output
 
     assert told == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
-    assert asyncio.run(remains(URL, "canary")) != []
+    assert asyncio.run(remains(URL, "goldfinch")) != []
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False)])
@@ -51,7 +51,7 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
     result = filled("erase", *WHO, given=answer)
 
     assert "would remove: 1 contacts" in result.output
-    assert (asyncio.run(remains(URL, "canary")) == []) == gone
+    assert (asyncio.run(remains(URL, "goldfinch")) == []) == gone
     assert result.exit_code == (0 if gone else 1)
 
 
@@ -81,7 +81,7 @@ def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
     filled("work", "--once")
 
     assert lifted == "1 keyed hashes forgotten: the person may be kept again\n"
-    assert asyncio.run(remains(URL, "canary")) != []
+    assert asyncio.run(remains(URL, "goldfinch")) != []
 
 
 def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
@@ -126,9 +126,9 @@ def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkey
     filled("export-person", "--client", "acme", "--id", str(printed["contact"]["id"]), "--out", "person.json")
 
     assert json.loads((tmp_path / "person.json").read_text()) == printed
-    assert printed["contact"]["email"] == "canary@example.com"
+    assert printed["contact"]["email"] == "goldfinch@example.com"
     assert len(printed["timeline"]) == len(printed["deliveries"]) == 3
-    assert all("canary" in each["body"]["content"] for each in printed["deliveries"])
+    assert all("goldfinch" in each["body"]["content"] for each in printed["deliveries"])
 
 
 def test_nobody_cannot_be_exported(filled: Run) -> None:
@@ -140,17 +140,17 @@ def test_nobody_cannot_be_exported(filled: Run) -> None:
 def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
     server = serve("--log-level", "debug")
     hook = "/public/emailcampaign-webhook/default"
-    contact: dict[str, Any] = server.post("/public/v2/contacts", {"email": "canary@example.com", "first_name": "Vogelsang"})[1]
-    for body in (json.loads(CANARY), json.loads(SENT), {"riddle": "canary@example.com"}, [json.loads(CANARY), {"x": "Vogelsang"}]):
-        server.post(f"{hook}?who=canary%40example.com", body)
-    server.post("/public/v2/contacts", {"email": "canary@example.com", "company_id": "Vogelsang"})
-    server.get("/public/v2/contacts?email=canary@example.com")
+    contact: dict[str, Any] = server.post("/public/v2/contacts", {"email": "goldfinch@example.com", "first_name": "Vogelsang"})[1]
+    for body in (json.loads(CANARY), json.loads(SENT), {"riddle": "goldfinch@example.com"}, [json.loads(CANARY), {"x": "Vogelsang"}]):
+        server.post(f"{hook}?who=goldfinch%40example.com", body)
+    server.post("/public/v2/contacts", {"email": "goldfinch@example.com", "company_id": "Vogelsang"})
+    server.get("/public/v2/contacts?email=goldfinch@example.com")
     until = time.monotonic() + 60
     while '"received"' in server.get("/admin/v1/deliveries?state=received")[1] and time.monotonic() < until:
         pass
     erased = server.delete(f"/public/v2/contacts/{contact['id']}?erase=true")
-    server.post(f"{hook}?again=canary%40example.com", json.loads(CANARY))
-    refused = server.post("/public/v2/contacts", {"email": "canary@example.com"})
+    server.post(f"{hook}?again=goldfinch%40example.com", json.loads(CANARY))
+    refused = server.post("/public/v2/contacts", {"email": "goldfinch@example.com"})
     assert server.stop() == 0
 
     log = server.log()

@@ -29,7 +29,9 @@ class Server:
     """A running `touchbase serve`, from its banner to its end."""
 
     def __init__(self, folder: Path, arguments: tuple[str, ...]) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}
+        environment = {
+            name: value for name, value in os.environ.items() if name == "TOUCHBASE_MASTER_KEY" or not name.startswith("TOUCHBASE_")
+        }
         self.errors = (folder / "errors").open("w+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "touchbase", "serve", "--port", "0", *arguments],

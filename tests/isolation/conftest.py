@@ -7,20 +7,28 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from tests.conftest import Databases
+from tests.conftest import MASTER_KEYS, ByHand, Databases
 from tests.isolation.probe import TRYING
 from tests.isolation.trial import Opened
-from tests.isolation.world import World
+from tests.isolation.world import Tokens, World
 
 from touchbase.domain.ports import Store
+from touchbase.service import api_keys, clients
 from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.sealing.keys import GivenKeys
+from touchbase.storage.sealing.sealer import MasterSealer
+from touchbase.storage.sql import server_secret
 from touchbase.storage.sql.handlers import COMMANDS
 from touchbase.storage.sqlite.engine import SqliteStore
 
 
 @pytest.fixture
-def world(by_hand) -> World:
-    return World(by_hand)
+def world(by_hand: ByHand, monkeypatch: pytest.MonkeyPatch) -> World:
+    tokens = Tokens()
+    monkeypatch.setattr(api_keys, "token_hex", tokens.hex)
+    monkeypatch.setattr(clients, "token_hex", tokens.hex)
+    monkeypatch.setattr(server_secret, "token_bytes", tokens.bytes)
+    return World(by_hand, tokens)
 
 
 @pytest.fixture
@@ -31,7 +39,8 @@ async def opened(engine_url: str) -> AsyncIterator[Opened]:
         async def open_it() -> Store:
             await open_ones.aclose()
             engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
-            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING})
+            sealer = MasterSealer(GivenKeys(MASTER_KEYS.read()))
+            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING}, sealer=sealer)
             open_ones.push_async_callback(store.close)
             return store
 

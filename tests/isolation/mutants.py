@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator
@@ -12,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from touchbase.storage import sql
+from tests.storage.ops import OPS as EVERY_OP
+from tests.storage.ops import calls_of
+
 from touchbase.storage.sql.op import Ask, Op
 
-FOLDER = Path(sql.__file__ or "").parent
 # A condition that names the client: of a column, or of the client that a delivery is found through.
 _CONDITION = re.compile(r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?")
 _PARTS = ("body", "sqlite", "sqlite_set", "more_set", "made", "postgres")
@@ -26,27 +24,9 @@ def forgetful(text: str) -> str:
     return _CONDITION.sub(lambda found: f"(1 = 1 OR {found[0]})", text)
 
 
-def _ops() -> dict[str, Op]:
-    modules = [importlib.import_module(f"{sql.__name__}.{found.name}") for found in pkgutil.iter_modules([str(FOLDER)])]
-    found = {
-        f"{module.__name__.rpartition('.')[2]}.{name}": op for module in modules for name, op in vars(module).items() if isinstance(op, Op)
-    }
-    return {name: op for name, op in found.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
-
-
-def _questions() -> set[str]:
-    """Functions that ask something, as module.function."""
-    found: set[str] = set()
-    for path in FOLDER.glob("*.py"):
-        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(function, ast.FunctionDef):
-                calls = [node for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-                found |= {f"{path.stem}.{function.name}" for node in calls if isinstance(node.func, ast.Name) and node.func.id == "Ask"}
-    return found
-
-
-OPS = _ops()
-QUESTIONS = _questions()
+OPS = {name: op for name, op in EVERY_OP.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
+QUESTIONS = {f"{Path(file).stem}.{function}" for file, function, _ in calls_of("Ask")}
+"""Functions that ask something, as module.function."""
 
 
 @contextmanager

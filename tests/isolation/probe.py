@@ -25,10 +25,17 @@ from touchbase.storage.sql.rows import Columns
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "company_id", "tool", "object_type", "object_id", "channel",
-    "key", "name", "state",
+    "key", "name", "state", "client_id", "digest", "erasure", "wanted_us", "until_us", "old",
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
-BESIDE = {"to_id": 1, "now_us": 2**60, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x"}
+BESIDE = {
+    "to_id": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
+    "before_us": NEVER,
+}  # fmt: skip
+TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
+"""Before and after the end of what is kept for a while."""
+OF_CLIENTS = {name for name, op in OPS.items() if any(re.search(r"\b(FROM|JOIN) client\b", text) for text in texts(op))}
+"""Statements about clients themselves, by number or by id: B's own. They tell whether the client has erased anybody."""
 
 
 @dataclass
@@ -55,7 +62,10 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
     made: list[Try] = []
     # What inserts comes last: B's own rows under A's ids would be in the way of the others.
     for name, op in sorted(OPS.items(), key=lambda each: (inserts(each[0]), each[0])):
-        found = {_row(op.columns, each, client): None for table in rows.values() for each in table if _fits(op.columns, each)}
+        fitting = [each for table in rows.values() for each in table if _fits(op.columns, each)]
+        if name in OF_CLIENTS:
+            fitting = [{"id": client, "client_id": each} for each in (CLIENT_B, OTHER_B)]
+        found = {_row(op.columns, {**beside, **each}, client): None for each in fitting for beside in TIMES}
         assert found, f"nothing of A's fits {name}: say in tests/isolation/probe.py what belongs into {op.columns}"
         made.append(Try(client, name, list(found)))
     return made
@@ -72,7 +82,7 @@ def _fits(columns: Columns, of_a: dict[str, Any]) -> bool:
 
 
 def _row(columns: Columns, of_a: dict[str, Any], client: int) -> tuple[Any, ...]:
-    return tuple(client if name == "client" else _value(name, of_a.get(name, BESIDE.get(name))) for name, _ in columns)
+    return tuple(client if name == "client" else _value(name, of_a[name]) for name, _ in columns)
 
 
 def _value(name: str, value: Any) -> Any:
@@ -84,23 +94,24 @@ def _value(name: str, value: Any) -> Any:
 def asked(client: int, known: Known) -> Iterator[Any]:
     """Every question that names its client, about everything of A's, with every choice of its filters."""
     usual: dict[str, list[Any]] = {
-        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [100], "after": [0], "id": known.ids,
-        "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client],
+        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "after": [0], "id": known.ids,
+        "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
+        "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS],
     }  # fmt: skip
-    for kind in ANSWERS:
+    for kind in (*ANSWERS, *OPENING):
         hints = typing.get_type_hints(kind)
         if "client" not in hints:
             continue
         choices: list[list[Any]] = []
         for field in fields(kind):
-            values = (
-                [(0, 0)]
-                if "tuple" in str(hints[field.name])
-                else usual.get(field.name, [0 if "int" in str(hints[field.name]) else "hubspot"])
-            )
-            choices.append(values if field.default is MISSING or field.name == "client" else [field.default])
+            values = [each for each in usual.get(field.name, [0, "hubspot", b"", (0, 0)]) if _is(hints[field.name], each)][:100]
+            wanted = field.default is MISSING or field.name in ("client", "contact", "contact_id")
+            choices.append([*values, *([field.default] if field.default is None and field.name != "client" else [])] if wanted else [field.default])
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
+    yield from (FindClientByNumber(client), ListClientPage(9, only=client))
+    yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
+    yield FindAnswer(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 
 
 async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -> list[str]:

@@ -10,10 +10,11 @@ from typing import Any
 
 from tests.api.conftest import Reply
 from tests.isolation import world as w
-from tests.isolation.probe import Try, asked, probe, tries
+from tests.isolation.probe import Try, asked, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of
 from tests.isolation.world import Request, Side, World
 
+from touchbase.domain.client_life import RotateClientId
 from touchbase.domain.ports import Store
 from touchbase.domain.times import DAY
 from touchbase.service.verify import Verified, verify
@@ -25,16 +26,31 @@ _RANDOM = re.compile(r"api:[0-9a-f]{16}:[0-9a-f]+")
 REFUSED = (403, 404, 422)
 VOLATILE = ("x-request-id", "date")
 HUBSPOT = f"/admin/v1/clients/{w.CLIENT_B}/connections/crm/hubspot"
+FIRST = [
+    Request("POST", "/public/v2/contacts", {"email": "b3@b.example", "first_name": "Gone"}),
+    Request("GET", "/public/v2/contacts?email=b3@b.example"),
+]
+"""What B does before anything else: whom it erases next."""
 OWN = [
     Request("GET", f"/admin/v1/clients/{w.CLIENT_B}"),
-    Request("POST", HUBSPOT.removesuffix("/crm/hubspot"), {"channel": "crm", "tool": "hubspot"}),
+    Request("POST", HUBSPOT.removesuffix("/crm/hubspot"), {"channel": "crm", "tool": "hubspot", "access_token": "token-of-b"}),
     Request("PATCH", HUBSPOT, {"settings": {"status_labels": {"Won": "customer"}}}),
     Request("GET", HUBSPOT.removesuffix("/crm/hubspot")),
     Request("GET", HUBSPOT),
     Request("POST", f"/public/crm-webhook/{w.CLIENT_B}", raw=json.dumps(w.hubspot(9, w.PARKED_OBJECT, "email", "b3@b.example")).encode()),
     Request("POST", f"/public/crm-webhook/{w.CLIENT_B}", raw=json.dumps(w.hubspot(10, w.OBJECT_OF_A, "firstname", "Thin")).encode()),
+    Request("PATCH", HUBSPOT, {"access_token": "another-token-of-b"}),
+    Request("GET", HUBSPOT),
     Request("DELETE", HUBSPOT),
     Request("GET", HUBSPOT.removesuffix("/crm/hubspot")),
+    Request("POST", f"/admin/v1/clients/{w.CLIENT_B}/rotate-id", {"client_id": w.OTHER_B}),
+    Request("POST", f"/admin/v1/clients/{w.CLIENT_B}/rotate-id", {}),
+    Request("POST", f"/admin/v1/clients/{w.CLIENT_B}/rotate-id", {"client_id": w.CLIENT_B}),
+    Request("PATCH", f"/admin/v1/clients/{w.CLIENT_B}", {"name": "B"}),
+    Request("GET", f"/admin/v1/clients/{w.CLIENT_B}"),
+    Request("POST", "/admin/v1/keys", {"name": "second"}),
+    Request("POST", "/public/v2/companies", {"domain": "once.example"}, headers=(("Idempotency-Key", "of-b"),)),
+    Request("POST", "/public/v2/companies", {"domain": "once.example"}, headers=(("Idempotency-Key", "of-b"),)),
     Request("PUT", f"/admin/v1/clients/{w.CLIENT_B}", {"settings": {"on_duplicate": "return"}}),
     Request("POST", "/public/v2/contacts", {"email": "b1@b.example"}),
     Request("POST", "/public/v2/companies?on_duplicate=update", {"domain": "b.example", "name": "B again"}),
@@ -42,9 +58,10 @@ OWN = [
 """B's own life: the same tools, objects and settings that A has."""
 CHANGE: dict[str, Any] = {"first_name": "Bo"}
 EACH: dict[str, list[tuple[str, str, Any]]] = {
-    "/public/v2/contacts": [("PATCH", "", CHANGE), ("GET", "", None), ("GET", "/timeline", None)],
+    "/public/v2/contacts": [("PATCH", "", CHANGE), ("GET", "", None), ("GET", "/timeline", None), ("GET", "/export", None)],
     "/public/v2/companies": [("PATCH", "", {"name": "Bo"}), ("GET", "", None), ("GET", "/timeline", None)],
     "/admin/v1/deliveries": [("GET", "", None), ("POST", "/replay", None)],
+    "/admin/v1/keys": [("GET", "", None), ("POST", "/rotate", {}), ("DELETE", "", None)],
 }
 """What B does with each record of its own."""
 
@@ -84,6 +101,7 @@ class Trial:
 async def settle_b(world: World, store: Store) -> tuple[int, str]:
     """B's number and key; it has things of its own, all of them later than A's."""
     await world.begin(w.LATER_IDS)
+    world.tokens.begin(w.TOKENS_OF_B)
     world.clock.now = w.TIME_OF_B
     number, key = await world.join(store, w.CLIENT_B)
     b = world.side(store, w.CLIENT_B, number, key)
@@ -96,9 +114,15 @@ async def settle_b(world: World, store: Store) -> tuple[int, str]:
 async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
     """A, furnished, and what B may have got to know of it."""
     await world.begin(w.FIRST_IDS)
+    world.tokens.begin(w.TOKENS_OF_A)
     world.clock.now = w.TIME_OF_A
-    a = world.side(store, w.CLIENT_A, *await world.join(store, w.CLIENT_A))
+    number, key = await world.join(store, w.FORMER_A)
+    await store.write(RotateClientId(number, w.CLIENT_A, w.NEVER))
+    a = world.side(store, w.CLIENT_A, number, key)
     await w.furnish(a)
+    await world.by_hand("UPDATE kept_answer SET expires_us = ?", w.NEVER)
+    empty = [table for table, rows in (await world.dump(number)).items() if not rows]
+    assert empty == [], "A has nothing in these tables: say in tests/isolation/world.py how it gets there"
     return a, await known_of(world, a)
 
 
@@ -118,12 +142,15 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
         columns = [row[0] for row in await world.columns(table)]
         found = await world.by_hand(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
         rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
+    rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
+    rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["record_source"]]
     return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
 
 
 async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, like: Sequence[Told] = ()) -> Trial:
     """B sends all requests, lives its own life, is verified, and is put to the probes; with `like`, the first other answer is the last."""
     world.clock.now = w.TIME_OF_B + DAY
+    world.tokens.begin(w.LATER_TOKENS_OF_B)
     store = await opened()
     side, made = world.side(store, w.CLIENT_B, *b), Trial()
     said: set[str] = set()
@@ -137,7 +164,9 @@ async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, 
             return made
     verified = Verified()
     differences = [str(each) async for each in verify(store, side.number, verified)]
-    for text in (repr((differences, verified)), *await probe(store, plan.tries, plan.questions)):
+    for text in (
+        repr((differences, verified)), *await probe(store, plan.tries, plan.questions), *await leave(store, side.number)
+    ):  # fmt: skip
         made.told.append(Told(Request("PROBE", ""), 0, {}, _RANDOM.sub("api", text).encode()))
         if like and made.told[-1] != like[len(made.told) - 1]:
             made.faults.append(f"{made.told[-1]}, and {like[len(made.told) - 1]} where A is not")
@@ -145,14 +174,21 @@ async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, 
 
 
 async def _lived(side: Side, requests: Sequence[Request]) -> AsyncIterator[Told]:
-    for request in requests:
+    for request in FIRST:
+        found = await _send(side, request)
+        yield found
+    erased = json.loads(found.body)["data"][0]["id"]
+    yield await _send(side, Request("DELETE", f"/public/v2/contacts/{erased}?erase=true"))
+    for restore in ("", "?restore_erased=true"):  # it is lifted again, so that B has erased nobody in the end
+        yield await _send(side, Request("POST", f"/public/v2/contacts{restore}", {"email": "b3@b.example"}))
+    for request in (*requests, *OWN):
         yield await _send(side, request)
-    for request in OWN:
-        yield await _send(side, request)
-    for path in ("/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries"):
+    for path in EACH:
         page = await _send(side, Request("GET", f"{path}?limit=200"))
         yield page
-        for number in [each["id"] for each in json.loads(page.body)["data"]]:
+        for number in [each.get("id", each.get("key_id")) for each in json.loads(page.body)["data"]]:
+            if str(number) in side.key:
+                continue  # the key that it calls with
             for method, tail, body in EACH[path]:
                 yield await _send(side, Request(method, f"{path}/{number}{tail}", body))
     # What was put back is applied again, and changes nothing; then everything is looked at once more.

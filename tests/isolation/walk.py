@@ -19,7 +19,7 @@ from touchbase.api.openapi import description
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
-    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients",
+    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
@@ -27,13 +27,14 @@ RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{
 
 @dataclass
 class Known:
-    """What B may have got to know of A: its ids, its cursors, its tags."""
+    """What B may have got to know of A: its ids, its cursors, its tags, the ids of its keys."""
 
     contacts: list[int] = field(default_factory=list)
     companies: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
     cursors: list[str] = field(default_factory=list)
     etags: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
 
     @property
     def ids(self) -> list[int]:
@@ -43,14 +44,17 @@ class Known:
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.by_hand(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
-            for name in ("contact", "company", "delivery", "link", "custom_field")}  # fmt: skip
-    made = Known(rows["contact"], rows["company"], rows["delivery"] + rows["link"][:1] + rows["custom_field"][:1])
+            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field")}  # fmt: skip
+    others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1]
+    made = Known(rows["contact"], rows["company"], others)
+    made.keys = [row[0] for row in await world.by_hand("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
     timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
-    for target in (*LISTS, *timelines):
+    exports = [f"/public/v2/contacts/{n}/export" for n in made.contacts]
+    for target in (*LISTS, *timelines, *exports):
         page = await a.sure("GET", f"{target}{'&' if '?' in target else '?'}limit=1")
         made.cursors += [page["next_cursor"]] if page["next_cursor"] else []
     replay = await a.sure("POST", "/admin/v1/deliveries/replay", {"state": "parked", "dry_run": True})
-    assert replay["count"] == 1
+    assert replay["count"] == 2
     made.etags = [(await a("GET", f"/public/v2/contacts/{made.contacts[0]}")).headers["etag"]]
     return made
 
@@ -60,14 +64,14 @@ def filters(known: Known) -> dict[str, list[str]]:
     return {
         "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
         "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS],
-        "updated_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A], "tool": ["hubspot", "instantly"], "cursor": known.cursors,
-        "limit": ["1", "200"],
+        "updated_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A], "tool": ["hubspot", "instantly"], "cursor": known.cursors,
+        "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
     }  # fmt: skip
 
 
 def headers(known: Known) -> dict[str, list[str]]:
     """What of A's may stand in a header."""
-    return {"X-Client-Id": [w.CLIENT_A, "nobody"], "If-Match": known.etags, "Idempotency-Key": ["zq050idemqz"]}
+    return {"X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"], "If-Match": known.etags, "Idempotency-Key": [w.IDEMPOTENCY_KEY]}
 
 
 def bodies(known: Known) -> dict[str, list[Any]]:
@@ -77,7 +81,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
     contact = {"email": w.EMAIL, "linkedin_url": w.LINKEDIN, "contact_custom_fields_input": custom, "contact_status": w.STATUS}
     changes = [{"company_id": company}, contact, {}]
     return {
-        "ContactRequest": [{"company_id": company}, {"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.OTHER_EMAIL}, contact],
+        "ContactRequest": [{"company_id": company}, {"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.OTHER_EMAIL}, contact,
+                           {"email": w.GONE_EMAIL}],
         "ContactChange": changes,
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
@@ -86,6 +91,11 @@ def bodies(known: Known) -> dict[str, list[Any]]:
             {"received_since": "2000-01-01T00:00:00Z", "dry_run": True}, *({"state": "applied", "cursor": each} for each in known.cursors),
         ],
         "ClientRequest": [{"settings": {"create_unknown": False}}],
+        "NewClient": [{"client_id": w.CLIENT_A}, {"client_id": w.FORMER_A}, {"name": w.NAME}],
+        "ClientChange": [{"name": w.NAME}],
+        "IdRotation": [{}, {"client_id": w.FORMER_A}, {"client_id": w.OTHER_B, "keep_old_seconds": 0}],
+        "KeyRequest": [{"name": "of B"}, {"name": "of A", "client_id": w.CLIENT_A}, {"name": "of A", "client_id": w.FORMER_A}],
+        "KeyRotation": [{}, {"keep_old_seconds": 0}],
         "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
     }  # fmt: skip
@@ -134,7 +144,7 @@ def _received(path: str, method: str) -> Iterator[Request]:
 def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
-        "id": known.ids, "client_id": [w.CLIENT_A], "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
+        "id": known.ids, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys, "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

@@ -14,11 +14,12 @@ from tests.api.conftest import Caller, Clock, Reply
 
 from touchbase.adapters import load_adapters
 from touchbase.api.parts import Parts
-from touchbase.domain.commands import EnsureClient
+from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch
 from touchbase.domain.ports import Store
 from touchbase.domain.times import from_text
 from touchbase.service.authorise import ADMIN, add_key
 from touchbase.service.connections import Connections
+from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import translator
 
 ADAPTERS = load_adapters()
@@ -27,12 +28,17 @@ ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 # A lives in another year than B, and its ids are of another size: a time or an id that leaks is known by its looks.
 TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
-FIRST_IDS = {"client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001}
+FIRST_IDS = {
+    "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
+    "erasure": 7_600_001,
+}  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
-_WORD = re.compile(r"zq\d{3}[a-z]+qz|2025-03-03|\b7[1-5]0\d{4}\b")
+TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
+"""How ids and texts of keys begin, which nobody could tell apart otherwise."""
+_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-6]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
 _CODED = re.compile(rb"[A-Za-z0-9_+/-]{12,}={0,2}")
 
-CLIENT_A, CLIENT_B = "zq001clientqz", "client-b"
+CLIENT_A, FORMER_A, CLIENT_B, OTHER_B = "zq001clientqz", "zq060formerqz", "client-b", "client-b-2"
 EMAIL, OTHER_EMAIL, PARKED_EMAIL = "zq002mailqz@zq003hostqz.example", "zq004otherqz@zq003hostqz.example", "zq005laterqz@example.com"
 LINKEDIN = "https://www.linkedin.com/in/zq006linkqz"
 DOMAIN = "zq007domainqz.example"
@@ -41,6 +47,16 @@ FIELD, OPTION = "zq011fieldqz", "zq012optionqz"
 SECRET = "zq013secretqz"
 OBJECT, PARKED_OBJECT, OBJECT_OF_A = 770_001, 770_002, 770_003
 ONLY_EMAIL = "zq051onlyqz@example.com"
+GONE_EMAIL = "zq061goneqz@example.com"
+GONE_OBJECT, ALSO_PARKED = 770_004, 770_005
+NAME = "zq062namedqz"
+TOKEN = "zq063tokenqz"
+IDEMPOTENCY_KEY = "zq050idemqz"
+NEVER = 2**61
+"""When what A keeps for a while ends: no trial comes so late."""
+BEYOND = 2**62
+RATES = Rates(key_requests=1e6, requests=1e6, rows=1e6, bytes=1e9, webhooks=1e6)
+"""Nobody is refused, and every answer says how much is left."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +104,32 @@ class Side:
         while (await self.call.parts.store.work(self.number, 512, translate, self.call.clock())).taken:
             pass
 
-    async def sure(self, method: str, target: str, body: Any = None, raw: bytes | None = None) -> Any:
+    async def sure(self, method: str, target: str, body: Any = None, raw: bytes | None = None, **headers: str) -> Any:
         """The answer to a call that must go well."""
-        reply = await self(method, target, body, raw)
+        reply = await self(method, target, body, raw, **headers)
         assert reply.status < 300, (method, target, reply)
         return json.loads(reply.body) if reply.body else None
+
+
+@dataclass
+class Tokens:
+    """What stands for chance: tokens that are always the same, and tell whose they are."""
+
+    prefix: str = ""
+    count: int = 0
+
+    def begin(self, prefix: str) -> None:
+        """From here on they begin like this."""
+        self.prefix, self.count = prefix, 0
+
+    def hex(self, size: int) -> str:
+        """As `secrets.token_hex`."""
+        self.count += 1
+        return f"{self.prefix}{self.count:0{2 * size - len(self.prefix)}x}"
+
+    def bytes(self, size: int) -> bytes:
+        """As `secrets.token_bytes`: of nobody's, for what a store has once."""
+        return b"." * size
 
 
 @dataclass
@@ -100,6 +137,7 @@ class World:
     """Two clients, or B alone, in one store."""
 
     by_hand: ByHand
+    tokens: Tokens
     clock: Clock = field(default_factory=Clock)
 
     async def join(self, store: Store, client_id: str) -> tuple[int, str]:
@@ -112,7 +150,7 @@ class World:
         connections = Connections(store, self.clock)
         parts = Parts(
             store=store, clock=self.clock, auth="keys", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
-            protocol_answer=ADAPTERS.protocol_answer,
+            protocol_answer=ADAPTERS.protocol_answer, limiter=Limiter(RATES),
         )  # fmt: skip
         return Side(client_id, key, number, Caller(parts, self.clock))
 
@@ -179,6 +217,7 @@ def calls(campaign: str) -> Iterator[tuple[str, bytes]]:
 
 async def furnish(a: Side) -> None:
     """Everything that a client can have, through the interface, each text a canary."""
+    store = a.call.parts.store
     settings = {
         "contact_statuses": {"statuses": [STATUS, NEXT_STATUS], "transitions": {STATUS: [NEXT_STATUS]}},
         "company_statuses": {"statuses": [COMPANY_STATUS]},
@@ -201,14 +240,51 @@ async def furnish(a: Side) -> None:
     for number in range(2):
         await a.sure("POST", "/public/v2/contacts", {"first_name": f"zq03{number}firstqz"})
         await a.sure("POST", "/public/v2/companies", {"domain": f"zq04{number}hostqz.example"})
+    await a.sure("POST", "/public/v2/contacts", {"company_id": company["id"]}, idempotency_key=IDEMPOTENCY_KEY)
+    for connection in (
+        {
+            "channel": "crm", "tool": "hubspot", "access_token": TOKEN, "settings": {"status_labels": {"zq028labelqz": STATUS}},
+        },
+        {"channel": "email_campaign", "tool": "instantly"},
+    ):  # fmt: skip
+        await a.sure("POST", f"/admin/v1/clients/{a.client_id}/connections", connection)
     for channel, raw in calls("zq026campaignqz"):
         await a.sure("POST", f"/public/{channel}/{a.client_id}?hint=zq027queryqz", raw=raw)
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(4, OBJECT_OF_A, "email", ONLY_EMAIL)).encode())
+    await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(6, ALSO_PARKED, "firstname", "zq068waitqz")).encode())
     await a.drain()
+    await _erase_somebody(a)
+    await _ask_hubspot(store, a.number)
     # One that waits: whoever takes it must work for A.
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')
-    for connection in (
-        {"channel": "crm", "tool": "hubspot", "secrets": [SECRET], "settings": {"status_labels": {"zq028labelqz": STATUS}}},
-        {"channel": "email_campaign", "tool": "instantly", "secrets": [SECRET]},
-    ):
-        await a.sure("POST", f"/admin/v1/clients/{a.client_id}/connections", connection)
+    for channel, tool in (("crm", "hubspot"), ("email_campaign", "instantly")):
+        await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
+    await _keys(a)
+    await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
+
+
+async def _erase_somebody(a: Side) -> None:
+    """Somebody whom A has erased, with what their tool told."""
+    gone = await a.sure("POST", "/public/v2/contacts", {"email": GONE_EMAIL, "first_name": "zq064firstqz"})
+    await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(5, GONE_OBJECT, "email", GONE_EMAIL)).encode())
+    await a.drain()
+    erasure = await a.sure("DELETE", f"/public/v2/contacts/{gone['id']}?erase=true")
+    assert erasure["removed"]["links"] == 1
+
+
+async def _ask_hubspot(store: Store, number: int) -> None:
+    """A worker has asked HubSpot in vain: one record is noted, others are still wanted, and it is asked again later."""
+    claimed = await store.write(ClaimFetch(number, "hubspot", BEYOND, TIME_OF_A, 9))
+    assert claimed is not None and len(claimed.wanted) == 2
+    at = TIME_OF_A + 1
+    assert await store.write(
+        FinishFetch(number, "hubspot", TIME_OF_A, at, 1, error="zq065troubleqz", at=at, noted=claimed.wanted[:1], fetched_us=at)
+    )
+
+
+async def _keys(a: Side) -> None:
+    """A key that has a successor, and one that is revoked."""
+    first = await a.sure("POST", "/admin/v1/keys", {"name": "zq066keyqz"})
+    await a.sure("POST", f"/admin/v1/keys/{first['key_id']}/rotate", {})
+    other = await a.sure("POST", "/admin/v1/keys", {"name": "zq067keyqz"})
+    await a.sure("DELETE", f"/admin/v1/keys/{other['key_id']}")

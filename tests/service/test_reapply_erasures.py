@@ -2,91 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import AsyncIterator
+from pathlib import Path
 
-from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import Command
-from touchbase.domain.queries import ListClients, Query
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.commands import CreateContact, EnsureClient
+from touchbase.domain.contact import Contact
+from touchbase.domain.identity import email_key
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import ListContacts
 from touchbase.service import reapply_erasures as module
-from touchbase.service.reapply_erasures import ErasedPage, ErasureWords, reapply_erasures
+from touchbase.service.erase import Eraser
+from touchbase.service.reapply_erasures import finish_erasures, reapply_erasures
+from touchbase.storage import open_store
 
 
-@dataclass
-class Page:
-    secret: bytes | None
-    keys: Sequence[Any]
-    last: bytes | None
+def now() -> int:
+    return 9
 
 
-@dataclass
-class Listed(Query[ErasedPage]):
-    client: int
-    limit: int
-    after: bytes
+def eraser(store: Store) -> Eraser:
+    return Eraser(store, load_adapters().translate, now)
 
 
-@dataclass
-class Added(Command[int]):
-    client: int
-    secret: bytes
-    keys: Sequence[bytes]
-    at: int
+async def filled(path: Path, *client_ids: str) -> Store:
+    """A store with five people at each of these clients."""
+    store = await open_store(f"sqlite:///{path}")
+    for client_id in client_ids:
+        client = (await store.write(EnsureClient(client_id, 1))).number
+        for n in range(5):
+            email = f"person{n}@example.com"
+            await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email_key(email))))
+    return store
 
 
-WORDS = ErasureWords(Listed, Added)
+@pytest.fixture
+async def stores(tmp_path: Path) -> AsyncIterator[tuple[Store, Store]]:
+    """A restored store, and the one that was in use meanwhile, where most people of acme and one of other were erased."""
+    restored, known = await filled(tmp_path / "restored.db", "acme", "other"), await filled(tmp_path / "known.db", "acme", "other", "later")
+    for client, contacts in ((1, (1, 2, 3, 4)), (2, (6,)), (3, (11,))):
+        for contact in contacts:
+            erasure = await eraser(known).erase(client, contact)
+            await eraser(known).search(erasure)
+    yield restored, known
+    await restored.close()
+    await known.close()
 
 
-@dataclass
-class Remembering:
-    """Knows clients and erased keys: all that is asked here of a store."""
-
-    clients: dict[int, str]
-    erased: dict[int, list[bytes]] = field(default_factory=dict)
-    told: list[Added] = field(default_factory=list)
-
-    async def read(self, query: Any) -> Any:
-        if isinstance(query, ListClients):
-            return [Client(number, client_id, 0, ClientSettings()) for number, client_id in self.clients.items()]
-        left = [key for key in sorted(self.erased.get(query.client, [])) if key > query.after]
-        page = left[: query.limit]
-        return Page(b"secret" if self.erased else None, page, page[-1] if len(left) > query.limit else None)
-
-    async def write(self, command: Any) -> Any:
-        self.told.append(command)
-        known = self.erased.setdefault(command.client, [])
-        news = [key for key in command.keys if key not in known]
-        known += news
-        return len(news)
+async def emails(store: Store, client: int) -> list[str | None]:
+    return [contact.email for contact in await store.read(ListContacts(client, 50))]
 
 
-def keys(count: int, word: bytes = b"k") -> list[bytes]:
-    return [word + b"%06d" % n for n in range(count)]
+async def test_every_erasure_is_carried_over_page_by_page(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    restored, known = stores
+    monkeypatch.setattr(module, "PAGE", 3)
+
+    added = await reapply_erasures(restored, known, now())
+    await finish_erasures(restored, eraser(restored))
+
+    assert added == 5
+    assert await emails(restored, 1) == ["person4@example.com"]
+    assert await emails(restored, 2) == [f"person{n}@example.com" for n in (1, 2, 3, 4)]
 
 
-async def test_every_erasure_is_carried_over_page_by_page_and_only_news_are_counted() -> None:
-    known = Remembering({1: "acme", 2: "other"}, {1: keys(1_200), 2: keys(3, b"o")})
-    restored = Remembering({1: "acme", 2: "other"}, {1: keys(200)})
+async def test_what_was_carried_over_before_is_no_news(stores: tuple[Store, Store]) -> None:
+    restored, known = stores
+    await reapply_erasures(restored, known, now())
 
-    added = await reapply_erasures(restored, known, 7, WORDS)  # type: ignore[arg-type]
-
-    assert added == 1_003
-    assert {client: sorted(found) for client, found in restored.erased.items()} == {1: keys(1_200), 2: keys(3, b"o")}
-    assert max(len(one.keys) for one in restored.told) <= module.PAGE
-    assert {(one.secret, one.at) for one in restored.told} == {(b"secret", 7)}
+    assert await reapply_erasures(restored, known, now()) == 0
 
 
-async def test_clients_that_the_restored_store_does_not_have_are_passed_over() -> None:
-    known = Remembering({1: "acme", 2: "later"}, {2: keys(3)})
-    restored = Remembering({1: "acme", 2: "somebody else"})
+async def test_a_client_that_has_another_number_is_passed_over(tmp_path: Path, stores: tuple[Store, Store]) -> None:
+    other = await filled(tmp_path / "other.db", "other", "acme")
 
-    assert await reapply_erasures(restored, known, 7, WORDS) == 0  # type: ignore[arg-type]
-    assert restored.told == []
+    added = await reapply_erasures(other, stores[1], now())
+    await finish_erasures(other, eraser(other))
 
-
-async def test_where_nobody_was_erased_nothing_is_written() -> None:
-    known, restored = Remembering({1: "acme"}), Remembering({1: "acme"})
-
-    assert await reapply_erasures(restored, known, 7, WORDS) == 0  # type: ignore[arg-type]
-    assert restored.told == []
+    assert added == 0
+    assert [len(await emails(other, client)) for client in (1, 2)] == [5, 5]
+    await other.close()

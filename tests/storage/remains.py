@@ -46,7 +46,7 @@ def _sqlite(engine_url: str) -> list[tuple[str, Any]]:
 
 
 async def _postgres(engine_url: str) -> list[tuple[str, Any]]:
-    connection = await asyncpg.connect(engine_url)
+    connection = await asyncpg.connect(engine_url, server_settings={"touchbase.clients": "all"})
     try:
         columns = await connection.fetch("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'")
         found: list[tuple[str, Any]] = []

@@ -10,7 +10,7 @@ import asyncpg
 from touchbase.domain.queries import BusyClients
 from touchbase.storage import open_store
 from touchbase.storage.sql.op import Ask
-from touchbase.storage.sql.reads import answer
+from touchbase.storage.sql.reads import ANSWERS
 
 EACH = 20_000
 # Two clients with much waiting, one with a single delivery, one that has to wait before it is tried again.
@@ -31,7 +31,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 async def test_postgres_reads_a_few_rows_of_an_index(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
-    asked = next(answer(BusyClients(5)))
+    asked = next(ANSWERS[BusyClients](BusyClients(5)))
     assert isinstance(asked, Ask)
 
     explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {asked.sql.replace('?', '$1')}", *asked.params)

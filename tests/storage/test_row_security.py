@@ -10,19 +10,32 @@ from typing import Any
 import asyncpg
 import pytest
 from tests.conftest import Databases
+from tests.storage.ops import OPS
 
-from touchbase.domain.commands import AddConnection, Command, CreateCompany, CreateContact, EnsureClient, KeepDelivery, StoreKey
+from touchbase.domain.client_life import RotateClientId
+from touchbase.domain.commands import (
+    AddConnection,
+    ClaimFetch,
+    Command,
+    CreateCompany,
+    CreateContact,
+    EnsureClient,
+    KeepDelivery,
+    Once,
+    StoreKey,
+)
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
+from touchbase.domain.erasure import ErasePerson
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.events import Event, Translation
+from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import CountInbox, FindClient, GetContact, GetHistory, ListDeliveries
 from touchbase.settings import Settings
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import Line
-from touchbase.storage.sql import statements
 from touchbase.storage.sql.handlers import Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Step, for_postgres
@@ -31,8 +44,11 @@ from touchbase.wiring import assembled, worker_alone
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"id_block", "migration"}
-"""Tables with nothing of a client: blocks of ids, and the schema's own. Another one must be looked at first."""
+OF_NOBODY = {"id_block", "migration", "server_secret", "seal_key"}
+"""Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
+master keys with a text that only they open. Another one must be looked at first."""
+WHO_THERE_IS = {"client", "client_alias", "erased"}
+"""What is seen where clients are sought: themselves, their former ids, and keyed hashes, which tell whether a client has erased anybody."""
 WITH_CLIENT = (
     "SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c WHERE c.relkind IN ('r', 'p') AND "
     "c.relnamespace = current_schema()::regnamespace "
@@ -64,6 +80,10 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(KeepDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(Once(RequestKey(n, "k", b"f", 5), None, lambda _: KeptAnswer(b"answer")))
+        await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
+        await store.write(RotateClientId(n, f"now{n}", 9))
+        await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
 
 
 async def with_events(store: Store) -> None:
@@ -72,7 +92,14 @@ async def with_events(store: Store) -> None:
     theirs = await store.write(EnsureClient("theirs", 1))
     assert theirs.number == THEIRS
     await fill(store, OURS, THEIRS)
-    told = Translation("hubspot", [Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7", may_create=True)])
+    told = Translation(
+        "hubspot",
+        [
+            Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7", may_create=True),
+            Event("contact.updated", 5, None, object_type="person", object_id="8"),  # nobody knows who that is: it is asked for
+        ],
+        may_ask=True,
+    )
     for n in (OURS, THEIRS):
         await store.work(n, 10, lambda delivery: told, 9)
 
@@ -95,8 +122,10 @@ async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
     assert len(policies) == len(by_table)
     assert by_table.keys() == {row["relname"] for row in tables} | {"client"}
     assert by_table["contact"][:4] == ["of_client", "PERMISSIVE", ["public"], "ALL"]
-    assert "'clients'" in by_table.pop("client")[4]
-    assert all(policy == by_table["contact"] for policy in by_table.values())
+    assert {name for name, policy in by_table.items() if "'clients'" in policy[4]} == WHO_THERE_IS
+    assert all(policy == by_table["contact"] for name, policy in by_table.items() if name not in WHO_THERE_IS)
+    assert all(policy[:4] == by_table["contact"][:4] for policy in by_table.values())
+    assert by_table["erased"] == by_table["client_alias"]
 
 
 async def test_what_is_behind_no_wall_has_been_looked_at(hand: Made) -> None:
@@ -108,12 +137,15 @@ async def test_what_is_behind_no_wall_has_been_looked_at(hand: Made) -> None:
 async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(store: Store, hand: Made) -> None:
     await with_events(store)
     seen: dict[str, list[int]] = {}
+    with_rows: dict[str, set[str]] = {}
     for scope in (NOBODY, of(THEIRS), CLIENTS, EVERYBODY):
         await hand.execute(f"SET touchbase.clients = '{scope}'")
         seen[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
-        assert bool(await rows_of(hand, "contact")) == (scope in (of(THEIRS), EVERYBODY))
+        with_rows[scope] = {table for table in await walled(hand) if await rows_of(hand, table)}
 
+    everything = set(await walled(hand))
     assert list(seen.values()) == [[], [THEIRS], [*range(1, THEIRS + 1)], [*range(1, THEIRS + 1)]]
+    assert list(with_rows.values()) == [set(), everything, WHO_THERE_IS - {"client"}, everything]
 
 
 async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: Made) -> None:
@@ -124,9 +156,7 @@ async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: 
             await hand.execute(f"SET touchbase.clients = '{scope}'")
         seen[str(scope)] = {table: await rows_of(hand, table) for table in await walled(hand)}
 
-    filled = [table for table, clients in seen["all"].items() if clients == [OURS, THEIRS]]
-    assert {"contact", "company", "custom_field", "link", "event", "delivery", "delivery_body", "connection", "api_key"} <= set(filled)
-    for table in filled:
+    for table in await walled(hand):
         found = [clients[table] for clients in seen.values()]
         assert found == [[], [], [OURS], [THEIRS], [], [OURS, THEIRS], [OURS, THEIRS]], table
 
@@ -140,6 +170,10 @@ async def test_a_row_of_another_client_can_be_neither_written_nor_changed_nor_ta
             await hand.execute(f"UPDATE {table} SET client = {THEIRS}")
         assert await hand.execute(f"UPDATE {table} SET client = {OURS} WHERE client = {THEIRS}") == "UPDATE 0"
         assert await hand.execute(f"DELETE FROM {table} WHERE client = {THEIRS}") == "DELETE 0"
+    await hand.execute(f"SET touchbase.clients = '{CLIENTS}'")
+    for table in set(await walled(hand)) - WHO_THERE_IS:
+        assert await hand.execute(f"DELETE FROM {table}") == "DELETE 0"
+    await hand.execute(f"SET touchbase.clients = '{of(OURS)}'")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await hand.execute(f"INSERT INTO connection VALUES ({THEIRS}, 'crm', 'close', 1, 1, '[]', '{{}}')")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -292,7 +326,11 @@ async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -
     assert "switched off for contact, link:" in told[0]
 
 
-OPS = {name: op for name, op in vars(statements).items() if isinstance(op, Op)}
+WALKING: dict[str, str] = {
+    "keys.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
+    "sealed.FORGET_KEYS": "all master keys but one go: there are two or three",
+}
+"""Statements that may walk a small table: reviewed."""
 
 
 @pytest.mark.parametrize("name", sorted(OPS))
@@ -306,7 +344,7 @@ async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(hand
 
     plan = [row[0] for row in await hand.fetch(f"EXPLAIN EXECUTE op({empty})")]
 
-    assert [line for line in plan if "Seq Scan on" in line] == []
+    assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
 
 
 async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store: Any, open_with: Any, postgres_url: str) -> None:

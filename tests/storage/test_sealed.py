@@ -144,7 +144,7 @@ async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_u
     store = await open_store(postgres_url, master_keys=BEFORE)
     await connect(store)
     await store.close()
-    connection = await asyncpg.connect(postgres_url)
+    connection = await asyncpg.connect(postgres_url, server_settings={"touchbase.clients": "all"})
     await connection.execute(f"UPDATE connection SET secrets = '[\"{SECRET}\"]'; DELETE FROM seal_key")
     await connection.close()
 

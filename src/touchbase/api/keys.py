@@ -70,9 +70,9 @@ class KeyOut(Struct):
 
 
 class NewKeyOut(KeyOut):
-    """A key just made. `key` is its text, shown this once."""
+    """A key just made. `key` is its text, shown this once: a repeat with the same Idempotency-Key is answered without it."""
 
-    key: str
+    key: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class KeyPage(Struct):

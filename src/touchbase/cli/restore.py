@@ -50,9 +50,13 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
 
 
 async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> int:
-    from touchbase.service.reapply_erasures import reapply_erasures
+    from touchbase.adapters import load_adapters
+    from touchbase.service.connections import Connections
+    from touchbase.service.erase import Eraser
+    from touchbase.service.reapply_erasures import finish_erasures, reapply_erasures
     from touchbase.storage import open_store
     from touchbase.storage.sealing.keys import MasterKeys
+    from touchbase.wiring import clock
 
     settings = read_settings()
     keys = MasterKeys(settings.master_key, settings.master_key_old)
@@ -62,9 +66,10 @@ async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> i
         for address in known:
             other = await open_store(address, master_keys=keys)
             try:
-                erased += await reapply_erasures(restored, other, time.time_ns() // 1000)
+                erased += await reapply_erasures(restored, other, clock())
             finally:
                 await other.close()
+        await finish_erasures(restored, Eraser(restored, load_adapters().translate, clock, Connections(restored, clock).of))
     finally:
         await restored.close()
     return erased

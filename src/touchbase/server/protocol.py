@@ -20,11 +20,10 @@ from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
 from touchbase.server.peer import Proxies
 from touchbase.server.refusals import Refusal, Refused
-from touchbase.server.scope import make_scope
+from touchbase.server.scope import head_without_upgrade, make_scope
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
 """Headers that say where a request ends, how to answer it, or who must not be answered."""
-VERSIONS = ("1.1", "1.0")
 POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
 
@@ -67,7 +66,6 @@ class Connection(HttpToolsProtocol):
             self.refuse(refusals.TOO_MANY_CONNECTIONS)
         elif most and of_peer > most and self.peer != NOBODY:
             if of_peer > POLITE * most:
-                # Being told takes a connection for a moment, and this caller must not get all there are even so.
                 transport.abort()
             else:
                 self.refuse(refusals.TOO_MANY_OF_ADDRESS)
@@ -98,7 +96,11 @@ class Connection(HttpToolsProtocol):
                 self.cycle.keep_alive = False
         except httptools.HttpParserError as error:
             cause = error.__context__
-            self.refuse(cause.refusal if isinstance(cause, Refused) else self._what_is_wrong(str(error)))
+            self.refuse(
+                cause.refusal
+                if isinstance(cause, Refused)
+                else refusals.of_parser(str(error), second=bool(self.in_headers and self.lengths))
+            )
         else:
             if self.in_headers and self.header_bytes > self.bounds.max_header_bytes:
                 self.refuse(refusals.HEADERS_TOO_LARGE)
@@ -115,11 +117,6 @@ class Connection(HttpToolsProtocol):
         """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
         self.refused = self.said_all = True
         return self.busy and not self.cycle.more_body
-
-    def _what_is_wrong(self, says: str) -> Refusal:
-        """The parser refuses a second length by itself, and only its text tells that apart from other nonsense."""
-        second_length = self.in_headers and self.lengths and ("Content-Length" in says or "Transfer-Encoding" in says)
-        return refusals.TWO_LENGTHS if second_length else refusals.MALFORMED
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
@@ -158,7 +155,7 @@ class Connection(HttpToolsProtocol):
         version = self.parser.get_http_version()
         self._check_headers(version)
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
-            self.begun_anew = self._head_without_upgrade()
+            self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
             return
         self.scope = self._make_scope(version)  # type: ignore[assignment]
         self.in_headers, self.deadline = False, NEVER
@@ -195,12 +192,8 @@ class Connection(HttpToolsProtocol):
             return refusing(refusal)
         return self.app
 
-    def _head_without_upgrade(self) -> bytes:
-        lines = [b"%b: %b\r\n" % (name, value) for name, value in self.headers if name not in (b"upgrade", b"connection")]
-        return b"%b %b HTTP/1.1\r\n%bconnection: close\r\n\r\n" % (self.parser.get_method(), self.url, b"".join(lines))
-
     def _check_headers(self, version: str) -> None:
-        if version not in VERSIONS:
+        if version not in ("1.1", "1.0"):
             raise Refused(refusals.OTHER_VERSION)
         if self.chunked and version == "1.0":
             # A proxy of that age passes chunks on without knowing what they are.

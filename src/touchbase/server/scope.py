@@ -52,3 +52,9 @@ def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
         raise Refused(MALFORMED)
     path, _, query = target.partition(b"?")
     return path, query
+
+
+def head_without_upgrade(method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
+    """The head of a request that wished for another protocol, as it is read anew without that wish."""
+    lines = [b"%b: %b\r\n" % (name, value) for name, value in headers if name not in (b"upgrade", b"connection")]
+    return b"%b %b HTTP/1.1\r\n%bconnection: close\r\n\r\n" % (method, url, b"".join(lines))

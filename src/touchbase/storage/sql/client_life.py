@@ -45,9 +45,9 @@ KEEP_FORMER_ID = Op(
 )
 TAKE_FORMER_ID = Op(
     "take_former_id",
-    (("client_id", "text"),),
-    sqlite="DELETE FROM client_alias WHERE client_id = ?1",
-    body="DELETE FROM client_alias t USING p WHERE t.client_id = p.client_id",
+    (("client_id", "text"), ("client", "bigint")),
+    sqlite="DELETE FROM client_alias WHERE client_id = ?1 AND client = ?2",
+    body="DELETE FROM client_alias t USING p WHERE t.client_id = p.client_id AND t.client = p.client",
 )
 
 
@@ -111,7 +111,7 @@ def _rotate(command: life.RotateClientId, client: Client) -> Plan[Client | Touch
     if owner not in (None, client.number):
         return _conflict(command.client_id)
     if owner is not None:
-        yield Step(TAKE_FORMER_ID, [(command.client_id,)])
+        yield Step(TAKE_FORMER_ID, [(command.client_id, client.number)])
     yield Step(SET_CLIENT_ID, [(client.number, command.client_id)])
     yield Step(KEEP_FORMER_ID, [(former, client.number, command.keep_until_us)])
     yield from _still_ours(command.client_id)

@@ -46,7 +46,7 @@ _WANTED = Place(
         RECORD,
         sqlite="DELETE FROM wanted_record WHERE client = ?1 AND (tool, object_type, object_id) IN "
         "(SELECT tool, object_type, object_id FROM link WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3)",
-        body=f"DELETE FROM wanted_record t USING p, link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
+        body=f"DELETE FROM wanted_record t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
     ),
 )
 PLACES = (

@@ -28,11 +28,11 @@ EVERYBODY = Scope("all")
 
 ABOUT_CLIENTS = frozenset(
     {
-        c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RenameClient, cl.SetClientState, cl.RotateClientId, cl.BeginDeletion,
-        cl.FindClientByNumber, cl.ListClientPage, cl.DeletingClients, q.FindClient, q.ListClients,
+        c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.ListClientPage, cl.DeletingClients, q.FindClient,
+        q.ListClients,
     }
 )  # fmt: skip
-"""What finds a client by its name, lists clients, or changes one: a request does not know its number yet, and an id is nobody else's."""
+"""What finds a client by its name, makes one or lists them: a request does not know its number yet, and an id is nobody else's."""
 SPANNING = frozenset(
     {
         q.FindKey, q.AnyKey, q.BusyClients, q.CountInbox, kl.StoreFirstKey, kl.RotateKey, kl.RevokeKey, kl.NoteKeyUses, q.DueFetches,
@@ -51,6 +51,7 @@ _NAMED: dict[type, Named] = {
     c.AddConnection: lambda command: (command.connection.client,),
     c.ReplayMany: lambda command: (client for client, _ in command.deliveries),
     q.FindAnswer: lambda query: (query.request.client,),
+    cl.FindClientByNumber: lambda query: (query.number,),
 }
 """Where a command or a query names its clients, if not as `client`."""
 

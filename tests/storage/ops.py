@@ -1,0 +1,67 @@
+"""Every statement of the write path, wherever its module keeps it, and every place in the source that makes one."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from touchbase.storage import sql
+from touchbase.storage.sql import client_removal, sealed
+from touchbase.storage.sql.client_tables import CLIENT_TABLES
+from touchbase.storage.sql.op import Op
+
+FOLDER = Path(sql.__file__ or "").parent
+MADE_WHEN_RUN = {
+    **{f"client_removal._beside.{name}": client_removal._beside(name) for table in CLIENT_TABLES for name in table.beside},
+    **{f"sealed._reseal.{column}": sealed._reseal(table, column) for table in sealed.TABLES for column in table.columns},
+}
+"""Statements that a function makes as it runs, with everything that it may be asked for."""
+MAKERS = {
+    "client_removal._beside", "erase_places._by_record", "sealed._reseal", "statements._create", "statements._delete", "statements._find",
+    "statements._insert", "statements._update",
+}  # fmt: skip
+"""Functions that make statements: for modules that keep them, or as above."""
+
+
+def _held(name: str, value: Any) -> Iterator[tuple[str, Op]]:
+    if isinstance(value, Op):
+        yield name, value
+    elif isinstance(value, tuple):
+        for number, each in enumerate(value):
+            yield from _held(f"{name}.{getattr(each, 'table', number)}", each)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from _held(f"{name}.{field.name}", getattr(value, field.name))
+
+
+def _kept() -> Iterator[tuple[str, Op]]:
+    for found in pkgutil.iter_modules([str(FOLDER)]):
+        module = importlib.import_module(f"{sql.__name__}.{found.name}")
+        tree = ast.parse((FOLDER / f"{found.name}.py").read_text("utf-8"))
+        for target in (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets):
+            if isinstance(target, ast.Name):
+                yield from _held(f"{found.name}.{target.id}", getattr(module, target.id))
+
+
+def texts(op: Op) -> list[str]:
+    """A statement in all its words."""
+    return [text for text in (op.body, op.sqlite, op.sqlite_set, op.more_set, op.made, op.postgres) if text]
+
+
+def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:
+    """Every call of this name in the source: the file, the function that it stands in ("" for none), and the call."""
+    for path in sorted(FOLDER.glob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        inside = {id(node): each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) for node in ast.walk(each)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+                yield path.name, inside.get(id(node), ""), node
+
+
+_NAMES = {id(op): name for name, op in _kept()}  # one that stands in a collection too is named by that
+OPS: dict[str, Op] = {**{name: op for name, op in _kept() if _NAMES[id(op)] == name}, **MADE_WHEN_RUN}
