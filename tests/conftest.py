@@ -44,7 +44,7 @@ class Databases:
         self._prefix = f"touchbase_test_{os.getpid()}"
         self._role = self._prefix if self._run(self._admin.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")) else None
         if self._role is not None:
-            self._run(self._admin.execute(f"CREATE ROLE {self._role} LOGIN PASSWORD '{self._role}'"))
+            self._run(self._admin.execute(f"CREATE ROLE {self._role} LOGIN CREATEDB PASSWORD '{self._role}'"))
         self.migrated = self.empty()
         self._run(self._migrate())
 

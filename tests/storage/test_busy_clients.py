@@ -15,6 +15,8 @@ from touchbase.storage.sql.reads import ANSWERS
 EACH = 20_000
 # Two clients with much waiting, one with a single delivery, one that has to wait before it is tried again.
 FILL = f"""
+SET touchbase.clients = 'all';
+INSERT INTO client (id, client_id, created_us, settings) SELECT c, 'client' || c, 1, '{{}}' FROM generate_series(1, 4) AS c;
 INSERT INTO delivery (client, id, channel, state, received_us, attempts, repeats, next_attempt_us, size, key)
 SELECT c, c * 1000000 + n, 'crm', CASE WHEN n % 5 = 0 THEN 'applied' ELSE 'received' END, 5, 0, 0, CASE c WHEN 4 THEN 99 ELSE 0 END, 1,
   convert_to(n::text, 'utf-8')

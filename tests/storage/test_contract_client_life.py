@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.conftest import ByHand
+from tests.conftest import MASTER_KEYS, ByHand
 
 from touchbase.domain.client import ACTIVE, DELETING, LAST_CALLS, SUSPENDED, Client, Deletion, FormerId
 from touchbase.domain.client_life import (
@@ -23,13 +23,15 @@ from touchbase.domain.client_life import (
     RotateClientId,
     SetClientState,
 )
-from touchbase.domain.commands import AddConnection, CreateCompany, CreateContact, EnsureClient, KeepDelivery, StoreKey
+from touchbase.domain.commands import AddConnection, ClaimFetch, CreateCompany, CreateContact, EnsureClient, KeepDelivery, Once, StoreKey
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
+from touchbase.domain.erasure import ErasePerson
 from touchbase.domain.errors import Conflict, NotFound, WrongState
 from touchbase.domain.events import Event, Translation
+from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import BusyClients, CountInbox, FindClient, ListContacts, ListDeliveries
 from touchbase.storage.sql.client_tables import CLIENT_TABLES
@@ -64,7 +66,13 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
         )
     await keep(store, client, *(f"person{n}" for n in range(many)))
     await work(store, client)
-    await store.write(AddConnection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"])))
+    await store.write(AddConnection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"], access_token="a-token")))
+    await store.write(KeepDelivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
+    thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77")], may_ask=True)
+    await store.work(number, 5, lambda delivery: thin, 6)
+    await store.write(ClaimFetch(number, "hubspot", 5, 7, 1))
+    await store.write(Once(RequestKey(number, "a-key", b"f", 5), None, lambda result: KeptAnswer(b"an answer")))
+    await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
     return client
