@@ -6,20 +6,28 @@ Behind the interface much of this is refused before it comes to a statement; her
 from __future__ import annotations
 
 import itertools
+import re
 import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from tests.isolation import world as w
 from tests.isolation.mutants import OPS
 from tests.isolation.walk import Known
+from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, NEVER, OTHER_B, TIME_OF_B
+from tests.storage.ops import texts
 
+from touchbase.domain.client_life import BeginDeletion, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
 from touchbase.domain.commands import Command
+from touchbase.domain.erasure import RetainBodies
+from touchbase.domain.once import RequestKey
 from touchbase.domain.ports import Store
+from touchbase.domain.queries import FindAnswer, FindClient
 from touchbase.storage.sql.handlers import Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Step
-from touchbase.storage.sql.reads import ANSWERS
+from touchbase.storage.sql.reads import ANSWERS, OPENING
 from touchbase.storage.sql.rows import Columns
 
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
@@ -34,6 +42,8 @@ BESIDE = {
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""
+REFS = [("", "email", w.EMAIL), ("", "linkedin", "in/zq006linkqz"), ("hubspot", "contact", str(w.OBJECT))]
+"""Whom A knows, as identities."""
 OF_CLIENTS = {name for name, op in OPS.items() if any(re.search(r"\b(FROM|JOIN) client\b", text) for text in texts(op))}
 """Statements about clients themselves, by number or by id: B's own. They tell whether the client has erased anybody."""
 
@@ -104,9 +114,11 @@ def asked(client: int, known: Known) -> Iterator[Any]:
             continue
         choices: list[list[Any]] = []
         for field in fields(kind):
-            values = [each for each in usual.get(field.name, [0, "hubspot", b"", (0, 0)]) if _is(hints[field.name], each)][:100]
-            wanted = field.default is MISSING or field.name in ("client", "contact", "contact_id")
-            choices.append([*values, *([field.default] if field.default is None and field.name != "client" else [])] if wanted else [field.default])
+            given = usual.get(field.name) or [each for each in (0, "hubspot", b"", (0, 0)) if _is(hints[field.name], each)]
+            if field.default is MISSING or field.name == "client":
+                choices.append(given)
+            else:
+                choices.append([field.default, *given] if field.name in ("contact", "contact_id") else [field.default])
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
     yield from (FindClientByNumber(client), ListClientPage(9, only=client))
@@ -114,7 +126,23 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield FindAnswer(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 
 
+def _is(hint: object, value: object) -> bool:
+    """Whether a field of this type may hold the value."""
+    kinds = typing.get_args(hint) if type(None) in typing.get_args(hint) else (hint,)
+    return any(isinstance(value, typing.get_origin(kind) or kind) for kind in kinds)
+
+
 async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -> list[str]:
     """The answers as text. Statements that write are among them."""
     told = [f"{question}: {await store.read(question)!r}" for question in questions]
     return told + [f"{one.name}: {await store.write(one)}" for one in trying]
+
+
+async def leave(store: Store, client: int) -> list[str]:
+    """B drops the body that it has kept longest, and is removed with all that it has; what it is told."""
+    told: list[Any] = [await store.write(RetainBodies(client, NEVER, 1, NEVER)), await store.write(BeginDeletion(client, NEVER))]
+    removal: Removal | None = None
+    while removal is None or not removal.done:
+        removal = await store.write(RemoveClientRows(client, BEYOND, 7, removal and removal.place))
+        told.append(removal)
+    return [f"leaving: {each!r}" for each in told]

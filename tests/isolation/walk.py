@@ -64,8 +64,8 @@ def filters(known: Known) -> dict[str, list[str]]:
     return {
         "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
         "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS],
-        "updated_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A], "tool": ["hubspot", "instantly"], "cursor": known.cursors,
-        "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
+        "updated_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
+        "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
     }  # fmt: skip
 
 
@@ -144,7 +144,8 @@ def _received(path: str, method: str) -> Iterator[Request]:
 def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
-        "id": known.ids, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys, "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
+        "id": known.ids, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

@@ -275,7 +275,8 @@ async def _erase_somebody(a: Side) -> None:
 async def _ask_hubspot(store: Store, number: int) -> None:
     """A worker has asked HubSpot in vain: one record is noted, others are still wanted, and it is asked again later."""
     claimed = await store.write(ClaimFetch(number, "hubspot", BEYOND, TIME_OF_A, 9))
-    assert claimed is not None and len(claimed.wanted) == 2
+    assert claimed is not None
+    assert len(claimed.wanted) == 2
     at = TIME_OF_A + 1
     assert await store.write(
         FinishFetch(number, "hubspot", TIME_OF_A, at, 1, error="zq065troubleqz", at=at, noted=claimed.wanted[:1], fetched_us=at)

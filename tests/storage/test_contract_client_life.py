@@ -34,6 +34,8 @@ from touchbase.domain.events import Event, Translation
 from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import BusyClients, CountInbox, FindClient, ListContacts, ListDeliveries
+from touchbase.storage.sealing.keys import GivenKeys
+from touchbase.storage.sealing.sealer import MasterSealer
 from touchbase.storage.sql.client_tables import CLIENT_TABLES
 
 LATER = 5 + LAST_CALLS
@@ -169,7 +171,8 @@ async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_ha
 
 
 async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, by_hand: ByHand) -> None:
-    stores = [await open_with(engine_url, {}) for _ in range(2)]
+    sealer = MasterSealer(GivenKeys(MASTER_KEYS.read()))
+    stores = [await open_with(engine_url, {}, sealer=sealer) for _ in range(2)]
     client = await with_data(stores[0], many=8)
     await stores[0].write(BeginDeletion(client.number, 5))
 
