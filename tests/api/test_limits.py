@@ -277,3 +277,12 @@ async def test_the_description_tells_of_limits_on_every_call_but_webhooks(here: 
             assert ("429" in answers) == ("webhook" not in path), (path, method)
             good = [answer.get("headers", {}) for status, answer in answers.items() if status.startswith("2")]
             assert all(("RateLimit" in headers and "RateLimit-Policy" in headers) == ("webhook" not in path) for headers in good)
+
+
+async def test_a_request_with_an_idempotency_key_counts_once(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=Limiter(Rates(requests=3, burst_seconds=2)))
+
+    made = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
+    listed = await call.get(CONTACTS)
+
+    assert [told(reply)[1] for reply in (made, listed)] == ['"requests";r=5;t=1', '"requests";r=4;t=1']

@@ -57,10 +57,11 @@ class Api:
         key = None if self._open else key_in(headers)
         client = await self.caller(headers, key, needed, now, scope)
         scope["touchbase.client"] = client.client_id
-        bucket = self.limiter.request(client, None if key is None else key_id_of(key), now)
-        if bucket is not None:
-            scope[STANDING] = standing(bucket)
-        self.begin(client.number, scope)
+        if IN_PROGRESS not in scope:  # a request that asks twice is one
+            bucket = self.limiter.request(client, None if key is None else key_id_of(key), now)
+            if bucket is not None:
+                scope[STANDING] = standing(bucket)
+            self.begin(client.number, scope)
         return client
 
     async def caller(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
@@ -78,10 +79,11 @@ class Api:
         """Who calls to administrate, the request counted and begun; raises what `Doorkeeper.holder` and `Limiter` do."""
         key = key_in(headers)
         holder = await self.door.holder(_text(key), ADMIN, peer_of(scope))
-        bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
-        if bucket is not None:
-            scope[STANDING] = standing(bucket)
-        self.begin(OPERATOR if holder.client is None else holder.client, scope)
+        if IN_PROGRESS not in scope:
+            bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
+            if bucket is not None:
+                scope[STANDING] = standing(bucket)
+            self.begin(OPERATOR if holder.client is None else holder.client, scope)
         return holder
 
     def begin(self, client: int, scope: Scope) -> None:
