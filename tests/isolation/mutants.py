@@ -14,8 +14,10 @@ from tests.storage.ops import calls_of
 
 from touchbase.storage.sql.op import Ask, Op
 
-# A condition that names the client: of a column, or of the client that a delivery is found through.
-_CONDITION = re.compile(r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?")
+# A condition that names the client: of a column, of the client that a delivery is found through, or of a question about one client.
+_CONDITION = re.compile(
+    r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?|(?<=FROM client WHERE )id = \?(?!\d)"
+)
 _PARTS = ("body", "sqlite", "sqlite_set", "more_set", "made", "postgres")
 
 

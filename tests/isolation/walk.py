@@ -71,7 +71,11 @@ def filters(known: Known) -> dict[str, list[str]]:
 
 def headers(known: Known) -> dict[str, list[str]]:
     """What of A's may stand in a header."""
-    return {"X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"], "If-Match": known.etags, "Idempotency-Key": [w.IDEMPOTENCY_KEY]}
+    return {
+        "X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"],
+        "If-Match": known.etags,
+        "Idempotency-Key": [w.IDEMPOTENCY_KEY, w.ADMINISTRATORS],
+    }
 
 
 def bodies(known: Known) -> dict[str, list[Any]]:

@@ -51,7 +51,8 @@ GONE_EMAIL = "zq061goneqz@example.com"
 GONE_OBJECT, ALSO_PARKED = 770_004, 770_005
 NAME = "zq062namedqz"
 TOKEN = "zq063tokenqz"
-IDEMPOTENCY_KEY = "zq050idemqz"
+IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
+"""One for a request about records, one for an administrator's."""
 NEVER = 2**61
 """When what A keeps for a while ends: no trial comes so late."""
 BEYOND = 2**62
@@ -254,11 +255,11 @@ async def furnish(a: Side) -> None:
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(6, ALSO_PARKED, "firstname", "zq068waitqz")).encode())
     await a.drain()
     await _erase_somebody(a)
-    await _ask_hubspot(store, a.number)
     # One that waits: whoever takes it must work for A.
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')
     for channel, tool in (("crm", "hubspot"), ("email_campaign", "instantly")):
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
+    await _ask_hubspot(store, a.number)
     await _keys(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 
@@ -285,7 +286,7 @@ async def _ask_hubspot(store: Store, number: int) -> None:
 
 async def _keys(a: Side) -> None:
     """A key that has a successor, and one that is revoked."""
-    first = await a.sure("POST", "/admin/v1/keys", {"name": "zq066keyqz"})
+    first = await a.sure("POST", "/admin/v1/keys", {"name": "zq066keyqz"}, idempotency_key=ADMINISTRATORS)
     await a.sure("POST", f"/admin/v1/keys/{first['key_id']}/rotate", {})
     other = await a.sure("POST", "/admin/v1/keys", {"name": "zq067keyqz"})
     await a.sure("DELETE", f"/admin/v1/keys/{other['key_id']}")

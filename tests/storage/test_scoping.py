@@ -65,10 +65,11 @@ SPANNING: dict[type, str] = {
 SPANNING_UNLESS_NAMED = {c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery}
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.ListClientPage, cl.DeletingClients, q.FindClient,
-    q.ListClients,
+    c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.DeletingClients, q.FindClient, q.ListClients,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
+ABOUT_CLIENTS_UNLESS_NAMED = {cl.ListClientPage}
+"""The same when it names none: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     cl.RotateClientId: "must see whether the new id is, or was, somebody else's",
     e.AddErasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -304,6 +305,7 @@ def test_who_may_span_clients_is_reviewed() -> None:
     assert set(scope.SPANNING) == set(SPANNING)
     assert scope.SPANNING_UNLESS_NAMED == SPANNING_UNLESS_NAMED
     assert scope.ABOUT_CLIENTS == ABOUT_CLIENTS
+    assert scope.ABOUT_CLIENTS_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
 
 
 def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
@@ -343,6 +345,7 @@ def test_a_scope_is_read_from_commands_and_queries_of_every_kind() -> None:
     assert scope.scope_of([q.ListDeliveries(5, client=3)]) == ",3,"
     assert scope.scope_of([q.FindClient("acme")]) == scope.CLIENTS
     assert scope.scope_of([cl.RotateClientId(7, "acme", 5)]) == scope.CLIENTS
+    assert [scope.scope_of([cl.ListClientPage(9, only=only)]) for only in (None, 7)] == [scope.CLIENTS, ",7,"]
     assert scope.scope_of([cl.SetClientState(7, ACTIVE, 5)]) == scope.scope_of([cl.FindClientByNumber(7)]) == ",7,"
     assert scope.scope_of([c.ReplayMany([(7, 1), (3, 1), (7, 2)])]) == ",3,7,"
     assert scope.scope_of([q.FindAnswer(RequestKey(7, "k", b"", 5))]) == ",7,"

@@ -28,11 +28,12 @@ EVERYBODY = Scope("all")
 
 ABOUT_CLIENTS = frozenset(
     {
-        c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.ListClientPage, cl.DeletingClients, q.FindClient,
-        q.ListClients,
+        c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.DeletingClients, q.FindClient, q.ListClients,
     }
 )  # fmt: skip
 """What finds a client by its name, makes one or lists them: a request does not know its number yet, and an id is nobody else's."""
+ABOUT_CLIENTS_UNLESS_NAMED = frozenset({cl.ListClientPage})
+"""The same, when it names none; an administrator of one client sees that one only."""
 SPANNING = frozenset(
     {
         q.FindKey, q.AnyKey, q.BusyClients, q.CountInbox, kl.StoreFirstKey, kl.RotateKey, kl.RevokeKey, kl.NoteKeyUses, q.DueFetches,
@@ -52,6 +53,7 @@ _NAMED: dict[type, Named] = {
     c.ReplayMany: lambda command: (client for client, _ in command.deliveries),
     q.FindAnswer: lambda query: (query.request.client,),
     cl.FindClientByNumber: lambda query: (query.number,),
+    cl.ListClientPage: lambda query: (query.only,),
 }
 """Where a command or a query names its clients, if not as `client`."""
 
@@ -72,7 +74,7 @@ def scope_of(asked: Sequence[object]) -> Scope:
         return CLIENTS
     clients = _clients(kind, asked)
     if None in clients:
-        return EVERYBODY if kind in SPANNING_UNLESS_NAMED else NOBODY
+        return EVERYBODY if kind in SPANNING_UNLESS_NAMED else CLIENTS if kind in ABOUT_CLIENTS_UNLESS_NAMED else NOBODY
     return of(*(client for client in clients if client is not None)) if clients else NOBODY
 
 
