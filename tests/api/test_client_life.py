@@ -316,4 +316,6 @@ async def test_a_key_of_one_client_neither_makes_nor_closes_nor_deletes_any(guar
     assert {reply.status for reply in hidden} == {404}
     assert (await guarded.patch("/admin/v1/clients/ours", {"name": "Mine"}, **own)).json()["name"] == "Mine"
     assert (await guarded.post("/admin/v1/clients/ours/rotate-id", {}, **own)).status == 200
+    chosen = await guarded.post("/admin/v1/clients/ours/rotate-id", {"client_id": "theirs"}, **own)
+    assert (chosen.status, chosen.problem["code"]) == (403, "forbidden")
     assert (await guarded.get("/admin/v1/clients", **await key_of(guarded, "theirs", READ))).status == 403

@@ -101,6 +101,8 @@ async def rotate_id(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _rotation, IdRotation, lambda partly: _check_id(partly.client_id))
     _check_id(asked.client_id)
+    if asked.client_id is not None:
+        await _of_all(call, "choosing an id would tell which are taken: leave client_id out, and one is made")
     command = RotateClientId(client.number, asked.client_id or new_client_id(), call.api.parts.clock() + asked.keep_old_seconds * SECOND)
     former = [one for one in await former_ids(call, client) if one.client_id != command.client_id]
     if asked.keep_old_seconds:
@@ -135,10 +137,10 @@ async def _settled(call: Call, command: Command[Client], former: Sequence[Former
     )
 
 
-async def _of_all(call: Call) -> None:
+async def _of_all(call: Call, why: str = "making, suspending and deleting clients needs one that belongs to none") -> None:
     """Raise `Forbidden` for a key that belongs to a client."""
     if await call.administrator() is not None:
-        raise Forbidden("this key belongs to one client; making, suspending and deleting clients needs one that belongs to none")
+        raise Forbidden(f"this key belongs to one client; {why}")
 
 
 def _checked(asked: NewClient) -> ClientSettings:
