@@ -18,12 +18,17 @@ from bench.machine import file_system, machine
 from bench.postgres import postgres
 
 from crash import broken
-from crash.faults import kill
+from crash.faults import apply, disk, duplicates, kill, overload, stop
 from crash.plan import ENGINES, Plan
 from crash.report import Report, page
 
 FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "kill": kill.run,
+    "duplicates": duplicates.run,
+    "stop": stop.run,
+    "apply": apply.run,
+    "overload": overload.run,
+    "disk": disk.run,
 }
 
 

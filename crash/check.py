@@ -21,40 +21,40 @@ from touchbase.storage import open_store
 
 PAGE = 500
 STILL_SECONDS = 15.0
+TOLD = 8
 Kept = list[tuple[Contact, list[StoredEvent]]]
 
 
 @dataclass
 class Found:
-    """What is wrong. Without complaints everything is as it should be."""
+    """What is wrong, each thing once however often it is looked at. Without complaints everything is as it should be."""
 
-    lost: int = 0
-    twice: int = 0
-    wrong: int = 0
+    about: str = ""
+    """The client that is looked at."""
+    losses: set[str] = field(default_factory=set)
+    doubles: set[str] = field(default_factory=set)
+    faults: set[str] = field(default_factory=set)
     """Half-written, or not what the kept events say."""
-    complaints: list[str] = field(default_factory=list)
 
     def lose(self, what: str) -> None:
-        self.lost += 1
-        self._say(f"lost: {what}")
+        self.losses.add(f"{self.about} lost: {what}".strip())
 
     def double(self, what: str) -> None:
-        self.twice += 1
-        self._say(f"twice: {what}")
+        self.doubles.add(f"{self.about} twice: {what}".strip())
 
     def fault(self, what: str) -> None:
-        self.wrong += 1
-        self._say(what)
+        self.faults.add(f"{self.about} {what}".strip())
 
     def add(self, other: Found) -> None:
-        """Count what another found."""
-        self.lost, self.twice, self.wrong = self.lost + other.lost, self.twice + other.twice, self.wrong + other.wrong
-        for each in other.complaints:
-            self._say(each)
+        """Take over what another found."""
+        self.losses |= other.losses
+        self.doubles |= other.doubles
+        self.faults |= other.faults
 
-    def _say(self, what: str) -> None:
-        if len(self.complaints) < 20:
-            self.complaints.append(what)
+    @property
+    def complaints(self) -> list[str]:
+        """The first few of all, in words."""
+        return [each for kind in (self.faults, self.losses, self.doubles) for each in sorted(kind)[:TOLD]]
 
     def exactly(self, count: int, what: str, *, least: int = 1) -> None:
         """Note how often something is there; it may be there once, and must be when `least` is 1."""
@@ -81,10 +81,13 @@ def worked_off(address: Address, client: str, still_seconds: float = STILL_SECON
         caller.close()
 
 
-def check(database: str, journal: Journal) -> Found:
-    """Hold the store to what the callers know; also beside a running server, whose inbox must be empty."""
-    found = Found()
-    asyncio.run(_check(database, journal, found))
+def check(database: str, journal: Journal, *, answered_only: bool = False) -> Found:
+    """Hold the store to what the callers know; also beside a running server, whose inbox must be empty.
+
+    With `answered_only` it is also wrong that something is there whose caller got no answer.
+    """
+    found = Found(journal.client)
+    asyncio.run(_check(database, journal, found, answered_only))
     if database.startswith("sqlite"):
         _intact(database.removeprefix("sqlite:///"), found)
     for each in journal.odd[:5]:
@@ -92,7 +95,7 @@ def check(database: str, journal: Journal) -> Found:
     return found
 
 
-async def _check(database: str, journal: Journal, found: Found) -> None:
+async def _check(database: str, journal: Journal, found: Found, answered_only: bool) -> None:
     store = await open_store(database, as_is=True)
     try:
         client = await store.read(FindClient(journal.client))
@@ -101,6 +104,8 @@ async def _check(database: str, journal: Journal, found: Found) -> None:
         _created(kept, journal, found)
         _changed(kept, journal, found)
         _told(kept, await _deliveries(store, client.number), journal, found)
+        if answered_only:
+            _done_in_silence(kept, journal, found)
         async for difference in verify.verify(store, client.number, verify.Verified(), lambda: None):
             found.fault(f"not what the kept events say: {difference}")
     finally:
@@ -118,6 +123,19 @@ def _created(kept: Kept, journal: Journal, found: Found) -> None:
             found.fault(f"contact {name} was acknowledged as {number} and is {there[0].id}")
         if any(len(each.custom_fields) != 2 for each in there):
             found.fault(f"contact {name} is half-written")
+
+
+def _done_in_silence(kept: Kept, journal: Journal, found: Found) -> None:
+    names, emails = {contact.first_name for contact, _ in kept}, {contact.email for contact, _ in kept}
+    ids = {contact.id: contact for contact, _ in kept}
+    silent = [f"contact {name}" for name, number in (journal.created | journal.created_once).items() if number is None and name in names]
+    silent += [f"webhook call about {email}" for email, known in journal.webhooks.items() if not known and email in emails]
+    silent += [f"erasure of contact {who}" for who, known in journal.erased.items() if not known and who not in ids]
+    for who, place in journal.patched.items():
+        if who in ids and int(ids[who].last_name or 0) > place.acknowledged:
+            silent.append(f"patch of contact {who}")
+    for what in silent:
+        found.lose(f"the answer to a call that was carried out: {what}")
 
 
 def _changed(kept: Kept, journal: Journal, found: Found) -> None:
@@ -146,8 +164,8 @@ def _told(kept: Kept, states: Counter[str], journal: Journal, found: Found) -> N
         for events in there:
             found.exactly(len(events), f"event of {email}")
     least, most = sum(journal.webhooks.values()), len(journal.webhooks)
-    for _ in range(states.total() - most):
-        found.double("a delivery")
+    for number in range(states.total() - most):
+        found.double(f"a delivery, {number + 1} of {states.total() - most}")
     if states["applied"] < least or set(states) - {"applied"}:
         found.fault(f"deliveries are {dict(states)}, and {least} to {most} should be applied")
 

@@ -58,7 +58,8 @@ class Report:
     ) -> None:  # fmt: skip
         """Note how a fault ended, and say it at once."""
         named = {name.replace("_", " "): value for name, value in more.items()}
-        row = Row(fault, engine, rounds, acknowledged, found.lost, found.twice, found.wrong, p99_ms, named, found.complaints, broken)
+        counts = (len(found.losses), len(found.doubles), len(found.faults))
+        row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, found.complaints, broken)
         self.rows.append(row)
         said = "  ".join(f"{title} {cell}" for title, cell in zip(TITLES[2:7], row.cells()[2:7], strict=True))
         print(f"  {row.cells()[-1]:<6}  {fault}, {NAMES[engine]}: {said}  {row.cells()[7]}", flush=True)

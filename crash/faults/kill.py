@@ -11,7 +11,7 @@ from crash.plan import Plan
 from crash.process import Process, worst
 from crash.writers import Load, send_again
 
-LEAST_SECONDS, MOST_SECONDS = 0.05, 1.0
+LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
 START_LIMIT = 2.0
 
 
@@ -54,7 +54,7 @@ def _look(plan: Plan, server: Process, database: str, journal: Journal, found: F
     try:
         # What was acknowledged before must be there without anybody sending it again.
         if not worked_off(server.address, journal.client, plan.still_seconds):
-            found.lose(f"deliveries of {journal.client} are never applied")
+            found.fault(f"deliveries of {journal.client} are never applied")
         found.add(check(database, journal))
         send_again(server.address, journal)
     except Unanswered:

@@ -1,0 +1,105 @@
+"""Three times as many calls as can be served: the surplus is refused early, and the rest is served as if nothing were."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from bench.bodies import CREATE
+
+from bench import own
+from crash.calls import Caller, Unanswered
+from crash.check import Found
+from crash.journal import p99_ms
+from crash.plan import Plan
+from crash.process import Process
+
+CONNECTIONS, FLOOD = 64, 1024
+IN_PROGRESS = 256
+"""Most requests in progress: fewer than there are connections, so that the server has to refuse."""
+TIMES = 3
+GOOD_PART = 0.8
+BACK_SECONDS = 5.0
+IN_A_ROW = 20
+QUICK_SECONDS = 0.1
+MOST_MB = 512.0
+PAUSE = 0.05
+
+
+class Watch:
+    """A caller of its own beside the flood, and a look at the memory with each call."""
+
+    def __init__(self, server: Process) -> None:
+        self._server = server
+        self._ended = threading.Event()
+        self.served: list[float] = []
+        self.refused: list[float] = []
+        self.odd: set[int] = set()
+        self.most_mb = 0.0
+        self._thread = threading.Thread(target=self._live)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _live(self) -> None:
+        caller = Caller(self._server.address, "watch")
+        while not self._ended.wait(PAUSE):
+            self.most_mb = max(self.most_mb, self._server.memory_mb())
+            try:
+                answer = caller.call("POST", "/public/v2/contacts", {"first_name": "Watch"})
+            except Unanswered:
+                self.odd.add(0)
+                continue
+            if answer.status not in (201, 503):
+                self.odd.add(answer.status)
+            (self.served if answer.status == 201 else self.refused).append(answer.seconds)
+        caller.close()
+
+
+def run(plan: Plan, engine: str) -> None:
+    """Measure what it can do, send three times that at a fixed rate, see how soon it is itself again."""
+    folder = plan.new_folder()
+    seconds = 20.0 if plan.long else 5.0
+    found = Found()
+    server = Process(
+        plan.new_store(engine, folder), folder, "--max-requests", str(IN_PROGRESS), "--max-connections-per-address", "0"
+    )  # fmt: skip
+    try:
+        own.closed(server.address, CREATE, CONNECTIONS, 1.0)
+        capacity = own.closed(server.address, CREATE, CONNECTIONS, seconds / 2).rate
+        watch = Watch(server)
+        flood = own.at_rate(server.address, CREATE, FLOOD, seconds, TIMES * capacity)
+        watch.end()
+        back = _itself_again(server)
+    finally:
+        server.stop()
+    sent = flood.requests / flood.seconds
+    if flood.rate < GOOD_PART * capacity:
+        found.fault(f"served {flood.rate:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
+    if back > BACK_SECONDS:
+        found.fault(f"was itself again only after {back:.1f} s")
+    if watch.most_mb > MOST_MB:
+        found.fault(f"took {watch.most_mb:.0f} MB")
+    if watch.odd:
+        found.fault(f"answers nobody should get: {sorted(watch.odd)} (0: none)")
+    plan.report.add(
+        "overload", engine, 1, flood.requests - flood.errors, found, p99_ms(watch.served),
+        capacity_per_s=round(capacity), answered_per_s=round(sent), served_per_s=round(flood.rate), refused=flood.errors,
+        refusal_p99_ms=p99_ms(watch.refused), most_MB=watch.most_mb, itself_again_after_s=back,
+    )  # fmt: skip
+
+
+def _itself_again(server: Process) -> float:
+    """Seconds until so many calls in a row were served quickly."""
+    caller, began, good = Caller(server.address, "watch"), time.perf_counter(), 0
+    since = began
+    while good < IN_A_ROW and time.perf_counter() - began < 2 * BACK_SECONDS:
+        if not good:
+            since = time.perf_counter()
+        answer = caller.call("POST", "/public/v2/contacts", {"first_name": "After"})
+        good = good + 1 if answer.status == 201 and answer.seconds < QUICK_SECONDS else 0
+    caller.close()
+    return (since if good else time.perf_counter()) - began
