@@ -47,7 +47,8 @@ def run(plan: Plan, engine: str) -> None:
 
 @contextmanager
 def _small_disk(folder: Path) -> Iterator[Path]:
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", folder], capture_output=True, text=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", str(folder)]
+    mounted = subprocess.run(command, check=False, capture_output=True, text=True)
     if mounted.returncode:
         raise CannotMeasure(f"no file system can be mounted here ({mounted.stderr.strip()}); run it as root")
     try:
