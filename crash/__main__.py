@@ -79,16 +79,19 @@ def _say_about(plan: Plan, options: argparse.Namespace, seconds: float) -> None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m crash", description="Make faults happen to real servers and count what is lost.")
-    parser.add_argument("--long", action="store_true", help="many rounds: hours rather than minutes")
+    parser.add_argument("--long", action="store_true", help="many rounds: the better part of an hour or more")
     parser.add_argument("--only", type=_among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
     parser.add_argument("--engine", dest="engines", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
-    parser.add_argument("--broken", choices=broken.WAYS, help="a server that must fail: to see that this would notice")
+    parser.add_argument("--broken", choices=broken.WAYS, help="a server that kill, duplicates or apply must find out")
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")
     parser.add_argument("--out", type=Path, default=Path(".crash"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--page", action="store_true", help="print the last report as a table for docs/reliability.md, and test nothing")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.broken == "no-flush":
+        options.engines = ("sqlite",)  # the only one that it breaks
+    return options
 
 
 def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:

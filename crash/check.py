@@ -36,6 +36,9 @@ class Found:
     faults: set[str] = field(default_factory=set)
     """Half-written, or not what the kept events say."""
 
+    missed: set[str] = field(default_factory=set)
+    """Goals of speed that were not reached; nothing is wrong with what is kept."""
+
     def lose(self, what: str) -> None:
         self.losses.add(f"{self.about} lost: {what}".strip())
 
@@ -44,6 +47,9 @@ class Found:
 
     def fault(self, what: str) -> None:
         self.faults.add(f"{self.about} {what}".strip())
+
+    def miss(self, what: str) -> None:
+        self.missed.add(what)
 
     def add(self, other: Found) -> None:
         """Take over what another found."""
@@ -54,7 +60,7 @@ class Found:
     @property
     def complaints(self) -> list[str]:
         """The first few of all, in words."""
-        return [each for kind in (self.faults, self.losses, self.doubles) for each in sorted(kind)[:TOLD]]
+        return [each for kind in (self.faults, self.losses, self.doubles, self.missed) for each in sorted(kind)[:TOLD]]
 
     def exactly(self, count: int, what: str, *, least: int = 1) -> None:
         """Note how often something is there; it may be there once, and must be when `least` is 1."""

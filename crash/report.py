@@ -29,19 +29,25 @@ class Row:
     more: dict[str, float | int | str]
     """Figures that only this fault has."""
     complaints: list[str]
+    missed: int = 0
+    """Goals of speed that were not reached."""
     broken: str | None = None
 
     @property
     def survived(self) -> bool:
-        """Whether nothing at all was wrong."""
-        return not (self.lost or self.twice or self.wrong or self.complaints)
+        """Whether nothing was lost, doubled or wrong."""
+        return not (self.lost or self.twice or self.wrong)
+
+    @property
+    def verdict(self) -> str:
+        """`ok`, `MISSED` where only a goal of speed was not reached, or `FAILED`."""
+        return "FAILED" if not self.survived else "MISSED" if self.missed else "ok"
 
     def cells(self) -> list[str]:
         """As a row of a table."""
         more = ", ".join(f"{name} {value:,.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in self.more.items())
-        verdict = "ok" if self.survived else "FAILED"
         counts = [f"{each:,}" for each in (self.rounds, self.acknowledged, self.lost, self.twice)]
-        return [self.fault, NAMES[self.engine], *counts, f"{self.p99_ms:,.1f} ms" if self.p99_ms else "-", more, verdict]
+        return [self.fault, NAMES[self.engine], *counts, f"{self.p99_ms:,.1f} ms" if self.p99_ms else "-", more, self.verdict]
 
 
 @dataclass
@@ -59,7 +65,7 @@ class Report:
         """Note how a fault ended, and say it at once."""
         named = {name.replace("_", " "): value for name, value in more.items()}
         counts = (len(found.losses), len(found.doubles), len(found.faults))
-        row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, found.complaints, broken)
+        row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, found.complaints, len(found.missed), broken)
         self.rows.append(row)
         said = "  ".join(f"{title} {cell}" for title, cell in zip(TITLES[2:7], row.cells()[2:7], strict=True))
         print(f"  {row.cells()[-1]:<6}  {fault}, {NAMES[engine]}: {said}  {row.cells()[7]}", flush=True)

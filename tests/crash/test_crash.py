@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from crash.__main__ import main
+from crash.check import Found
+from crash.report import Report, page
 
 
 def report_of(folder: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
@@ -48,3 +50,18 @@ def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
 
     assert (status, row["lost"]) == (1, row["acknowledged"])
     assert "deliveries of apply-0 are never applied" in row["complaints"]
+
+
+def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
+    slow, wrong = Found(), Found("acme")
+    slow.miss("served too little")
+    wrong.lose("contact 1")
+    report = Report({"memory": "some"})
+    report.add("overload", "sqlite", 1, 9, slow)
+    report.add("kill", "sqlite", 1, 9, wrong)
+    report.write(tmp_path)
+
+    written = page(tmp_path).splitlines()
+
+    assert [row.verdict for row in report.rows] == ["MISSED", "FAILED"]
+    assert [line.rpartition("| ")[2] for line in written if line.startswith(("| overload", "| kill"))] == ["MISSED |", "FAILED |"]
