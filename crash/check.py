@@ -101,6 +101,20 @@ def check(database: str, journal: Journal, *, answered_only: bool = False) -> Fo
     return found
 
 
+def contacts_of(database: str, client_id: str) -> int:
+    """How many contacts a client has."""
+    return asyncio.run(_count(database, client_id))
+
+
+async def _count(database: str, client_id: str) -> int:
+    store = await open_store(database, as_is=True)
+    try:
+        client = await store.read(FindClient(client_id))
+        return 0 if client is None else len(await _contacts(store, client.number))
+    finally:
+        await store.close()
+
+
 async def _check(database: str, journal: Journal, found: Found, answered_only: bool) -> None:
     store = await open_store(database, as_is=True)
     try:
