@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint fix docs bench lock audit sbom
+.PHONY: help setup serve test lint fix docs bench crash crash-long lock audit sbom
 
 STAMP := .venv/.set-up
 
@@ -12,7 +12,7 @@ PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.1
 	if "$$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
 
 help: ## List what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(STAMP) ## Install Touchbase and its tools into .venv, as locked
 
@@ -44,6 +44,12 @@ docs: setup ## Write the pages that are made from the code
 
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
+
+crash: setup ## Kill, stop and starve servers under load, and count what is lost
+	.venv/bin/python -m crash
+
+crash-long: setup ## The same with many rounds
+	.venv/bin/python -m crash --long
 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
 	.venv/bin/python -m supply.audit

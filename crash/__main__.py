@@ -1,0 +1,109 @@
+"""`python -m crash`: make faults happen, print a line for each, leave `report.json` behind."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.__main__ import IN_MEMORY
+from bench.machine import file_system, machine
+from bench.postgres import postgres
+
+from crash import broken
+from crash.faults import apply, disk, duplicates, kill, overload, stop
+from crash.plan import ENGINES, Plan
+from crash.report import Report, page
+
+FAULTS: dict[str, Callable[[Plan, str], None]] = {
+    "kill": kill.run,
+    "duplicates": duplicates.run,
+    "stop": stop.run,
+    "apply": apply.run,
+    "overload": overload.run,
+    "disk": disk.run,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Status 1 when anything was lost, doubled or wrong."""
+    options = _options(arguments)
+    if options.page:
+        print(page(options.out))
+        return 0
+    # Told to end, we still stop the servers and take the stores away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    before = time.perf_counter()
+    options.out.mkdir(parents=True, exist_ok=True)
+    # Beside the report and not in the system's temp folder, which may lie in memory.
+    folder = Path(tempfile.mkdtemp(prefix="stores-", dir=options.out.resolve()))
+    try:
+        with ExitStack() as ending:
+            plan = _plan(options, folder, ending)
+            for name in options.only:
+                for engine in options.engines:
+                    FAULTS[name](plan, engine)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    _say_about(plan, options, time.perf_counter() - before)
+    return 0 if all(row.survived for row in plan.report.rows) else 1
+
+
+def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
+    plan = Plan(folder, Report(machine(folder)), options.long, options.rounds, options.broken, chance=random.Random(options.seed))
+    if options.still:
+        plan.still_seconds = options.still
+    if "postgresql" in options.engines:
+        plan.postgres = ending.enter_context(postgres(folder))
+        plan.report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
+    if file_system(folder)[0] in IN_MEMORY:
+        plan.report.note("the stores lay in memory: use --out on a disk")
+    return plan
+
+
+def _say_about(plan: Plan, options: argparse.Namespace, seconds: float) -> None:
+    if left_out := [each for each in FAULTS if each not in options.only] + [each for each in ENGINES if each not in options.engines]:
+        plan.report.note(f"not tested in this run: {', '.join(left_out)}")
+    plan.report.note(f"the whole run took {seconds:.0f} s; moments were chosen from seed {options.seed}")
+    plan.report.write(options.out)
+    print("\n" + "\n".join(plan.report.lines()))
+    print(f"\nwritten: {options.out}/report.json")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m crash", description="Make faults happen to real servers and count what is lost.")
+    parser.add_argument("--long", action="store_true", help="many rounds: the better part of an hour or more")
+    parser.add_argument("--only", type=_among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
+    parser.add_argument("--engine", dest="engines", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
+    parser.add_argument("--rounds", type=int, help="rounds of each fault")
+    parser.add_argument("--broken", choices=broken.WAYS, help="a server that kill, duplicates or apply must find out")
+    parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")
+    parser.add_argument("--out", type=Path, default=Path(".crash"), help="folder for the report and, while it lasts, the stores")
+    parser.add_argument("--page", action="store_true", help="print the last report as a table for docs/reliability.md, and test nothing")
+    options = parser.parse_args(arguments)
+    if options.broken == "no-flush":
+        options.engines = ("sqlite",)  # the only one that it breaks
+    return options
+
+
+def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    def chosen(text: str) -> tuple[str, ...]:
+        names = tuple(text.split(","))
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+        return tuple(name for name in known if name in names)
+
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""One caller: a connection that is opened anew when it was lost, and what became of each call."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from bench.load import Address
+
+SECONDS = 60
+
+
+class Unanswered(Exception):
+    """The call was written and no whole answer came; `never_sent` when there was nobody to write it to."""
+
+    def __init__(self, never_sent: bool) -> None:
+        super().__init__("never sent" if never_sent else "no answer")
+        self.never_sent = never_sent
+
+
+@dataclass(slots=True)
+class Answer:
+    """A whole answer, and how long it took."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    raw: bytes
+    seconds: float
+
+    @property
+    def json(self) -> Any:
+        """Its body."""
+        return json.loads(self.raw)
+
+
+class Caller:
+    """Calls of one client, one after the other."""
+
+    def __init__(self, address: Address, client: str) -> None:
+        self._address = address
+        self._client = client
+        self._connection: http.client.HTTPConnection | None = None
+
+    def call(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
+        """One call, a body that is not bytes as JSON; `Unanswered` when its answer did not come. It is never sent again from here."""
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        began = time.perf_counter()
+        connection = self._connected()
+        try:
+            connection.request(method, path, content, {"X-Client-Id": self._client, "Content-Type": "application/json"} | named)
+            answer = connection.getresponse()
+            raw = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise Unanswered(False) from error
+        if answer.will_close:
+            self.close()
+        return Answer(answer.status, answer.headers, raw, time.perf_counter() - began)
+
+    def good(self, method: str, path: str, body: object = None, **headers: str) -> Any:
+        """The JSON of a call that must succeed."""
+        answer = self.call(method, path, body, **headers)
+        if answer.status >= 300:
+            raise AssertionError(f"{method} {path}: {answer.status} {answer.raw[:300]!r}")
+        return answer.json if answer.raw else None
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> http.client.HTTPConnection:
+        if self._connection is None:
+            connection = http.client.HTTPConnection(self._address.host, self._address.port, timeout=SECONDS)
+            try:
+                connection.connect()
+            except OSError as error:
+                raise Unanswered(True) from error
+            self._connection = connection
+        return self._connection

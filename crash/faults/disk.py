@@ -1,0 +1,103 @@
+"""The disk is full: calls are refused, none that was acknowledged is lost, and with room again it serves without being started anew."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.running import CannotMeasure
+
+from crash.calls import Caller
+from crash.check import Found, check, worked_off
+from crash.journal import Journal, p99_ms
+from crash.plan import Plan
+from crash.process import Process, worst
+from crash.writers import CONTACTS, Load
+
+MEGABYTES, BALLAST = 12, 4
+FILLS_SECONDS = 60
+REFUSALS = 50
+SERVES_SECONDS = 10.0
+
+
+def run(plan: Plan, engine: str) -> None:
+    """On a small file system in memory. SQLite only: a PostgreSQL server's disk is not ours to fill."""
+    if engine != "sqlite":
+        plan.report.note("a full disk is tested on SQLite only")
+        return
+    rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
+    for number in range(rounds):
+        journal = Journal(f"disk-{number}")
+        journals.append(journal)
+        try:
+            with _small_disk(plan.new_folder()) as place:
+                waits.append(_fill_and_make_room(plan, place, journal, found))
+        except CannotMeasure as error:
+            plan.report.note(f"a full disk was not tested: {error}")
+            return
+    seconds = [each for journal in journals for each in journal.seconds]
+    refused = sum(journal.refused for journal in journals)
+    plan.report.add(
+        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), refused=refused, slowest_return_s=worst(waits)
+    )  # fmt: skip
+
+
+@contextmanager
+def _small_disk(folder: Path) -> Iterator[Path]:
+    command = ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", str(folder)]
+    mounted = subprocess.run(command, check=False, capture_output=True, text=True)
+    if mounted.returncode:
+        raise CannotMeasure(f"no file system can be mounted here ({mounted.stderr.strip()}); run it as root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
+    """Write until calls are refused, look; make room, look again. Answers the seconds until it served again."""
+    ballast = place / "ballast"
+    ballast.write_bytes(bytes(BALLAST * 1024 * 1024))
+    database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
+    server = Process(database, folder)
+    try:
+        _until_full(server, journal, found)
+        caller = Caller(server.address, journal.client)
+        for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
+            status = caller.call("GET", path).status
+            if status != wanted:
+                found.fault(f"{path} is {status} on a full disk, not {wanted}")
+        ballast.unlink()
+        waited = _serves_again(caller, found)
+        caller.close()
+        if not worked_off(server.address, journal.client, plan.still_seconds):
+            found.fault(f"deliveries of {journal.client} are never applied")
+        found.add(check(database, journal))
+        server.kill()
+        server = Process(database, folder)
+        found.add(check(database, journal))
+        return waited
+    finally:
+        server.kill()
+
+
+def _until_full(server: Process, journal: Journal, found: Found) -> None:
+    load, until = Load(server.address, journal), time.perf_counter() + FILLS_SECONDS
+    while journal.refused < REFUSALS and time.perf_counter() < until:
+        time.sleep(0.05)
+    load.end()
+    if journal.refused < REFUSALS:
+        found.fault("the disk did not become full")
+
+
+def _serves_again(caller: Caller, found: Found) -> float:
+    began = time.perf_counter()
+    while caller.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
+        if time.perf_counter() - began > SERVES_SECONDS:
+            found.fault(f"{SERVES_SECONDS:.0f} s after there was room it does not serve")
+            break
+        time.sleep(0.05)
+    return time.perf_counter() - began
