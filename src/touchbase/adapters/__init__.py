@@ -151,7 +151,10 @@ class Adapters:
 
     def _surest(self, call: Call) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
-        for adapter in self._candidates(call):
+        # The one for any tool is never so sure: it comes last, and only where it may be needed.
+        for adapter in sorted(self._candidates(call), key=_is_for_any_tool):
+            if best[0] >= _ENOUGH and _is_for_any_tool(adapter):
+                break
             sure = adapter.recognise(call)
             # Of two that are equally sure the same one wins every time: a replay must read what was read.
             if sure > best[0] or (sure == best[0] > 0 and adapter.tool < best[1]):
@@ -186,6 +189,10 @@ def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
         if folder.ispkg
     ]
     return Adapters(import_module(name).ADAPTER for name in names)
+
+
+def _is_for_any_tool(adapter: Adapter) -> bool:
+    return adapter.tool == _ANY_TOOL
 
 
 def _with_settings(call: Call, tool: str) -> Call:

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 
 _MOST_FIELDS = 20_000
 _DEEPEST = 24
-_BRACKETED = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])+)")
-_INDEX = re.compile(r"\[([^\[\]]*)\]")
 _NAME = re.compile(rb'content-disposition:\s*form-data[^\r\n]*?\bname="([^"\r\n]*)"([^\r\n]*)', re.IGNORECASE)
+# Escapes that mean nothing to a form itself: the parser takes three times as long over each as this does over all.
+_HARMLESS = tuple((f"%{ord(sign):{case}}", sign) for sign in "[]@:/ ," for case in ("02X", "02x"))
 _LOOKS_URLENCODED = re.compile(r"[^\s=&<>{}\"]{1,300}=")
 
 
@@ -18,6 +18,9 @@ def urlencoded(text: str) -> list[tuple[str, str]]:
     """The fields of an urlencoded body, or nothing when it does not look like one."""
     if not _LOOKS_URLENCODED.match(text):
         return []
+    if "%" in text:
+        for escape, sign in _HARMLESS:
+            text = text.replace(escape, sign)
     try:
         return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="replace")
     except ValueError:
@@ -46,10 +49,19 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
     """
     root: dict[str, object] = {}
     for name, value in fields:
-        match = _BRACKETED.fullmatch(name)
-        path = [match[1], *_INDEX.findall(match[2])] if match else [name]
+        path = _path(name)
         _place(root, path if len(path) <= _DEEPEST else [name], value)
     return {name: _with_lists(value) for name, value in root.items()}
+
+
+def _path(name: str) -> list[str]:
+    """`a[b][]` is a, b and nothing; a name whose brackets are not all like that is one piece."""
+    if name[-1:] != "]":
+        return [name]
+    start, _, rest = name.partition("[")
+    path = [start, *rest[:-1].split("][")]
+    is_whole = start and name.count("[") == name.count("]") == len(path) - 1
+    return path if is_whole else [name]
 
 
 def _place(root: dict[str, object], path: list[str], value: object) -> None:

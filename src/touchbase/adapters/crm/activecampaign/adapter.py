@@ -25,6 +25,8 @@ TYPES = {
     "subscribe": CREATED, "contact_add": CREATED, "update": UPDATED, "contact_update": UPDATED, "contact_tag_added": UPDATED,
     "contact_tag_removed": UPDATED, "unsubscribe": UPDATED, "account_add": CREATED, "account_update": UPDATED,
 }  # fmt: skip
+TAGGINGS = ("contact_tag_added", "contact_tag_removed")
+TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name)
 
 
 class ActiveCampaign(CrmAdapter):
@@ -68,15 +70,14 @@ class ActiveCampaign(CrmAdapter):
         item = Item(
             PERSON, what, "contact", text(contact.get("id")), source, at, record=contact, status=self.statuses(call, CONTACT, "contact")
         )
+        if source not in TAGGINGS:
+            return item.events()
+        item.shape, item.changed = TAGGED, {"tag": (body.get("tag"), UNTOLD) if source.endswith("added") else (None, body.get("tag"))}
         events = item.events()
-        if source in ("contact_tag_added", "contact_tag_removed"):
-            item.shape, item.changed = TAGGED, {"tag": (body.get("tag"), UNTOLD) if source.endswith("added") else (None, body.get("tag"))}
-            events = item.events()
-            for event in events:
-                # One tag of many: as a custom field each would drive out the one before.
-                event.custom = {}
+        for event in events:
+            # One tag of many: as a custom field each would drive out the one before.
+            event.custom = {}
         return events
 
 
-TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name)
 ADAPTER = ActiveCampaign()

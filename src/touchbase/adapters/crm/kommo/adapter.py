@@ -33,6 +33,8 @@ SHAPES = {
 ENTITIES = ("contacts", "contact", "companies", "company")
 OTHERS = ("leads", "task", "tasks", "unsorted", "customers", "message", "talk", "note", "catalogs", "chat_message")
 ACTIONS = {"add": CREATED, "update": UPDATED, "delete": DELETED, "restore": UPDATED}
+_NAMES = frozenset({*ENTITIES, *OTHERS})
+_VERBS = frozenset({*ACTIONS, "status"})
 CODES = ("EMAIL", "WEB", "LINKEDIN")
 
 
@@ -40,18 +42,18 @@ class Kommo(CrmAdapter):
     """Reads Kommo's webhook calls."""
 
     tool = "kommo"
-    signs = frozenset({"account", *ENTITIES, *OTHERS})
+    signs = _NAMES | {"account"}
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the account's subdomain beside an entity."""
-        entity = any(isinstance(body.get(name), dict) for name in (*ENTITIES, *OTHERS))
-        if not entity:
+        entities = [as_dict(body[name]) for name in _NAMES & body.keys()]
+        if not any(entities):
             return 0
         if isinstance(dig(body, "account", "subdomain"), str) or dig(body, "account", "_links") is not None:
             return 100
-        return 60 if call.form and any(as_dict(body.get(name)).keys() & {*ACTIONS, "status"} for name in (*ENTITIES, *OTHERS)) else 0
+        return 60 if call.form and any(entity.keys() & _VERBS for entity in entities) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """All records of a call, entity by entity and action by action."""

@@ -18,12 +18,13 @@ HEADER = "ChangeEventHeader"
 CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
+_WRAPPERS = ("payload", "data", "detail", "event")
 
 
 def payload_of(body: Body) -> Body | None:
     """The object that holds the header, wherever the relay has put it."""
-    for path in ((), ("payload",), ("data", "payload"), ("detail", "payload"), ("data",), ("detail",), ("event",)):
-        found = dig(body, *path)
+    outer = [body, *(found for name in _WRAPPERS if isinstance(found := body.get(name), dict))]
+    for found in (*outer, *(one.get("payload") for one in outer)):
         if isinstance(found, dict) and isinstance(found.get(HEADER), dict):
             return found
     return None
