@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from json import JSONEncoder
 from urllib.parse import unquote_plus
 
 from touchbase.domain.client import Client
@@ -18,6 +18,7 @@ from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.times import Micros
 
+_as_json = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Proofs of who calls, which must not lie in the inbox, our own mark of what we have fetched, and what belongs to the connection only.
 NOT_KEPT = frozenset(
     {
@@ -71,7 +72,7 @@ async def receive_webhook(
         client=client.number,
         channel=channel,
         key=body_key(channel, query, naming, body),
-        headers=json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode(),
+        headers=_as_json(kept).encode(),
         query=query,
         body=body,
         received_us=at,
