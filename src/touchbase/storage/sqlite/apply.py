@@ -26,7 +26,8 @@ def rehearse_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> Rehea
     try:
         rehearsing = run(writer.cursor, rehearse(client, turn, now_us))
     finally:
-        writer.cursor.execute("ROLLBACK")
+        if writer.cursor.connection.in_transaction:  # an error of the disk may have ended it already
+            writer.cursor.execute("ROLLBACK")
     return compared(turn, rehearsing, run(writer.cursor, look(client, rehearsing.after)))
 
 
