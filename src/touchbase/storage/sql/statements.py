@@ -77,20 +77,17 @@ def _key(column: str) -> Columns:
     return (("client", "bigint"), (column, "text"))
 
 
+_SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
+_SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
 CONTACT_BY_ID = _find("contact_by_id", "contact", CONTACT, ONE, _ONE_MATCH, lock=True)
-CONTACT_BY_EMAIL = _find(
-    "contact_by_email", "contact", CONTACT, _key("email_key"), "t.client = p.client AND t.email_key = p.email_key", lock=True
-)
-CONTACT_BY_LINKEDIN = _find(
-    "contact_by_linkedin",
-    "contact",
-    CONTACT,
-    _key("linkedin_key"),
-    "t.client = p.client AND t.linkedin_key = p.linkedin_key",
-    lock=True,
-)
+CONTACT_BY_EMAIL = _find("contact_by_email", "contact", CONTACT, _key("email_key"), _SAME_EMAIL, lock=True)
+CONTACT_BY_LINKEDIN = _find("contact_by_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN, lock=True)
 COMPANY_BY_ID = _find("company_by_id", "company", COMPANY, ONE, _ONE_MATCH, lock=True)
-COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), "t.client = p.client AND t.domain = p.domain", lock=True)
+COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN, lock=True)
+# Only looked at, to say what is there already: who locks may have to wait, or be given up.
+CONTACT_HAVING_EMAIL = _find("contact_having_email", "contact", CONTACT, _key("email_key"), _SAME_EMAIL)
+CONTACT_HAVING_LINKEDIN = _find("contact_having_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN)
+COMPANY_HAVING_DOMAIN = _find("company_having_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN)
 COMPANY_EXISTS = _find("company_exists", "company", ONE, ONE, _ONE_MATCH)
 CUSTOM_FIELDS_OF = _find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, _RECORD_MATCH)
 EVENTS_OF = _find("events_of", "event", EVENT, RECORD, _RECORD_MATCH)
@@ -218,10 +215,11 @@ REPLAY_DELIVERY = Op(
     "replay_delivery",
     ONE,
     sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 "
-    "WHERE client = ?1 AND id = ?2 AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = ?1 AND b.id = ?2) RETURNING id",
+    "WHERE client = ?1 AND id = ?2 AND body_gone IS NULL RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 FROM p "
-    f"WHERE {_ONE_MATCH} AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = t.client AND b.id = t.id) RETURNING t.id",
+    f"WHERE {_ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
 )
+# By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 DELIVERIES_WITH_BODIES = Op(
     "deliveries_with_bodies",
     ONE,
