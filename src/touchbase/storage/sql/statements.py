@@ -154,9 +154,10 @@ DELETE_CONTACT = _delete("delete_contact", "contact", ONE, _ONE_MATCH)
 DELETE_COMPANY = _delete("delete_company", "company", ONE, _ONE_MATCH)
 MOVE_CONTACTS_TO_COMPANY = Op(
     "move_contacts_to_company",
-    (*ONE, ("to_id", "bigint")),
-    sqlite="UPDATE contact SET company_id = ?3 WHERE client = ?1 AND company_id = ?2",
-    body="UPDATE contact t SET company_id = p.to_id FROM p WHERE t.client = p.client AND t.company_id = p.id",
+    (*ONE, ("to_id", "bigint"), ("at", "bigint")),
+    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2",
+    body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
+    "FROM p WHERE t.client = p.client AND t.company_id = p.id",
 )
 
 _DELIVERY_WITH_BODY: Columns = (*DELIVERY, ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
@@ -211,6 +212,7 @@ MARK_DELIVERY = Op(
     sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
     body=f"UPDATE delivery AS t {_MARKED} RETURNING t.id",
 )
+# By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 REPLAY_DELIVERY = Op(
     "replay_delivery",
     ONE,
@@ -219,7 +221,6 @@ REPLAY_DELIVERY = Op(
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 FROM p "
     f"WHERE {_ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
 )
-# By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 DELIVERIES_WITH_BODIES = Op(
     "deliveries_with_bodies",
     ONE,
@@ -242,6 +243,12 @@ UNPARK_DELIVERY = Op(
     f"WHERE {_ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
     "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
 )
+_EMPTIED = (
+    "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
+    f"WHERE {_ONE_MATCH} AND t.state IN ('applied', 'parked') "
+    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
+)
+IGNORE_EMPTIED = Op("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_EMPTIED}")
 
 RESERVE_IDS = Op(
     "reserve_ids",
