@@ -90,7 +90,12 @@ def replay_many(commands: Sequence[ReplayMany], ids: Ids) -> Plan[list[object]]:
 def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
     """Waiting deliveries of one client with their bodies, oldest first."""
     rows = yield Step(sql.CLAIM, [(client, now_us, limit)])
-    return [delivery_of(row) for row in rows]
+    claimed: list[Delivery] = []
+    for *row, guarded in rows:
+        delivery = delivery_of(tuple(row))
+        delivery.guarded = bool(guarded)
+        claimed.append(delivery)
+    return claimed
 
 
 def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros) -> Plan[None]:

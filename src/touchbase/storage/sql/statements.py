@@ -188,14 +188,15 @@ COUNT_REPEAT = Op(
     body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {_ONE_MATCH}",
 )
 _WAITING = names(DELIVERY[:-1], "d.")
+_GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
 CLAIM = Op(
     "claim",
     (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
-    sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
+    sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
     "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
     "AND c.state = 'active' ORDER BY d.next_attempt_us, d.id LIMIT ?3",
     # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
-    postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
+    postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
     "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
     "AND d.next_attempt_us <= ($2::bigint[])[1] AND c.state = 'active' "
     "ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
