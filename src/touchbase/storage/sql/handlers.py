@@ -66,6 +66,7 @@ COMMANDS: dict[type, Handler] = {
     c.UpdateCompany: Handler(update.update_companies, update.update_needs),
     c.KeepDelivery: Handler(inbox.keep_deliveries, inbox.keep_needs, solo=True),
     c.CountRepeat: Handler(inbox.count_repeats, solo=True),
+    c.KeepAnew: Handler(inbox.keep_anew, inbox.keep_needs),
     c.ReplayDeliveries: Handler(inbox.replay_deliveries),
     c.ReplayMany: Handler(inbox.replay_many),
     c.ForgetAnswers: Handler(kept_answers.forget_answers),

@@ -181,6 +181,12 @@ DELIVERY_BY_KEY = Op(
     sqlite="SELECT client, key, id, received_us FROM delivery WHERE client = ?1 AND key = ?2",
     body="SELECT t.client, t.key, t.id, t.received_us FROM p JOIN delivery t ON t.client = p.client AND t.key = p.key",
 )
+GIVE_UP_KEY = Op(
+    "give_up_key",
+    (*ONE, ("key", "bytea"), ("former", "bytea")),
+    sqlite="UPDATE delivery SET key = ?4 WHERE client = ?1 AND id = ?2 AND key = ?3",
+    body=f"UPDATE delivery t SET key = p.former FROM p WHERE {_ONE_MATCH} AND t.key = p.key",
+)
 COUNT_REPEAT = Op(
     "count_repeat",
     (*ONE, ("times", "bigint")),
