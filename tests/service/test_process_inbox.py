@@ -252,7 +252,7 @@ async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store
     [
         (10_000, 100, SECOND, 0.08),
         (500_000, 5_000, SECOND, LONGEST_REST),
-        (10_000, 5, SECOND, 0),
+        (20_000, 3, SECOND, 0),
         (1_000, 1, SECOND, 0),
         (10_000, 100, PATIENCE, 0),
         (0, 100, -5, 8e-6),

@@ -20,6 +20,7 @@ from touchbase.storage import open_store
 from touchbase.storage.sql.handlers import Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Plan
+from touchbase.storage.sqlite import writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old
 
 
@@ -141,7 +142,8 @@ async def test_a_disk_that_cannot_be_read_is_overloaded_until_it_can(sqlite_url,
     await store.close()
 
 
-async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with) -> None:
+async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "LONGEST_LOG", 4_000)
     store = await open_with(sqlite_url, SMALL_DISK)
 
     for n in range(60):

@@ -32,7 +32,7 @@ SWEEP_SECONDS = 0.5
 REST = 8
 """How many times as long as its turn the worker rests while many callers write."""
 LONGEST_REST = 0.1
-MANY = 1_000
+MANY = 200
 """Commands of callers in a second, from which on the worker rests."""
 PATIENCE: Micros = 30 * SECOND
 """A delivery that waited so long is worth making callers wait."""

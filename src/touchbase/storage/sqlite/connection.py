@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
+from time import perf_counter
 
 import apsw
 
@@ -94,12 +95,18 @@ def advice(error: BaseException) -> str:
     return next((words for kind, words in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
 
 
-def write(cursor: apsw.Cursor, plan: Plan[T]) -> T:
-    """Run a plan in a transaction of its own; it is on disk when this returns, or nothing of it is."""
+def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] | None = None) -> T:
+    """Run a plan in a transaction of its own; it is on disk when this returns, or nothing of it is.
+
+    `flushed` is told how many seconds the flush took.
+    """
     cursor.execute("BEGIN IMMEDIATE")
     try:
         result = run(cursor, plan)
+        before = perf_counter()
         cursor.execute("COMMIT")
+        if flushed is not None:
+            flushed(perf_counter() - before)
     except BaseException:
         if cursor.connection.in_transaction:  # a full disk may have ended it already
             cursor.execute("ROLLBACK")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -39,7 +40,11 @@ READERS = 4
 OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
 CHUNK = 128
-"""Deliveries in one transaction: about as long as a flush, so that the writes of callers wait no longer than that."""
+"""Deliveries in one transaction: what a flush costs is little beside them."""
+SMALL_CHUNK = 16
+"""The same while callers write: their writes wait until it is over."""
+SMALL_BYTES = 64 * 1024
+"""Of bodies that the event loop applies itself, as they come to little."""
 
 
 class SqliteStore:
@@ -53,6 +58,7 @@ class SqliteStore:
         self._private = private
         self._sealer = sealer
         self._answer = Answers(sealer)
+        self._taken = 0
         self._near, *self._far = readers
         self._threads = ThreadPoolExecutor(len(self._far), "touchbase-reader")
 
@@ -72,7 +78,7 @@ class SqliteStore:
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
         handlers = with_once({**with_sealer(commands, sealer), **PROBES})
-        return cls(Writer(connection, handlers, queue_limit), readers, private, sealer)
+        return cls(Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit), readers, private, sealer)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -86,18 +92,21 @@ class SqliteStore:
         return await self._on_a_thread(lambda connection: _read(connection, self._answer(query)))
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
-        """Apply up to `limit` waiting deliveries of one client, `CHUNK` in a transaction.
+        """Apply up to `limit` waiting deliveries of one client, a chunk in a transaction.
 
         While the writing thread applies one chunk, a reading thread translates the next.
         """
-        claimed = await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
+        size = self._chunk()
+        claimed = deque(await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us))))
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
-        for first in range(0, len(claimed), CHUNK):
-            turn = await self._on_a_thread(partial(_translated, claimed[first : first + CHUNK], translate))
+        while claimed:
+            chunk = [claimed.popleft() for _ in range(min(len(claimed), size))]
+            small = size == SMALL_CHUNK and sum(len(delivery.body) for delivery in chunk) < SMALL_BYTES
+            turn = await self._on_a_thread(partial(_translated, chunk, translate))
             if applying:
                 report = merged(report, await applying.pop())
-            applying.append(self._writer.ask(partial(apply_turn, client=client, turn=turn, now_us=now_us)))
+            applying.append(self._writer.ask(partial(apply_turn, client=client, turn=turn, now_us=now_us), small=small))
         return merged(report, await applying.pop()) if applying else report
 
     async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
@@ -139,6 +148,11 @@ class SqliteStore:
     def commands_taken(self) -> int:
         """Commands accepted since the store was opened."""
         return self._writer.taken
+
+    def _chunk(self) -> int:
+        """How many deliveries of this turn go into a transaction."""
+        before, self._taken = self._taken, self._writer.taken
+        return CHUNK if self._taken == before else SMALL_CHUNK
 
     async def _on_a_thread(self, use: Callable[[apsw.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._with_reader, use)

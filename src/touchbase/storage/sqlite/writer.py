@@ -1,28 +1,37 @@
-"""The thread that writes: commands that arrive while it flushes share its next transaction.
+"""The one connection that writes: commands that arrive while it is busy share its next transaction.
 
-The event loop appends to a deque and wakes the thread only when it sleeps; the thread answers a whole
-group with one wake of the loop. Turns of the inbox and migrations are *jobs*: each has the connection
-to itself, one between two groups, so neither side can starve the other.
+A group of commands is carried out in the event loop itself as long as a flush takes less than handing it to a thread and
+back: nobody else could be answered much sooner, and nothing fights over the interpreter meanwhile. Where flushes are slow,
+the group is large, or somebody else is writing the file, it goes to a thread. So do turns of the inbox and migrations, the
+*jobs*: each has the connection to itself, one between two groups, so neither side can starve the other.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from queue import SimpleQueue
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.domain.commands import Command
+from touchbase.domain.commands import (
+    Command,
+    CountRepeat,
+    CreateCompany,
+    CreateContact,
+    EnsureClient,
+    KeepDelivery,
+    UpdateCompany,
+    UpdateContact,
+)
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.shares import Shares
 from touchbase.storage.sql.group import (
     Commands,
     Handlers,
+    Probe,
     Waiter,
     client_of,
     needs_of,
@@ -36,36 +45,45 @@ from touchbase.storage.sql.group import (
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Retry
 from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, overloaded, write
+from touchbase.storage.sqlite.log import LONGEST_LOG, Behind, Log
 
-LOG = logging.getLogger("touchbase.storage")
 T = TypeVar("T")
 Job = Callable[["Writer"], object]
+Errand = Callable[[], Sequence[object]]
 
 TRIES = 5
-PAGES_BETWEEN_CHECKPOINTS = 4_000
-SHORT_WAIT_MS = 100
-"""How long emptying the log waits for readers: writers wait meanwhile."""
+SLOW_FLUSH = 0.002
+"""Seconds: while flushes take longer, the event loop does not wait for them itself."""
+LARGE = 256 * 1024
+"""Bytes of webhook bodies: the event loop does not write more than this itself."""
+SMALL = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, KeepDelivery, CountRepeat, EnsureClient, Probe})
+"""Commands that change a few rows each; others may change thousands."""
+LATEST = 0.1
+"""How much the latest flush counts in the mean."""
 
 
 class Writer:
-    """Owns the connection that writes. `submit` and `ask` belong to the event loop, the rest to the thread."""
+    """Owns the connection that writes. All of it belongs to the event loop, except what a `Job` is given it for."""
 
-    def __init__(self, connection: apsw.Connection, handlers: Handlers, queue_limit: int) -> None:
+    def __init__(self, connection: apsw.Connection, copying: apsw.Connection, handlers: Handlers, queue_limit: int) -> None:
         self.cursor = connection.cursor()
         self.ids = Ids()
+        self.taken = 0
         self._connection = connection
         self._handlers = handlers
         self._limit = queue_limit
         self._shares = Shares(queue_limit)
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[Command[Any], Waiter]] = deque()
-        self._jobs: deque[tuple[Job, Waiter]] = deque()
-        self._bell: SimpleQueue[None] = SimpleQueue()
-        self.taken = 0
-        self._asleep = False
+        self._jobs: deque[tuple[Job, Waiter, bool]] = deque()
+        self._threads = ThreadPoolExecutor(2, "touchbase-writer")
+        self._called = False
+        self._away = False
+        """Whether a thread has the connection."""
+        self._job_next = False
         self._closing: Waiter | None = None
-        self._log = _Log(connection)
-        Thread(target=self._live, name="touchbase-writer", daemon=True).start()
+        self._flush = 0.0
+        self._log = Log(connection, copying)
 
     @property
     def depth(self) -> int:
@@ -82,25 +100,23 @@ class Writer:
         waiter: Waiter = self._loop.create_future()
         self._waiting.append((command, waiter))
         self.taken += 1
-        if self._asleep:
-            self._wake()
+        self._call()
         return waiter
 
-    def ask(self, job: Job) -> Waiter:
-        """Queue a job."""
+    def ask(self, job: Job, *, small: bool = False) -> Waiter:
+        """Queue a job. One that is `small` costs no more than a group; it can be begun anew if another process is writing."""
         if self._closing is not None:
             raise refusal(True)
         waiter: Waiter = self._loop.create_future()
-        self._jobs.append((job, waiter))
-        if self._asleep:
-            self._wake()
+        self._jobs.append((job, waiter, small))
+        self._call()
         return waiter
 
     async def close(self) -> None:
         """Finish what waits, fold the log into the file and let go of it."""
         if self._closing is None:
             self._closing = self._loop.create_future()
-            self._wake()
+            self._call()
         await asyncio.shield(self._closing)
 
     def write(self, plan: Callable[[], Plan[T]], needs: Callable[[], Mapping[str, int]]) -> T:
@@ -110,7 +126,7 @@ class Writer:
                 # In a transaction of its own: a roll-back of the group must not give the ids out again.
                 self.ids.fill(name, write(self.cursor, reserve(name, count)), count)
             try:
-                return write(self.cursor, plan())
+                return write(self.cursor, plan(), self._flushed)
             except Retry:
                 if attempt == TRIES:
                     raise Overloaded("others keep writing the same records; send this again in a moment") from None
@@ -120,37 +136,84 @@ class Writer:
         """Empty the log, which still holds pages as they were; on the thread. False when somebody reads from it just now."""
         return self._log.empty()
 
-    def _wake(self) -> None:
-        self._asleep = False
-        self._bell.put(None)
+    def _call(self) -> None:
+        """Look at the queues once the loop has taken in all that has arrived by now."""
+        if not (self._called or self._away):
+            self._called = True
+            self._loop.call_soon(self._next)
 
-    def _live(self) -> None:
-        while True:
-            if self._waiting:
-                group = take(self._waiting)
-                commands = [command for command, _ in group]
-                self._loop.call_soon_threadsafe(self._answer, commands, [waiter for _, waiter in group], self._outcomes(commands))
-            if self._jobs:
-                job, waiter = self._jobs.popleft()
-                self._loop.call_soon_threadsafe(settle, [waiter], [self._outcome(job)])
-            self._log.fold_when_long()
-            closing = self._closing  # before looking at the queues: after it is set nothing is queued any more
-            if not (self._waiting or self._jobs):
-                if closing is not None:
-                    return self._end(closing)
-                self._sleep()
+    def _next(self) -> None:
+        self._called = False
+        if self._log.behind is Behind.NEARLY:
+            self._send(self._fold_rest, [], [])
+        elif self._jobs and (self._job_next or not self._waiting):
+            self._job_next = False
+            job, waiter, small = self._jobs.popleft()
+            self._carry_out([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], small)
+        elif self._waiting:
+            self._job_next = True
+            commands, waiters = zip(*take(self._waiting), strict=True)
+            self._carry_out(commands, waiters, lambda: self._together(commands), lambda: self._outcomes(commands), is_small(commands))
+        elif self._closing is not None and self._log.behind is Behind.NO:
+            self._away = True  # for good
+            self._threads.submit(self._end, self._closing)
 
-    def _sleep(self) -> None:
-        self._asleep = True
-        # What came before the loop could see that we sleep has not rung the bell.
-        if not (self._waiting or self._jobs or self._closing):
-            self._bell.get()
-        self._asleep = False
+    def _carry_out(self, commands: Commands, waiters: Sequence[Waiter], plainly: Errand, whole: Errand, small: bool) -> None:
+        """Here and now if that is quick, else on a thread."""
+        outcomes = self._at_once(plainly, len(waiters)) if small and self._flush < SLOW_FLUSH else None
+        if outcomes is None:
+            self._send(whole, commands, waiters)
+        else:
+            self._done(commands, waiters, outcomes)
+
+    def _at_once(self, plainly: Errand, count: int) -> Sequence[object] | None:
+        """Its results; None, with nothing done, when only a thread may take the time that this needs."""
+        self._connection.set_busy_timeout(0)
+        try:
+            return plainly()
+        except apsw.BusyError:
+            return None  # another process is writing
+        except UNWRITABLE as error:
+            return [overloaded(error) for _ in range(count)]
+        except Exception:
+            return None  # it will be halved
+        finally:
+            self._connection.set_busy_timeout(BUSY_MS)
+
+    def _send(self, errand: Errand, commands: Commands, waiters: Sequence[Waiter]) -> None:
+        """Let a thread have the connection for an errand that never raises; answers are given in the loop."""
+        self._away = True
+
+        def run() -> None:
+            outcomes = errand()
+            self._loop.call_soon_threadsafe(self._back, commands, waiters, outcomes)
+
+        self._threads.submit(run)
+
+    def _back(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
+        self._away = False
+        self._done(commands, waiters, outcomes)
+
+    def _done(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
+        """Answer those who wait for it."""
+        for command in commands:
+            client = client_of(command)
+            if client is not None:
+                self._shares.give(client)
+        settle(waiters, outcomes)
+        if self._log.is_long():
+            self._log.behind = Behind.COPYING
+            self._threads.submit(self._fold)
+        if self._waiting or self._jobs or self._closing is not None:
+            self._call()
+
+    def _together(self, commands: Commands) -> list[object]:
+        return self.write(lambda: plan_of(commands, self._handlers, self.ids), lambda: needs_of(commands, self._handlers))
 
     def _outcomes(self, commands: Commands) -> list[object]:
         """One result or exception for each; an unforeseen failure is halved until it is alone with its cause."""
         try:
-            return self.write(lambda: plan_of(commands, self._handlers, self.ids), lambda: needs_of(commands, self._handlers))
+            return self._together(commands)
         except UNWRITABLE as error:
             return [overloaded(error) for _ in commands]
         except Exception as error:
@@ -167,57 +230,42 @@ class Writer:
         except Exception as error:
             return error
 
-    def _answer(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
-        """In the event loop: what was waited for is done."""
-        for command in commands:
-            client = client_of(command)
-            if client is not None:
-                self._shares.give(client)
-        settle(waiters, outcomes)
+    def _flushed(self, seconds: float) -> None:
+        self._flush += (seconds - self._flush) * LATEST
+
+    def _fold(self) -> None:
+        """On a thread, while the connection that writes goes on."""
+        self._log.fold()
+        self._loop.call_soon_threadsafe(self._folded)
+
+    def _folded(self) -> None:
+        self._log.behind = Behind.NEARLY if self._log.pages >= LONGEST_LOG else Behind.NO
+        self._call()
+
+    def _fold_rest(self) -> list[object]:
+        """On a thread, while nobody writes: what came meanwhile, so that the log begins anew."""
+        self._log.fold()
+        self._log.behind = Behind.NO
+        return []
 
     def _end(self, closing: Waiter) -> None:
         try:
             self._log.fold()
+            self._log.close()
             self._connection.close()
         finally:
-            self._loop.call_soon_threadsafe(settle, [closing], [None])
+            self._loop.call_soon_threadsafe(self._ended, closing)
+
+    def _ended(self, closing: Waiter) -> None:
+        self._threads.shutdown(wait=False)
+        settle([closing], [None])
 
 
-class _Log:
-    """The write-ahead log: folded into the file between groups, so that no answer waits for it."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._pages = 0
-        self._due = PAGES_BETWEEN_CHECKPOINTS
-        connection.set_wal_hook(self._committed)
-
-    def fold_when_long(self) -> None:
-        """Fold the log once enough was written since the last time."""
-        if self._pages >= self._due:
-            self._due = self._pages + PAGES_BETWEEN_CHECKPOINTS
-            self.fold()
-
-    def fold(self) -> None:
-        """Copy the log into the file as far as readers allow."""
-        try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error as error:
-            LOG.warning("the log stays beside the store for now: %s", error)
-
-    def empty(self) -> bool:
-        """Copy the log into the file and cut it to nothing, unless a reader needs it."""
-        self._connection.set_busy_timeout(SHORT_WAIT_MS)
-        try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.BusyError:
+def is_small(commands: Commands) -> bool:
+    """Whether a group takes little more time than its flush: a few rows for each command, and no large bodies."""
+    weight = 0
+    for command in commands:
+        if type(command) not in SMALL:
             return False
-        finally:
-            self._connection.set_busy_timeout(BUSY_MS)
-        return True
-
-    def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages < self._pages:  # folded whole, so SQLite began it anew
-            self._due = PAGES_BETWEEN_CHECKPOINTS
-        self._pages = pages
-        return apsw.SQLITE_OK
+        weight += len(command.body) if isinstance(command, KeepDelivery) else 0
+    return weight < LARGE

@@ -1,0 +1,76 @@
+"""The write-ahead log: when and by whom it is folded into the file.
+
+A connection of its own copies it on a thread while the connection that writes goes on, so that hardly any answer waits for it.
+What is written meanwhile stays behind; only when the log has become long all the same do writers wait until the rest is
+copied too and it begins anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+
+import apsw
+
+from touchbase.storage.sqlite.connection import BUSY_MS
+
+LOG = logging.getLogger("touchbase.storage")
+
+PAGES_BETWEEN_CHECKPOINTS = 4_000
+LONGEST_LOG = 16_000
+"""Pages: from here on writers wait until the log begins anew."""
+SHORT_WAIT_MS = 100
+"""How long emptying the log waits for readers: writers wait meanwhile."""
+
+
+class Behind(Enum):
+    """How far the log is behind the file: not so that it matters, being copied now, or copied but for the last pages."""
+
+    NO = 0
+    COPYING = 1
+    NEARLY = 2
+
+
+class Log:
+    """The log beside one file."""
+
+    def __init__(self, connection: apsw.Connection, copying: apsw.Connection) -> None:
+        self.behind = Behind.NO
+        self._connection = connection
+        self._copying = copying
+        self.pages = 0
+        self._due = PAGES_BETWEEN_CHECKPOINTS
+        connection.set_wal_hook(self._committed)
+
+    def is_long(self) -> bool:
+        """Whether enough was written since the last time, and nobody folds it."""
+        return self.pages >= self._due and self.behind is Behind.NO
+
+    def fold(self) -> None:
+        """Copy the log into the file as far as readers allow."""
+        self._due = self.pages + PAGES_BETWEEN_CHECKPOINTS
+        try:
+            self._copying.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error as error:
+            LOG.warning("the log stays beside the store for now: %s", error)
+
+    def empty(self) -> bool:
+        """Copy the log into the file and cut it to nothing, unless a reader needs it."""
+        self._connection.set_busy_timeout(SHORT_WAIT_MS)
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        finally:
+            self._connection.set_busy_timeout(BUSY_MS)
+        return True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._copying.close()
+
+    def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        if pages < self.pages:  # folded whole, so SQLite began it anew
+            self._due = PAGES_BETWEEN_CHECKPOINTS
+        self.pages = pages
+        return apsw.SQLITE_OK

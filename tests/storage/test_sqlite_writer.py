@@ -1,0 +1,118 @@
+"""The connection that writes SQLite: what the event loop writes itself, and what it leaves to a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+
+import apsw
+import pytest
+
+from touchbase.domain.commands import EnsureClient, KeepDelivery, Kept
+from touchbase.domain.delivery import CRM
+from touchbase.domain.queries import FindClient, ListClients
+from touchbase.storage import open_store
+from touchbase.storage.sql.handlers import COMMANDS
+from touchbase.storage.sqlite import log, writer
+from touchbase.storage.sqlite.connection import path_of
+
+FEW_PAGES = 20
+
+
+class WatchedDisk(apsw.VFS):
+    """Every disk of this process; it notes the names of the threads that flush logs."""
+
+    def __init__(self) -> None:
+        self.real = apsw.vfs_names()[0]
+        self.flushed_by: list[str] = []
+        super().__init__("watched-disk", self.real, makedefault=True)
+
+    def xOpen(self, name, flags):
+        return _File(self, name, flags)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: WatchedDisk, name, flags) -> None:
+        super().__init__(disk.real, name, flags)
+        self._disk = disk
+        self._is_log = bool(flags[0] & apsw.SQLITE_OPEN_WAL)
+
+    def xSync(self, flags) -> None:
+        if self._is_log:
+            self._disk.flushed_by.append(threading.current_thread().name)
+        super().xSync(flags)
+
+
+@pytest.fixture
+def disk() -> Iterator[WatchedDisk]:
+    watched = WatchedDisk()
+    yield watched
+    watched.unregister()
+
+
+def _delivery(client: int, n: int, body: bytes) -> KeepDelivery:
+    return KeepDelivery(client, CRM, b"call %d" % n, b"{}", "", body, n)
+
+
+async def _flushed_by(sqlite_url: str, disk: WatchedDisk, size: int = 10) -> set[str]:
+    store = await open_store(sqlite_url)
+    client = await store.write(EnsureClient("someone", 1))
+    disk.flushed_by.clear()
+    await store.write(_delivery(client.number, 1, b"x" * size))
+    names = {name.partition("_")[0] for name in disk.flushed_by}
+    await store.close()
+    return names
+
+
+async def test_a_small_write_is_flushed_before_the_loop_goes_on(sqlite_url, disk, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
+
+    assert await _flushed_by(sqlite_url, disk) == {"MainThread"}
+
+
+async def test_where_flushes_are_slow_the_loop_does_not_wait_for_them(sqlite_url, disk, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
+
+    assert await _flushed_by(sqlite_url, disk) == {"touchbase-writer"}
+
+
+async def test_the_loop_does_not_write_large_bodies_itself(sqlite_url, disk, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
+
+    assert await _flushed_by(sqlite_url, disk, writer.LARGE) == {"touchbase-writer"}
+
+
+async def test_while_another_process_writes_the_loop_goes_on_and_nothing_is_refused(sqlite_url, open_with) -> None:
+    store = await open_with(sqlite_url, COMMANDS)
+    await store.write(EnsureClient("before", 1))
+    other = apsw.Connection(str(path_of(sqlite_url)))
+    other.execute("BEGIN IMMEDIATE")
+
+    waiting = [asyncio.ensure_future(store.write(EnsureClient(f"later{n}", 1))) for n in range(3)]
+    seen = [await store.read(FindClient("before")) for _ in range(20)]
+    answered = [write.done() for write in waiting]
+    other.execute("ROLLBACK")
+    other.close()
+    await asyncio.gather(*waiting)
+
+    assert all(seen)
+    assert answered == [False] * 3
+    assert len(await store.read(ListClients())) == 4
+
+
+async def test_a_log_that_is_written_without_a_pause_still_begins_anew(sqlite_url, open_with, monkeypatch) -> None:
+    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(writer, "LONGEST_LOG", 3 * FEW_PAGES)
+    store = await open_with(sqlite_url, COMMANDS)
+    client = await store.write(EnsureClient("someone", 1))
+
+    async def write(first: int) -> list[Kept]:
+        return [await store.write(_delivery(client.number, n, b"x" * 500)) for n in range(first, first + 200)]
+
+    kept = [one for some in await asyncio.gather(*(write(first) for first in range(1_000, 2_000, 200))) for one in some]
+
+    assert len({one.id for one in kept}) == 1_000
+    written = os.stat(str(path_of(sqlite_url)) + "-wal").st_size
+    assert written < 1_600_000  # some 430,000; without beginning anew over 5,000,000
