@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from touchbase.domain import mentions as module
 from touchbase.domain.mentions import mentions
 
 ANN = ("", "email", "ann@example.com")
@@ -82,3 +83,21 @@ def test_an_address_in_any_two_layers_of_escapes_is_found(before: str, after: st
 @given(some.binary(max_size=300))
 def test_any_bytes_can_be_looked_through(body: bytes) -> None:
     mentions({}, body.decode("latin-1"), body)
+
+
+def test_a_body_of_nothing_but_beginnings_of_addresses_is_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def find(text: str) -> None:
+        tried.append(text)
+
+    monkeypatch.setattr(module, "find_email_key", find)
+    mentions({}, "", (b"=&/'|{}!?#*`~^$x" * 4 + b"@x--y.com ") * module.MOST)
+
+    assert len(tried) == module.MOST
+
+
+def test_thousands_of_addresses_are_all_found() -> None:
+    many = {f"p{n}@example.com" for n in range(module.MOST)}
+
+    assert {ref[2] for ref in mentions({}, "", " ".join(many).encode())} == many

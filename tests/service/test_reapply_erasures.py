@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters import load_adapters
+from touchbase.domain.client_life import RotateClientId
 from touchbase.domain.commands import CreateContact, EnsureClient
 from touchbase.domain.contact import Contact
 from touchbase.domain.identity import email_key
@@ -28,10 +29,10 @@ def eraser(store: Store) -> Eraser:
 
 
 async def filled(path: Path, *client_ids: str) -> Store:
-    """A store with five people at each of these clients."""
+    """A store with five people at each of these clients; each client is made at a time of its own."""
     store = await open_store(f"sqlite:///{path}")
     for client_id in client_ids:
-        client = (await store.write(EnsureClient(client_id, 1))).number
+        client = (await store.write(EnsureClient(client_id, len(client_id)))).number
         for n in range(5):
             email = f"person{n}@example.com"
             await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email_key(email))))
@@ -82,4 +83,24 @@ async def test_a_client_that_has_another_number_is_passed_over(tmp_path: Path, s
 
     assert added == 0
     assert [len(await emails(other, client)) for client in (1, 2)] == [5, 5]
+    await other.close()
+
+
+async def test_a_client_whose_id_was_rotated_since_the_backup_is_still_the_same(stores: tuple[Store, Store]) -> None:
+    restored, known = stores
+    await known.write(RotateClientId(1, "acme-now", 7))
+
+    await reapply_erasures(restored, known, now())
+    await finish_erasures(restored, eraser(restored))
+
+    assert await emails(restored, 1) == ["person4@example.com"]
+
+
+async def test_a_client_made_since_is_not_taken_for_one_that_got_its_number(tmp_path: Path, stores: tuple[Store, Store]) -> None:
+    other = await filled(tmp_path / "other.db", "somebody else", "other")
+
+    await reapply_erasures(other, stores[1], now())
+    await finish_erasures(other, eraser(other))
+
+    assert [len(await emails(other, client)) for client in (1, 2)] == [5, 4]
     await other.close()

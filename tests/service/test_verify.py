@@ -159,3 +159,16 @@ async def test_other_clients_are_left_out(store: Store, by_hand: ByHand) -> None
 
     assert await told(store, other) == []
     assert len(await told(store, client)) == 2
+
+
+async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_500(store: Store, by_hand: ByHand) -> None:
+    client = (await store.write(EnsureClient("acme", NOON))).number
+    for word in ("a", "b"):
+        said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}
+        body = msgspec.json.encode(said | {"occurred_us": NOON - SECOND})
+        await store.write(KeepDelivery(client, "crm", body_key("crm", word, "", body), b"{}", "", body, NOON))
+    await InboxWorker(store, read, lambda: NOON).drain()
+
+    await by_hand("DELETE FROM custom_field WHERE name = 'b5'")
+
+    assert ["custom field b5" in each for each in await told(store, client)] == [True]

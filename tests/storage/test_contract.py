@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact
+from touchbase.domain.commands import CreateCompany, CreateContact, Created, EnsureClient, KeepDelivery, UpdateCompany, UpdateContact
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import Conflict, Invalid, NotFound, PreconditionFailed
-from touchbase.domain.events import COMPANY, CONTACT
+from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.domain.times import SECOND
@@ -303,3 +303,51 @@ async def test_an_update_that_is_refused_takes_no_key_from_its_neighbour(store: 
     assert isinstance(answers[0], Invalid)
     assert isinstance(answers[1], Contact)
     assert answers[1].email == "cy@example.com"
+
+
+async def test_a_record_that_calls_have_filled_beyond_500_fields_may_be_changed_but_not_grow(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", MONDAY))).number
+    for n in (1, 2):
+        body = f"{n}".encode()
+        await store.write(KeepDelivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
+    await store.work(client, 10, lambda told: Translation("test", [_four_hundred(told.body.decode())]), MONDAY)
+    [ann] = await store.read(ListContacts(client, 10))
+
+    with pytest.raises(Invalid, match="801 custom fields, and at most 500"):
+        await store.write(change(ann, {}, {"another": "x"}))
+    await store.write(change(ann, {"first_name": "Ann"}, {"1-7": None}))
+    await store.write(change(ann, {}, {"2-7": None}))
+
+    read = await store.read(GetContact(client, ann.id))
+    assert read is not None
+    assert (read.first_name, sum(one.value is not None for one in read.custom_fields)) == ("Ann", 798)
+
+
+def _four_hundred(word: str) -> Event:
+    custom: dict[str, str | None] = {f"{word}-{n}": "x" for n in range(400)}
+    return Event("contact.updated", MONDAY, "ann@example.com", custom=custom)
+
+
+@pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
+async def test_statuses_of_one_group_take_their_place_in_time(store: Store, make: Any) -> None:
+    first = await made(store, make())
+    kind = UpdateContact if isinstance(first, Contact) else UpdateCompany
+    times = {"latest": 9, "early": 5, "late": 8, "earlier": 4}
+
+    await asyncio.gather(*(store.write(kind(OURS, first.id, {"status": told}, {}, FRIDAY + at, told)) for told, at in times.items()))
+
+    query = GetContact(OURS, first.id) if isinstance(first, Contact) else GetCompany(OURS, first.id)
+    read = await store.read(query)
+    assert read is not None
+    assert (read.status, read.previous_status, read.status_changed_us) == ("latest", "late", FRIDAY + 9)
+
+
+async def test_an_address_that_is_lost_leads_to_its_record_whatever_else_was_changed(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", MONDAY))).number
+    ann = await made(store, contact("ann@example.com", client))
+    await store.write(change(ann, {"email": "lee@example.com", "email_key": "lee@example.com", "first_name": "ann@example.com"}))
+
+    await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
+    await store.work(client, 10, lambda _: Translation("test", [Event("email_sent", MONDAY, "ann@example.com")]), MONDAY)
+
+    assert [(one.id, one.last_sent_us) for one in await store.read(ListContacts(client, 10))] == [(ann.id, MONDAY)]

@@ -361,7 +361,7 @@ async def test_a_lifted_erasure_lets_a_person_come_back_with_all_that_was_theirs
     assert not (await house.store.read(FindClient("acme"))).has_erased  # type: ignore[union-attr]
 
 
-async def test_only_keyed_hashes_are_left_and_they_can_be_carried_to_a_restored_backup(house: House, engine_url: str) -> None:
+async def test_only_keyed_hashes_are_left_and_one_secret_is_all_that_a_store_has(house: House, engine_url: str) -> None:
     copy = House(house.store, (await house.store.write(EnsureClient("backup", NOON))).number)
     await full_life(copy)
     contact = await full_life(house)

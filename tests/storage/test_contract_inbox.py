@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from touchbase.domain import delivery as dl
-from touchbase.domain.commands import CountRepeat, EnsureClient, KeepDelivery, Kept, ReplayDeliveries
+from touchbase.domain.commands import CountRepeat, EnsureClient, KeepAnew, KeepDelivery, Kept, ReplayDeliveries
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
@@ -81,12 +81,38 @@ async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> 
     first = await store.write(call(client, b"same"))
 
     second = await store.write(call(client, b"same", at=LATER + 1))
-    third = await store.write(call(client, b"same", key=second.keep_as, at=LATER + 1))
+    third = await store.write(anew(client, first, LATER + 1))
+    fourth = await store.write(call(client, b"same", at=LATER + 2))
 
-    assert second.is_repeat
-    assert second.keep_as is not None
+    assert (second.id, second.is_repeat, second.is_old) == (first.id, True, True)
     assert not third.is_repeat
     assert third.id != first.id
+    assert fourth == Kept(third.id, True)
+
+
+def anew(client: int, seen: Kept, at: int) -> KeepAnew:
+    kept = call(client, b"same", at=at)
+    return KeepAnew(client, kept.channel, kept.key, kept.headers, kept.query, kept.body, at, instead_of=seen.id)
+
+
+async def test_bytes_that_were_seen_at_many_times_are_found_by_one_look(store: Store, client: int) -> None:
+    newest = await store.write(call(client, b"same"))
+    for n in range(1, 6):
+        newest = await store.write(anew(client, newest, NOON + n * (dl.REPEAT_WINDOW + 1)))
+
+    again = await store.write(call(client, b"same", at=NOON + 5 * (dl.REPEAT_WINDOW + 1) + 9))
+
+    assert again == Kept(newest.id, True)
+    assert len(await store.read(ListDeliveries(10))) == 6
+
+
+async def test_of_two_that_keep_the_same_bytes_anew_at_once_one_does(store: Store, client: int) -> None:
+    first = await store.write(call(client, b"same"))
+
+    kept = await asyncio.gather(*(store.write(anew(client, first, LATER + 1)) for _ in range(3)))
+
+    assert sorted(each.is_repeat for each in kept) == [False, True, True]
+    assert len({each.id for each in kept}) == 1
 
 
 async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:

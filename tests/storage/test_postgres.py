@@ -12,7 +12,7 @@ from touchbase.domain.company import Company
 from touchbase.domain.errors import Overloaded, UnusableStore
 from touchbase.domain.queries import FindClient, ListCompanies
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import refuse
+from touchbase.storage.postgres.connection import is_not_now, refuse
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
@@ -115,3 +115,10 @@ async def test_two_processes_give_ids_and_companies_once(postgres_url) -> None:
     assert len({company.id for company in kept}) == len(kept) == 200
     assert {(answer.record.id, answer.record.domain) for answer in answers} == {(company.id, company.domain) for company in kept}
     assert sum(answer.is_new for answer in answers) == 200
+
+
+@pytest.mark.parametrize(
+    "error", [asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError]
+)
+def test_a_server_that_does_not_let_us_in_any_more_says_nothing_about_a_command(error: type[asyncpg.PostgresError]) -> None:
+    assert is_not_now(error("no"))

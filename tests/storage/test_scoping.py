@@ -175,7 +175,7 @@ def value(name: str, hint: object) -> Any:
         return tuple(value("", part) for part in parts)
     if typing.get_origin(kind) is list:
         return [("", "email", "ann@example.com")]
-    others: dict[Any, Any] = {int: 1, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}
+    others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]
 

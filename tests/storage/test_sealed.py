@@ -342,3 +342,14 @@ async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_
 
     assert "holds no master key" in caplog.text
     assert found == []
+
+
+def test_a_key_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+
+    with pytest.raises(UnusableStore, match="No space left"):
+        key_file.make(tmp_path / "touchbase.db.key")
+    assert names_in(tmp_path) == []

@@ -15,7 +15,7 @@ import pytest
 
 from touchbase.domain.commands import Command, EnsureClient
 from touchbase.domain.errors import Overloaded, UnusableStore
-from touchbase.domain.queries import FindClient, ListClients
+from touchbase.domain.queries import FindClient, ListClients, ListContacts
 from touchbase.storage import open_store
 from touchbase.storage.sql.handlers import Handler
 from touchbase.storage.sql.ids import Ids
@@ -76,6 +76,7 @@ class FailingDisk(apsw.VFS):
     """Every disk of this process, as one that gives an error on each write while `failing` is set."""
 
     failing: type[apsw.Error] | None = None
+    unreadable: type[apsw.Error] | None = None
 
     def __init__(self) -> None:
         self.real = apsw.vfs_names()[0]
@@ -89,6 +90,11 @@ class _File(apsw.VFSFile):
     def __init__(self, disk: FailingDisk, name, flags) -> None:
         super().__init__(disk.real, name, flags)
         self._disk = disk
+
+    def xRead(self, amount, offset):
+        if self._disk.unreadable:
+            raise self._disk.unreadable
+        return super().xRead(amount, offset)
 
     def xWrite(self, data, offset) -> None:
         if self._disk.failing:
@@ -119,6 +125,21 @@ async def test_a_disk_that_fails_is_overloaded_and_checked_until_it_works(sqlite
 
     assert [type(answer) for answer in refused] == [Overloaded] * 5
     assert [client.client_id for client in kept] == ["later"]
+
+
+async def test_a_disk_that_cannot_be_read_is_overloaded_until_it_can(sqlite_url, failing_disk) -> None:
+    store = await open_store(sqlite_url)
+    client = (await store.write(EnsureClient("acme", 1))).number
+    await store.close()
+    store = await open_store(sqlite_url)
+
+    failing_disk.unreadable = apsw.IOError
+    with pytest.raises(Overloaded, match="cannot use the store now"):
+        await store.read(ListContacts(client, 5))
+    failing_disk.unreadable = None
+
+    assert await store.read(ListContacts(client, 5)) == []
+    await store.close()
 
 
 async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with, monkeypatch) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.conftest import MASTER_KEYS
 
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
+from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, UpdateContact
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
@@ -19,6 +20,7 @@ from touchbase.domain.queries import GetHistory, ListCompanies, ListContacts, Li
 from touchbase.domain.times import DAY, SECOND
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.verify import Verified, verify
+from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -189,4 +191,104 @@ async def test_what_several_workers_learn_of_one_object_at_the_same_time_comes_t
         (f"q{number}@example.com", "Lee") for number in range(40)
     ]
     assert set((await states(store, client)).values()) == {"applied"}
+    assert await no_differences(store, client)
+
+
+async def company_of_calls(store: Store, client: int, *numbers: str) -> dict[str, int]:
+    """Companies that a CRM has told of, by its numbers."""
+    await receive(store, client, *(about("company", number, domain=f"c{number}.example", occurred_us=NOON - 9) for number in numbers))
+    return {each.domain[1:-8]: each.id for each in await store.read(ListCompanies(client, 10))}
+
+
+async def test_the_company_of_a_contact_that_goes_moves_to_the_one_that_is_kept(store: Store) -> None:
+    client = await client_of(store)
+    companies = await company_of_calls(store, client, "1")
+    await receive(store, client, *(about("contact", n, email=f"p{n}@example.com", occurred_us=NOON - 9) for n in "12"))
+    second = next(each for each in await store.read(ListContacts(client, 10)) if each.email == "p2@example.com")
+    await store.write(UpdateContact(client, second.id, {"company_id": companies["1"]}, {}, NOON - 8, "k"))
+
+    await receive(store, client, merge("contact", "2", "1"))
+
+    assert [each.company_id for each in await store.read(ListContacts(client, 10))] == [companies["1"]]
+    assert await no_differences(store, client)
+
+
+@pytest.mark.parametrize("in_one_call", [True, False])
+async def test_contacts_of_a_company_that_goes_are_of_the_one_that_is_kept_and_say_that_they_changed(
+    store: Store, in_one_call: bool
+) -> None:
+    client = await client_of(store)
+    companies = await company_of_calls(store, client, "1", "2")
+    for name in ("ann", "bob"):
+        contact = Contact(client, 0, NOON - DAY, NOON + 5, email=f"{name}@example.com", email_key=f"{name}@example.com")
+        contact.company_id = companies["2"]
+        await store.write(CreateContact(contact))
+    calls = [about("contact", "7", email="ann@example.com", occurred_us=NOON - 2), merge("company", "2", "1")]
+
+    kept = await receive(store, client, *([[*calls[0], *calls[1]]] if in_one_call else calls))
+
+    contacts = await store.read(ListContacts(client, 10))
+    assert {(await states(store, client))[number] for number in kept} == {"applied"}
+    assert [(each.company_id, each.updated_us > NOON + 5) for each in contacts] == [(companies["1"], True)] * 2
+
+
+async def test_a_record_that_was_there_is_kept_before_one_just_made_whatever_their_ids(engine_url: str, store: Store) -> None:
+    client = await client_of(store)
+    await made_through_the_api(store, client, "first@example.com")  # this process takes the lower ids
+    other = await open_store(engine_url, master_keys=MASTER_KEYS)
+    known = about("contact", "5", email="ann@example.com", occurred_us=NOON - 9, custom={"plan": "pro"})
+    await receive(other, client, known)
+    await made_through_the_api(other, client, "api@example.com")
+    await receive(other, client, about("contact", "6", email="api@example.com", occurred_us=NOON - 8))
+    await other.close()
+    before = {each.email: each.id for each in await store.read(ListContacts(client, 10))}
+
+    told = [{"event": "email_sent", "email": "new@example.com", "occurred_us": NOON - 7}]
+    await receive(store, client, [*told, *about("contact", "5", email="new@example.com", occurred_us=NOON - 6)])
+
+    after = {each.id: each for each in await store.read(ListContacts(client, 10))}
+    assert set(after) == set(before.values())
+    assert after[before["ann@example.com"]].email == "new@example.com"
+    more = about("contact", "9", email="third@example.com", occurred_us=NOON - 5)
+    both = [about("contact", number, email="third@example.com", occurred_us=NOON - 4)[0] for number in ("5", "6")]
+    await receive(store, client, [*more, *both])
+    contacts = {each.id: each for each in await store.read(ListContacts(client, 10))}
+    assert before["ann@example.com"] not in contacts
+    assert [(one.name, one.value) for one in contacts[before["api@example.com"]].custom_fields] == [("plan", "pro")]
+    assert await no_differences(store, client)
+
+
+async def test_what_waits_joins_its_record_however_many_fields_it_brings(store: Store) -> None:
+    client = await client_of(store)
+    waiting = [about("contact", "1", custom={f"f{n}-{m}": "x" for m in range(300)}, occurred_us=NOON - 9 + n) for n in range(3)]
+
+    *_, last = await receive(store, client, *waiting, about("contact", "1", email="ann@example.com", occurred_us=NOON - 2))
+
+    [contact] = await store.read(ListContacts(client, 10))
+    assert len(contact.custom_fields) == 900
+    assert (await states(store, client))[last] == "applied"
+
+
+async def test_one_call_that_unites_three_makes_as_many_links_as_it_needs(store: Store) -> None:
+    client = await client_of(store)
+    profile = "https://linkedin.com/in/r"
+    known = [about("contact", n, email=f"r{n}@example.com", linkedin_url=f"{profile}{n}", occurred_us=NOON - 9) for n in "123"]
+    alone = [{"event": "linkedin_sent", "linkedin_url": f"{profile}4", "occurred_us": NOON - 8}]
+    one = about("contact", "1", merged_into="2", email="r3@example.com", linkedin_url=f"{profile}4", occurred_us=NOON - 7)
+
+    *_, last = await receive(store, client, *known, alone, one)
+
+    assert len(await store.read(ListContacts(client, 10))) == 1
+    assert (await states(store, client))[last] == "applied"
+
+
+async def test_a_fact_that_two_united_records_both_had_is_of_one_call_and_the_other_told_nothing_new(store: Store) -> None:
+    client = await client_of(store)
+    twice = [[{"event": "email_sent", "email": f"q{n}@example.com", "key": "E1", "occurred_us": NOON - 9}] for n in "12"]
+    named = [about("contact", n, email=f"q{n}@example.com", occurred_us=NOON - 8) for n in "12"]
+
+    kept = await receive(store, client, *twice, *named, merge("contact", "2", "1"))
+
+    told = await states(store, client)
+    assert sorted(told[number] for number in kept[:2]) == ["applied", "ignored"]
     assert await no_differences(store, client)

@@ -119,13 +119,13 @@ class UpdateCompany(Command[Company]):
 class Kept:
     """A delivery is on disk: its id, and whether it is a repeat of one we had.
 
-    The same bytes long after the first (`REPEAT_WINDOW`) are news, not a repeat: then `keep_as` is the
-    key under which to keep them, and nothing was kept yet.
+    The same bytes long after the first (`REPEAT_WINDOW`) are news, not a repeat: then `is_old` says so, and nothing
+    was kept yet; `KeepAnew` does it.
     """
 
     id: int
     is_repeat: bool
-    keep_as: bytes | None = None
+    is_old: bool = False
 
 
 @dataclass(slots=True)
@@ -143,6 +143,13 @@ class KeepDelivery(Command[Kept]):
     tool: str | None = None
     """The tool that has proved to send it."""
     verified: bool | None = None
+
+
+@dataclass(slots=True)
+class KeepAnew(KeepDelivery):
+    """Keep a call whose bytes were seen long ago, in the delivery `instead_of`: from now on the new one is what others repeat."""
+
+    instead_of: int = 0
 
 
 @dataclass(slots=True)

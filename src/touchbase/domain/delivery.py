@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.domain.connection import Connection
+from touchbase.domain.links import Ref
 from touchbase.domain.times import SECOND, Micros
 
 EMAIL_CAMPAIGN = "email_campaign"
@@ -85,3 +86,7 @@ class Delivery:
     body_gone: str | None = None
     """Why there is no body any more, nor headers nor query; None while there is one."""
     body_gone_us: Micros | None = None
+    guarded: bool = field(default=False, compare=False)
+    """Whether somebody of its client was erased: then it is looked through for whom it names while it is translated."""
+    told: set[Ref] | None = field(default=None, compare=False)
+    """The addresses that stand anywhere in it, once it was looked through."""

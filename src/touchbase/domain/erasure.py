@@ -120,6 +120,7 @@ class ListErasures(Query[ErasedPage]):
 class AddErasures(Command[int]):
     """Remember keys of a store that knew more, made with this secret; answers how many were news.
 
+    Keys of one erasure come in one command, as they are lifted together. What `erasure` says is the other store's number.
     Opens an erasure that looks for what they name: records first, then the inbox. `Conflict` when this
     store has erased somebody under a secret of its own.
     """
@@ -131,11 +132,21 @@ class AddErasures(Command[int]):
 
 
 @dataclass(slots=True)
-class FindErased(Query[set[Ref]]):
-    """Which of these identities were erased."""
+class EraseWaiting(Command[int]):
+    """Remove what waits under these objects, of which erased people were seen; answers how many events went."""
 
     client: int
     refs: list[Ref]
+    at: Micros
+
+
+@dataclass(slots=True)
+class FindErased(Query[set[Ref]]):
+    """Which of these identities were erased; with `derived` also those that were only seen together with one."""
+
+    client: int
+    refs: list[Ref]
+    derived: bool = False
 
 
 @dataclass(slots=True)

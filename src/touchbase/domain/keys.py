@@ -19,9 +19,9 @@ def body_key(channel: str, query: str, event_headers: str, body: bytes) -> bytes
     return digest.digest()
 
 
-def later_key(key: bytes, first_us: Micros) -> bytes:
-    """The key of bytes that were seen at `first_us` and, long after, come again and mean it."""
-    return blake2b(key + str(first_us).encode(), digest_size=16).digest()
+def former_key(key: bytes, delivery_id: int) -> bytes:
+    """The key of a delivery whose bytes came again long after and meant it: theirs belongs to the newer one."""
+    return blake2b(key + f"\0{delivery_id}".encode(), digest_size=16).digest()
 
 
 def event_key(tool: str, event: Event, receipt: str) -> str:

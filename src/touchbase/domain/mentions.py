@@ -24,7 +24,7 @@ ROUNDS = 3
 """How deep escapes are undone: JSON in a form field in JSON."""
 LONGEST_LOCAL = 64
 MOST = 10_000
-"""Addresses of one call that are looked at: a body made of nothing else must not hold up its neighbours."""
+"""Readings of one text that are tried: a body made of nothing else must not hold up its neighbours."""
 # Found by the sign in its middle: looking for a beginning would try every letter of a long text.
 _AT = re.compile(r"@([\w.\-]{1,255})")
 _BETWEEN = re.compile(r"""[\s@<>"(),:;\[\]\\]""")
@@ -70,12 +70,19 @@ def _unescaped(match: re.Match[str]) -> str:
 def _emails(text: str) -> Iterator[Ref]:
     if "@" not in text:
         return
-    for match in islice(_AT.finditer(text), MOST):
+    for reading in islice(_readings(text), MOST):
+        key = find_email_key(reading)
+        if key:
+            yield ("", EMAIL, key)
+
+
+def _readings(text: str) -> Iterator[str]:
+    """What may be an address: before each sign in its middle there may be several beginnings."""
+    for match in _AT.finditer(text):
         local = _BETWEEN.split(text[max(0, match.start() - LONGEST_LOCAL) : match.start()])[-1]
         for start in (0, *(sign.end() for sign in _BEFORE.finditer(local))):
-            key = local[start:] and find_email_key(f"{local[start:]}@{match[1].rstrip('.-_')}")
-            if key:
-                yield ("", EMAIL, key)
+            if local[start:]:
+                yield f"{local[start:]}@{match[1].rstrip('.-_')}"
 
 
 def _linkedins(text: str) -> Iterator[Ref]:

@@ -16,7 +16,7 @@ from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
 from touchbase.domain.fold import Record, field_writes, refold_status
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
 from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Stamp, beats, stamp_of
-from touchbase.domain.text import CUSTOM_FIELDS
+from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import Micros, to_text
 
 STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
@@ -110,7 +110,7 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
     for event in history:
         for name, value in event.detail.get("custom", {}).items():
             one = known.get(name)
-            if one is None and len(known) >= CUSTOM_FIELDS:
+            if one is None and len(known) >= MOST_HELD:
                 continue  # a full record takes no new names
             stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
             held = _Held(f"custom field {name}", None if one is None else one.value, stamp)

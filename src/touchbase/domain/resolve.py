@@ -205,7 +205,7 @@ class Resolver:
         self.by_linkedin[seen.linkedin] = self.rekeyed[record.id] = record
 
     def _unite(self, one: Record, other: Record) -> Record:
-        kept, gone = (one, other) if _keeps(one, other) else (other, one)
+        kept, gone = (one, other) if self._keeps(one, other) else (other, one)
         self._join_keys(kept, gone)
         _join_fields(kept, gone)
         self.by_id.pop(gone.id, None)
@@ -216,6 +216,13 @@ class Resolver:
         self.links.lead(("", "company" if self.kind == COMPANY else "contact", str(gone.id)), kept.id)
         self.united.append((gone, kept))
         return kept
+
+    def _keeps(self, one: Record, other: Record) -> bool:
+        if one.from_api != other.from_api:
+            return one.from_api
+        if (one.id in self.created) != (other.id in self.created):
+            return other.id in self.created  # whatever their ids: those of several processes do not rise with time
+        return one.id < other.id
 
     def _join_keys(self, kept: Record, gone: Record) -> None:
         field_name = "domain" if self.kind == COMPANY else "email"
@@ -268,13 +275,9 @@ def _take_primary(kept: Record, gone: Record) -> None:
         kept.domain, gone.domain = gone.domain, kept.domain
 
 
-def _keeps(one: Record, other: Record) -> bool:
-    if one.from_api != other.from_api:
-        return one.from_api
-    return one.id < other.id
-
-
 def _join_fields(kept: Record, gone: Record) -> None:
+    if isinstance(kept, Contact) and isinstance(gone, Contact) and kept.company_id is None:
+        kept.company_id = gone.company_id
     for name in ("first_name", "last_name") if isinstance(kept, Contact) else ("name",):
         theirs = stamp_of(gone.stamps, name, getattr(gone, name), gone.created_us)
         if beats(theirs, stamp_of(kept.stamps, name, getattr(kept, name), kept.created_us)):

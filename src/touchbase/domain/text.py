@@ -15,7 +15,9 @@ URL = 2_000
 VALUE = 10_000
 """The value of a custom field."""
 CUSTOM_FIELDS = 500
-"""Custom fields in one request, and on one record."""
+"""Custom fields in one request, and on one record that requests have filled."""
+MOST_HELD = 2 * CUSTOM_FIELDS
+"""Custom fields of one record that calls of a CRM may bring it to, those taken away included."""
 CLIENT_ID = 100
 LARGEST_ID = 2**53 - 1
 """Every integer up to here survives a JSON reader that knows only floating point."""

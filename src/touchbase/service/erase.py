@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.erased_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref, named_by
-from touchbase.domain.erasure import ErasePerson, Erasure, FindErased, FindPerson, GetErasure, ReadBodies, ReadLinks, SweepErasure
+from touchbase.domain.erasure import (
+    ErasePerson,
+    EraseWaiting,
+    Erasure,
+    FindErased,
+    FindPerson,
+    GetErasure,
+    ReadBodies,
+    ReadLinks,
+    SweepErasure,
+)
 from touchbase.domain.errors import Fault, Invalid, NotFound
 from touchbase.domain.links import Ref
 from touchbase.domain.mentions import mentions
@@ -123,7 +133,14 @@ class Eraser:
             page = await self._store.read(ReadLinks(client, PAGE, after))
             for ref in sorted(await self._erased(client, {ref for ref, _ in page.links})):
                 await self.erase(client, refs=[ref], search=False)
+            await self._erase_waiting(client, [ref for ref, contact in page.links if contact is None])
             after = page.last
+
+    async def _erase_waiting(self, client: int, refs: list[Ref]) -> None:
+        """What waits under an object that an erased person was seen with was known to be theirs before the backup was restored."""
+        theirs = await self._store.read(FindErased(client, refs, derived=True)) if refs else set()
+        if theirs:
+            await self._store.write(EraseWaiting(client, sorted(theirs), self._clock()))
 
     async def _page(self, client: int, after: int, until: int | None) -> tuple[dict[int, set[Ref]], int | None]:
         """Whom each delivery of a page names, and where the next page begins."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from touchbase.domain.erasure import AddErasures, ListErasures, OpenErasures
+from collections.abc import Iterable, Iterator
+
+from touchbase.domain.erasure import AddErasures, ErasedKey, ListErasures, OpenErasures
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import ListClients
 from touchbase.domain.times import Micros
@@ -18,9 +20,10 @@ async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
     have are passed over. The people themselves are removed by `finish_erasures`.
     """
     added = 0
-    there = {client.client_id: client.number for client in await restored.read(ListClients())}
+    # What never changes of a client; its id may have been rotated since, and its number be given to another in the restored store.
+    there = {(client.number, client.created_us) for client in await restored.read(ListClients())}
     for client in await known.read(ListClients()):
-        if there.get(client.client_id) == client.number:
+        if (client.number, client.created_us) in there:
             added += await _carry(restored, known, client.number, now)
     return added
 
@@ -32,11 +35,26 @@ async def finish_erasures(restored: Store, eraser: Eraser) -> None:
 
 
 async def _carry(restored: Store, known: Store, client: int, now: Micros) -> int:
-    added, after = 0, b""
-    while True:
+    added, secret = 0, b""
+    after: bytes | None = b""
+    erasures: dict[int, list[ErasedKey]] = {}
+    while after is not None:
         page = await known.read(ListErasures(client, PAGE, after))
-        if page.secret is not None and page.keys:
-            added += await restored.write(AddErasures(client, page.secret, page.keys, now))
-        if page.last is None:
-            return added
-        after = page.last
+        secret, after = page.secret or secret, page.last
+        for key in page.keys:
+            erasures.setdefault(key.erasure, []).append(key)
+    for keys in _together(erasures.values()):
+        added += await restored.write(AddErasures(client, secret, keys, now))
+    return added
+
+
+def _together(erasures: Iterable[list[ErasedKey]]) -> Iterator[list[ErasedKey]]:
+    """Keys of whole erasures, about a page at a time."""
+    some: list[ErasedKey] = []
+    for keys in erasures:
+        some += keys
+        if len(some) >= PAGE:
+            yield some
+            some = []
+    if some:
+        yield some

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields
 from json import JSONEncoder
+from typing import Any
 from urllib.parse import unquote_plus
 
 from touchbase.domain.client import Client
-from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept
+from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept
 from touchbase.domain.connection import UNPROVEN, Sender
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.fetching import FETCHED
@@ -56,6 +57,10 @@ def without_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: s
     return clean, "&".join(pieces), body
 
 
+def _fields(command: KeepDelivery) -> dict[str, Any]:
+    return {each.name: getattr(command, each.name) for each in fields(command)}
+
+
 async def receive_webhook(
     store: Store, client: Client, channel: str, headers: Iterable[tuple[bytes, bytes]], *, query: str, body: bytes, at: Micros,
     sender: Sender = UNPROVEN,
@@ -80,9 +85,9 @@ async def receive_webhook(
         verified=sender.verified,
     )
     found = await store.write(command)
-    # The same bytes after every retry must have ended are news, under a key of their own.
-    while found.keep_as is not None:
-        found = await store.write(replace(command, key=found.keep_as))
+    # The same bytes after every retry must have ended are news.
+    while found.is_old:
+        found = await store.write(KeepAnew(**_fields(command), instead_of=found.id))
     if found.is_repeat:
         # A count is no reason to ask the sender for a call that we have.
         with suppress(Overloaded):

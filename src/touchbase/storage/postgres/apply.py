@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
@@ -26,6 +27,8 @@ class Worker:
     ids: SharedIds
     client: int
     now_us: int
+    attempts: Iterator[int] = field(default_factory=count)
+    """How often this turn was tried before: the ids that it may take grow with it."""
 
     async def work(self, limit: int, translate: Translate) -> WorkReport:
         """One turn; the claimed deliveries stay locked until its end, so other workers pass them by."""
@@ -60,7 +63,7 @@ class Worker:
         return compared(turn, rehearsing, before)
 
     async def _apply(self, claimed: Claimed) -> WorkReport:
-        ids = await self.ids.cut(apply_needs(claimed))
+        ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
         return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us))
 
     async def _one_by_one(self, claimed: Claimed) -> WorkReport:
@@ -70,8 +73,10 @@ class Worker:
         return report
 
     async def _alone(self, claimed: Claimed) -> WorkReport:
+        attempts = count()
+
         async def attempt() -> WorkReport:
-            ids = await self.ids.cut(apply_needs(claimed))
+            ids = await self.ids.cut(apply_needs(claimed, next(attempts)))
             return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us), of(self.client))
 
         try:

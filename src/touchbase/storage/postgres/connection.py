@@ -31,8 +31,8 @@ UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """Errors of the connection: the server is away, or went away (asyncpg may call that an internal error of its own)."""
 TRY_AGAIN = frozenset({"40001", "40P01"})
 """Two transactions met: the server gave up one of them, which is run again whole."""
-_NOT_NOW = ("08", "53", "57", "58", "25006", "55P03")
-"""SQLSTATE prefixes that say nothing about a command: connection, resources, operator, system, read-only, locks."""
+_NOT_NOW = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
+"""SQLSTATE prefixes that say nothing about a command: connection, log-in, database, resources, operator, system, read-only, locks."""
 _WHAT_TO_DO = {
     "53100": "its disk is full; make room, writing goes on by itself",
     "53300": "it has no connection left; raise its max_connections or lower what else uses it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
@@ -83,10 +84,11 @@ class PostgresStore:
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Claim, translate and apply up to `limit` waiting deliveries of one client in one transaction."""
+        attempts = count()
 
         async def attempt() -> WorkReport:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us).work(limit, translate)
+                return await Worker(connection, self._ids, client, now_us, attempts).work(limit, translate)
 
         return await again(attempt)
 

@@ -104,7 +104,7 @@ class Writer:
         handler = self._handlers[type(commands[0])]
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
         plan = plan_of(commands, self._handlers, ids)
-        if handler.solo and scope != EVERYBODY:
+        if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
             # Its first statement is a transaction by itself; a scope of its own would cost that two more round trips.
             return await run(await line.limited(scope), plan)
         return await write(await line.connection(), plan, scope)

@@ -108,6 +108,8 @@ def _written(path: Path, keys: Sequence[Key]) -> Path:
             os.fsync(file.fileno())
         _give_to_owner_of_store(part, path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)  # it may hold a key
         raise _unwritable(path, error) from error
     return part
 

@@ -19,6 +19,7 @@ from touchbase.domain.links import Link, Links
 from touchbase.domain.ports import WorkReport
 from touchbase.domain.resolve import Resolver, Sighting
 from touchbase.domain.stamps import CARRIED
+from touchbase.domain.text import CUSTOM_FIELDS
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import apply_custom
 from touchbase.storage.sql import statements as sql
@@ -33,13 +34,22 @@ from touchbase.storage.sql.shapes import outcome_shape
 from touchbase.storage.sql.sightings import Claimed, Outcome, sight, stored
 from touchbase.storage.sql.wants import note_wants
 
+KNOWN_ALREADY = "everything in it was known already"
+LINKS = 12
+"""Links that one event may make: its own, and those of the records that it unites."""
 
-def apply_needs(claimed: Claimed) -> Mapping[str, int]:
-    """The ids that applying these may take: at most a record for each event, and links for all that it names or unites."""
+
+def apply_needs(claimed: Claimed, attempt: int = 0) -> Mapping[str, int]:
+    """The ids that applying these may take: at most a record for each event, and links for all that it names or unites.
+
+    What waits for them brings custom fields that nobody has counted: each further attempt asks for four times as many ids.
+    """
     events = [event for _, t in claimed if not isinstance(t, Exception) for event in t.events]
     count = len(events)
-    links = sum(8 if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
-    return {"contact": count, "company": count, "link": links, "custom_field": sum(len(event.custom) for event in events) + 500}
+    links = sum(LINKS if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
+    fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
+    needs = {"contact": count, "company": count, "link": links, "custom_field": fields}
+    return {name: many * 4**attempt for name, many in needs.items()}
 
 
 def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehearsed: bool = False) -> Plan[WorkReport]:
@@ -67,6 +77,8 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehe
         yield from note_wants(batch, outcomes)
         if batch.unparked:
             yield Step(sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
+        if batch.emptied:
+            yield Step(sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
     oldest = min((delivery.received_us for delivery, _ in claimed), default=None)
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
     yield from _mark(batch, outcomes, report)
@@ -164,6 +176,10 @@ def _insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
             rows.append(event_row(batch.client, event))
     inserted = yield Step(sql.INSERT_EVENT, rows)
     new = set(inserted)
+    for event in batch.moved:
+        key = (event.record_kind, event.record_id, event.occurred_us, event.key)
+        if event.delivery_id is not None and (key not in new or wanted[key] is not event):
+            batch.emptied.add(event.delivery_id)
     told_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
     waiting: list[tuple[EventKey, Outcome]] = []
     for key, outcomes in batch.causes.items():
@@ -264,7 +280,7 @@ def _ending(outcome: Outcome) -> tuple[str, str | None]:
 
 def _why_ignored(outcome: Outcome) -> str:
     if outcome.repeated:
-        return "everything in it was known already"
+        return KNOWN_ALREADY
     if outcome.unknown:
         return "about somebody unknown, and this client's settings create nobody"
     return f"understood, but not used: {outcome.other or 'no event in it'}"

@@ -32,6 +32,9 @@ class Batch:
     unparked: set[int] = field(default_factory=set)
     """Deliveries whose waiting events found their record."""
 
+    emptied: set[int] = field(default_factory=set)
+    """Deliveries that may have no event left: what they had told was known to the record that theirs joined."""
+
     def final(self, kind: int, number: int) -> int:
         """The record that this one belongs to after all unions."""
         if kind == EXTERNAL or not self.resolvers[kind].united:

@@ -8,15 +8,13 @@ from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import DELIBERATE, NEVER, beats
-from touchbase.domain.text import CUSTOM_FIELDS
+from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Step
 from touchbase.storage.sql.rows import custom_field_of, custom_field_row
 
-MOST_HELD = 2 * CUSTOM_FIELDS
-"""Custom fields of one record, those taken away included."""
 Slot = tuple[int, int, str]
 """Record kind, record id, field name."""
 

@@ -10,7 +10,7 @@ from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.fold import Record
 from touchbase.domain.resolve import Resolver
-from touchbase.domain.stamps import NEVER, beats
+from touchbase.domain.stamps import beats
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.kept_answers import MOVE_ANSWERS
@@ -95,10 +95,19 @@ def _unite(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
     yield Step(sql.MOVE_LINKS, [(*one, kept.id)])
     yield Step(MOVE_ANSWERS, [(*one, kept.id)])
     if kind == COMPANY:
-        yield Step(sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone.id, kept.id)])
+        yield from _move_contacts(batch, gone.id, kept.id)
         yield Step(sql.DELETE_COMPANY, [(batch.client, gone.id)])
     else:
         yield Step(sql.DELETE_CONTACT, [(batch.client, gone.id)])
+
+
+def _move_contacts(batch: Batch, gone: int, kept: int) -> Plan[None]:
+    """Contacts of a company that goes: in the table, and as they were loaded, because some are written whole afterwards."""
+    yield Step(sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone, kept, batch.now_us)])
+    for contact in batch.resolvers[CONTACT].by_id.values():
+        if isinstance(contact, Contact) and contact.company_id == gone:
+            contact.company_id = kept
+            contact.updated_us = max(batch.now_us, contact.updated_us + 1)
 
 
 def _unite_custom_fields(client: int, kind: int, gone: Record, kept: Record) -> Plan[None]:
@@ -108,7 +117,7 @@ def _unite_custom_fields(client: int, kind: int, gone: Record, kept: Record) -> 
         one = custom_field_of(row)
         stamp = (one.priority, one.stamped_us, one.stamp_key)
         held = best.get(one.name)
-        if held is None or beats(stamp, (held[1].priority, held[1].stamped_us, held[1].stamp_key) if held else NEVER):
+        if held is None or beats(stamp, (held[1].priority, held[1].stamped_us, held[1].stamp_key)):
             best[one.name] = (row[2], one)
     moved = [one for owner, one in best.values() if owner == gone.id]
     yield Step(sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, gone.id)])

@@ -61,8 +61,8 @@ def _empty(command: RemoveClientRows) -> Plan[tuple[int, Place | None]]:
     removed = 0
     for number, table in list(enumerate(CLIENT_TABLES))[start:]:
         while keys := (yield from _some_keys(table, command.client, after, command.most - removed)):
-            yield from _remove_keys(table, command.client, after, keys)
-            removed, after = removed + len(keys), keys[-1]
+            gone = yield from _remove_keys(table, command.client, after, keys)
+            removed, after = removed + gone, keys[-1]
             if removed >= command.most or table.weight:
                 return removed, (number, after)
         after = ()
@@ -84,10 +84,12 @@ def _some_keys(table: ClientTable, client: int, after: Row, most: int) -> Plan[l
     return light
 
 
-def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row]) -> Plan[None]:
+def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row]) -> Plan[int]:
+    """Remove the rows up to the last of these keys, and what lies beside each: also of a row that came among them meanwhile."""
+    gone = yield Ask(_delete_sql(table, bool(after)), (client, *after, *keys[-1]))
     for name in table.beside:
-        yield Step(_beside(name), [(client, *key) for key in keys])
-    yield Ask(_delete_sql(table, bool(after)), (client, *after, *keys[-1]))
+        yield Step(_beside(name), [(client, *key) for key in sorted(gone)])
+    return len(gone)
 
 
 @cache
@@ -99,7 +101,8 @@ def _keys_sql(table: ClientTable, goes_on: bool) -> str:
 
 @cache
 def _delete_sql(table: ClientTable, goes_on: bool) -> str:
-    return f"DELETE FROM {table.name} WHERE {_behind(table, goes_on)} AND ({', '.join(table.key)}) <= ({_marks(table)})"
+    key = ", ".join(table.key)
+    return f"DELETE FROM {table.name} WHERE {_behind(table, goes_on)} AND ({key}) <= ({_marks(table)}) RETURNING {key}"
 
 
 def _behind(table: ClientTable, goes_on: bool) -> str:

@@ -36,6 +36,8 @@ def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[obje
     former = yield from former_owners(fresh)
     if former.keys() & found.keys():
         raise Retry  # an id was given up, and made its former owner's, while we took it
+    if set(fresh) - former.keys() - found.keys():
+        raise Retry  # the client was there as we would have made it, and is deleted by now
     return [found.get(command.client_id) or _former(command, former) for command in commands]
 
 

@@ -8,7 +8,7 @@ from touchbase.domain.commands import CreateCompany, CreateContact, Created
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
-from touchbase.domain.errors import Conflict, Fault, Invalid, TouchbaseError
+from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
 from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.stamps import DELIBERATE
 from touchbase.domain.times import Micros
@@ -65,7 +65,7 @@ def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[o
     refused = [command for command in commands if command.company.id not in new]
     found: list[Company] = []
     if refused:
-        hits = yield Step(sql.COMPANY_BY_DOMAIN, list({(c.company.client, c.company.domain) for c in refused}))
+        hits = yield Step(sql.COMPANY_HAVING_DOMAIN, list({(c.company.client, c.company.domain) for c in refused}))
         found = yield from with_custom_fields(COMPANY, [company_of(row) for row in hits])
     by_domain = {(company.client, company.domain): company for company in found}
     return [
@@ -91,9 +91,9 @@ def _why_no_contact(refused: Sequence[CreateContact]) -> Plan[list[object]]:
     linkedins = {(c.contact.client, c.contact.linkedin_key) for c in refused if c.contact.linkedin_key is not None}
     hits: list[Row] = []
     if emails:
-        hits += yield Step(sql.CONTACT_BY_EMAIL, list(emails))
+        hits += yield Step(sql.CONTACT_HAVING_EMAIL, list(emails))
     if linkedins:
-        hits += yield Step(sql.CONTACT_BY_LINKEDIN, list(linkedins))
+        hits += yield Step(sql.CONTACT_HAVING_LINKEDIN, list(linkedins))
     found = yield from with_custom_fields(CONTACT, list({row[1]: contact_of(row) for row in hits}.values()))
     by_email = {(contact.client, contact.email_key): contact for contact in found}
     by_linkedin = {(contact.client, contact.linkedin_key): contact for contact in found}
@@ -110,7 +110,9 @@ def _why_no_contact(refused: Sequence[CreateContact]) -> Plan[list[object]]:
 
 def _existing(command: CreateContact | CreateCompany, found: Contact | Company | None) -> object:
     if found is None:
-        return no_such_company(command.contact.company_id) if isinstance(command, CreateContact) else Conflict("try again")
+        if isinstance(command, CreateContact) and command.contact.company_id is not None:
+            return no_such_company(command.contact.company_id)
+        return Overloaded("a record that was there has just been removed; send this again")
     if command.on_duplicate == "return":
         return Created(found, False)
     what = "contact" if isinstance(found, Contact) else "company"

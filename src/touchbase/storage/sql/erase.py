@@ -19,7 +19,7 @@ from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.bodies import clear_deliveries
 from touchbase.storage.sql.erase_places import remove_all
-from touchbase.storage.sql.erase_reads import erasure_of, find_contacts, find_erasure, identities
+from touchbase.storage.sql.erase_reads import erasure_of, find_contacts, find_erasure, held_by_others, identities
 from touchbase.storage.sql.erase_waiting import TOLD_BY, erase_waiting
 from touchbase.storage.sql.erased import DELETE_ERASURE, Mark, marks_of, save_marks
 from touchbase.storage.sql.ids import Ids
@@ -70,6 +70,7 @@ def _erase(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
         told = yield Step(TOLD_BY, [(client, CONTACT, contact)])
         deliveries |= {row[0] for row in told if row[0] is not None}
         removed.update((yield from remove_all(client, contact)))
+    refs -= yield from held_by_others(client, refs)
     waited = yield from erase_waiting(client, refs)
     removed["events"] += waited.events
     key = yield from make_erasure_key()

@@ -77,7 +77,7 @@ def names_erased(client: int, delivery: Delivery) -> Plan[bytes | None]:
 
 def told_in(delivery: Delivery) -> set[Ref]:
     """The addresses that stand anywhere in a delivery."""
-    return mentions(delivery.headers, delivery.query, delivery.body)
+    return mentions(delivery.headers, delivery.query, delivery.body) if delivery.told is None else delivery.told
 
 
 def refs_of(seen: Sighting) -> set[Ref]:

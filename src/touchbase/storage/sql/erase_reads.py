@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
@@ -31,13 +31,29 @@ def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> P
         rows = yield Ask("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))
         found |= {row[0] for row in rows}
     for ref in refs:
-        if ref[:2] in (("", EMAIL), ("", LINKEDIN)):
-            column = "email_key" if ref[1] == EMAIL else "linkedin_key"
-            rows = yield Ask(f"SELECT id FROM contact WHERE client = ? AND {column} = ?", (client, ref[2]))
-            found |= {row[0] for row in rows}
+        rows = yield from _having(client, ref)
+        found |= {row[0] for row in rows}
         rows = yield Step(sql.LINK_BY_REF, [(client, *ref)])
         found |= {row[6] for row in rows if row[5] == CONTACT}
     return sorted(found)
+
+
+def held_by_others(client: int, refs: Iterable[Ref], contacts: Container[int] = ()) -> Plan[set[Ref]]:
+    """Those of these addresses that somebody else has now: a person may have had them formerly, and they are not theirs any more."""
+    held: set[Ref] = set()
+    for ref in refs:
+        rows = yield from _having(client, ref)
+        if any(row[0] not in contacts for row in rows):
+            held.add(ref)
+    return held
+
+
+def _having(client: int, ref: Ref) -> Plan[list[Row]]:
+    """The contact that has this address now."""
+    if ref[:2] not in (("", EMAIL), ("", LINKEDIN)):
+        return []
+    column = "email_key" if ref[1] == EMAIL else "linkedin_key"
+    return (yield Ask(f"SELECT id FROM contact WHERE client = ? AND {column} = ?", (client, ref[2])))
 
 
 def find_person(query: e.FindPerson) -> Plan[e.Person]:
@@ -50,6 +66,7 @@ def find_person(query: e.FindPerson) -> Plan[e.Person]:
         links = yield Step(sql.LINKS_OF, [(client, CONTACT, contact)])
         refs |= identities(rows, links)
         counts.update((yield from count_all(client, contact)))
+    refs -= yield from held_by_others(client, refs, contacts)
     return e.Person(contacts, refs, dict(counts))
 
 
@@ -85,12 +102,12 @@ def open_erasures(query: e.OpenErasures) -> Plan[list[e.Erasure]]:
 
 
 def find_erased(query: e.FindErased) -> Plan[set[Ref]]:
-    """Which of these identities were erased; those that were only seen together with one are not counted."""
+    """Which of these identities were erased."""
     key = yield from erasure_key_of(query.client)
     if key is None:
         return set()
     marks = yield from marks_of(key, query.client, query.refs)
-    return {ref for ref, mark in marks.items() if not mark.derived}
+    return {ref for ref, mark in marks.items() if query.derived or not mark.derived}
 
 
 def list_erasures(query: e.ListErasures) -> Plan[e.ErasedPage]:

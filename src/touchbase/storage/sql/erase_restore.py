@@ -1,17 +1,27 @@
-"""Erasures brought along from elsewhere: a restored backup is told of those that came after it."""
+"""Erasures brought along from elsewhere: a restored backup is told of those that came after it.
+
+Their numbers are the other store's, and this one gives the same ones to other people: each erasure gets a number of this store.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from touchbase.domain.erasure import RECORDS_FIRST, AddErasures, ErasedKey
+from touchbase.domain.erasure import RECORDS_FIRST, AddErasures, ErasedKey, EraseWaiting
 from touchbase.domain.errors import Conflict
 from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.bodies import clear_deliveries
 from touchbase.storage.sql.erase import open_erasure
+from touchbase.storage.sql.erase_waiting import erase_waiting
 from touchbase.storage.sql.erased import FIND_ERASED, SAVE_ERASED
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Plan, Step
 from touchbase.storage.sql.server_secret import find_erasure_key, make_erasure_key, take_over
+
+
+def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
+    """The ids that these commands may take: one for the search, and one for each erasure."""
+    return {"erasure": sum(1 + len({each.erasure for each in command.keys}) for command in commands)}
 
 
 def add_erasures(commands: Sequence[AddErasures], ids: Ids) -> Plan[list[object]]:
@@ -31,12 +41,32 @@ def _add(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
         yield from take_over(command.secret)
     wanted = {each.digest: each for each in command.keys}
     rows = (yield Step(FIND_ERASED, [(command.client, each) for each in wanted])) if wanted else []
-    known = {bytes(row[0]) for row in rows}
-    if wanted:
-        yield Step(SAVE_ERASED, [_row(command.client, each) for each in wanted.values()])
+    known = {bytes(row[0]): bool(row[2]) for row in rows}
+    news = _with_news(wanted.values(), known)
+    numbers = {erasure: ids.take("erasure") for erasure in sorted(news)}
+    if numbers:
+        yield Step(SAVE_ERASED, [_row(command.client, each, numbers[each.erasure]) for each in wanted.values() if each.erasure in numbers])
     yield from open_erasure(command.client, ids.take("erasure"), command.at, {}, swept_to=RECORDS_FIRST)
-    return len(wanted.keys() - known)
+    return len(wanted.keys() - known.keys())
 
 
-def _row(client: int, key: ErasedKey) -> tuple[object, ...]:
-    return (client, key.digest, key.erasure, int(key.derived), key.erased_us)
+def erase_waiting_places(commands: Sequence[EraseWaiting], ids: Ids) -> Plan[list[object]]:
+    """Remove what waits in the places of these objects. Their marks stay as they are: derived ones say nothing against an address."""
+    answers: list[object] = []
+    for command in commands:
+        yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
+        waited = yield from erase_waiting(command.client, command.refs)
+        key = yield from find_erasure_key()
+        if key is not None:
+            yield from clear_deliveries(key, command.client, waited.deliveries, command.at)
+        answers.append(waited.events)
+    return answers
+
+
+def _with_news(keys: Iterable[ErasedKey], known: Mapping[bytes, bool]) -> set[int]:
+    """The erasures of which this store does not know everything: those that it knows keep the numbers that they have here."""
+    return {each.erasure for each in keys if each.digest not in known or (known[each.digest] and not each.derived)}
+
+
+def _row(client: int, key: ErasedKey, erasure: int) -> tuple[object, ...]:
+    return (client, key.digest, erasure, int(key.derived), key.erased_us)

@@ -18,6 +18,13 @@ DELETE_LINK = Op(
     body="DELETE FROM link t USING p WHERE t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type "
     "AND t.object_id = p.object_id",
 )
+DELETE_WANTED = Op(
+    "delete_wanted",
+    sql.REF,
+    sqlite=f"DELETE FROM wanted_record WHERE {_MATCH}",
+    body="DELETE FROM wanted_record t USING p WHERE t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type "
+    "AND t.object_id = p.object_id",
+)
 _RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
 TOLD_BY = Op("told_by", sql.RECORD, body=f"SELECT t.delivery_id FROM p CROSS JOIN event t WHERE {_RECORD_MATCH}")
 
@@ -57,7 +64,9 @@ def _empty(client: int, places: list[int], waited: Waited) -> Plan[None]:
     waited.events = len(told)
     waited.deliveries = {row[0] for row in told if row[0] is not None}
     yield Step(sql.DELETE_EVENTS_OF, keys)
-    yield Step(DELETE_LINK, [(client, *ref) for ref in sorted(waited.refs)])
+    refs = [(client, *ref) for ref in sorted(waited.refs)]
+    yield Step(DELETE_WANTED, refs)  # nobody is to be asked for them any more
+    yield Step(DELETE_LINK, refs)
 
 
 def _ref(row: Row) -> Ref:

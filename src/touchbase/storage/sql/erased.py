@@ -29,7 +29,7 @@ SAVE_ERASED = Op(
     _ERASED,
     body="INSERT INTO erased (client, digest, erasure, derived, erased_us) SELECT * FROM p WHERE true ON CONFLICT (client, digest) "
     "DO UPDATE SET derived = CASE WHEN excluded.derived = 0 THEN 0 ELSE erased.derived END, "
-    "erasure = CASE WHEN excluded.derived = 0 THEN excluded.erasure ELSE erased.erasure END",
+    "erasure = CASE WHEN excluded.derived <= erased.derived THEN excluded.erasure ELSE erased.erasure END",
 )
 DELETE_ERASED = Op(
     "delete_erased",
@@ -42,6 +42,13 @@ DELETE_ERASURE = Op(
     (("client", "bigint"), ("erasure", "bigint")),
     sqlite="DELETE FROM erased WHERE client = ?1 AND erasure = ?2 RETURNING digest",
     body="DELETE FROM erased t USING p WHERE t.client = p.client AND t.erasure = p.erasure RETURNING t.digest",
+)
+# Several who create may hold it at once; an erasure, which locks the client's row for itself, waits for them, and they for it.
+HOLD_CLIENT = Op(
+    "hold_client",
+    (("id", "bigint"),),
+    sqlite="SELECT id FROM client WHERE id = ?1",
+    body="SELECT c.id FROM p JOIN client c ON c.id = p.id FOR SHARE OF c",
 )
 
 
@@ -93,6 +100,8 @@ def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]
     refused: dict[int, ErasedPerson] = {}
     lifted: dict[int, set[tuple[int, int]]] = {}
     for client in sorted({_client(command) for command in commands if command.guarded}):
+        # Whom we find not erased is not erased before we are done.
+        yield Step(HOLD_CLIENT, [(client,)])
         key = yield from erasure_key_of(client)
         if key is None:
             continue

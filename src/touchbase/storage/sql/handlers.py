@@ -49,7 +49,8 @@ class Handler:
 
     `run` takes the group's commands of this kind and answers one result, or one `TouchbaseError`
     instance, for each in order. `needs` says how many ids it may take. Where `solo` is true the first
-    step alone is the whole write and what follows only reads, so an engine may spare the transaction.
+    step alone is the whole write and what follows only reads, so an engine may spare the transaction; not
+    where a command of the group is `guarded`, because then erasures are looked at before, and lifted after.
     Where `seals` is true, `run` takes the store's sealer as a third argument.
     """
 
@@ -65,6 +66,7 @@ COMMANDS: dict[type, Handler] = {
     c.UpdateContact: Handler(guarded(update.update_contacts), update.update_needs),
     c.UpdateCompany: Handler(update.update_companies, update.update_needs),
     c.KeepDelivery: Handler(inbox.keep_deliveries, inbox.keep_needs, solo=True),
+    c.KeepAnew: Handler(inbox.keep_anew, inbox.keep_needs),
     c.CountRepeat: Handler(inbox.count_repeats, solo=True),
     c.ReplayDeliveries: Handler(inbox.replay_deliveries),
     c.ReplayMany: Handler(inbox.replay_many),
@@ -93,7 +95,8 @@ COMMANDS: dict[type, Handler] = {
     e.ErasePerson: Handler(erase.erase_people, erase.erase_needs),
     e.SweepErasure: Handler(erase.sweep_erasures),
     e.LiftErasure: Handler(erase.lift_erasures),
-    e.AddErasures: Handler(erase_restore.add_erasures, erase.erase_needs),
+    e.AddErasures: Handler(erase_restore.add_erasures, erase_restore.add_needs),
+    e.EraseWaiting: Handler(erase_restore.erase_waiting_places),
     e.RetainBodies: Handler(bodies.retain_bodies),
 }
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from touchbase.storage.sql.op import Retry
+
 BLOCK = 10_000
+
+
+class Short(Retry):
+    """A plan took more ids than it said it needs, because it could not know; it is run again with more of them."""
 
 
 class Ids:
@@ -36,9 +42,9 @@ class Ids:
         return piece
 
     def take(self, name: str) -> int:
-        """The next id. The engine has made sure that there is one."""
+        """The next id. The engine has made sure that there is one, as far as the plan could say how many it takes; else `Short`."""
         start, end = self._ranges[name]
         if start >= end:
-            raise LookupError(f"no ids of {name} left: the plan took more than it said it needs")
+            raise Short(f"no ids of {name} left: the plan took more than it said it needs")
         self._ranges[name] = (start + 1, end)
         return start

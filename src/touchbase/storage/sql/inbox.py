@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
+from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
 from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery
 from touchbase.domain.erased_keys import WHY_IGNORED
-from touchbase.domain.keys import later_key
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.keys import former_key
 from touchbase.domain.times import SECOND, Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.bodies import clear_deliveries
@@ -40,9 +41,15 @@ def keep_deliveries(commands: Sequence[KeepDelivery], ids: Ids) -> Plan[list[obj
     repeats = [command for command, number in zip(commands, numbers, strict=True) if number not in new]
     known = yield from _known(repeats)
     return [
-        Kept(number, False) if number in new else _repeat_of(command, known[command.client, command.key])
+        Kept(number, False) if number in new else _repeat_of(command, known.get((command.client, command.key)))
         for command, number in zip(commands, numbers, strict=True)
     ]
+
+
+def keep_anew(commands: Sequence[KeepAnew], ids: Ids) -> Plan[list[object]]:
+    """Keep each call under the key of the one that had it. So the newest is always found at once, however often the bytes were seen."""
+    yield Step(sql.GIVE_UP_KEY, sorted((c.client, c.instead_of, c.key, former_key(c.key, c.instead_of)) for c in commands))
+    return (yield from keep_deliveries(commands, ids))
 
 
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
@@ -57,10 +64,12 @@ def _known(repeats: Sequence[KeepDelivery]) -> Plan[dict[tuple[int, bytes], Row]
     return {(row[0], bytes(row[1])): row for row in rows}
 
 
-def _repeat_of(command: KeepDelivery, known: Row) -> object:
-    """The same bytes long after the first are news: the caller keeps them under a key of their own."""
+def _repeat_of(command: KeepDelivery, known: Row | None) -> object:
+    """The same bytes long after the first are news: the caller keeps them anew."""
+    if known is None:
+        return Overloaded("the call that this one repeats has just been removed; send it again")
     if command.received_us > known[3] + REPEAT_WINDOW:
-        return Kept(known[2], True, later_key(command.key, known[3]))
+        return Kept(known[2], True, is_old=True)
     return Kept(known[2], True)
 
 
@@ -90,7 +99,12 @@ def replay_many(commands: Sequence[ReplayMany], ids: Ids) -> Plan[list[object]]:
 def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
     """Waiting deliveries of one client with their bodies, oldest first."""
     rows = yield Step(sql.CLAIM, [(client, now_us, limit)])
-    return [delivery_of(row) for row in rows]
+    claimed: list[Delivery] = []
+    for *row, guarded in rows:
+        delivery = delivery_of(tuple(row))
+        delivery.guarded = bool(guarded)
+        claimed.append(delivery)
+    return claimed
 
 
 def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros) -> Plan[None]:

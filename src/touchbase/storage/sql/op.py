@@ -2,7 +2,7 @@
 
 An `Op` is one named statement over a parameter table `p` whose rows the caller supplies. A *plan* is a
 generator that yields `Step`s and is sent their rows; it is plain code without I/O, so one text serves
-a synchronous engine (SQLite: one execution per row, no round trips to save) and an asynchronous one
+a synchronous engine (SQLite: one execution for some rows, no round trips to save) and an asynchronous one
 (PostgreSQL: one round trip per step, rows as `unnest` arrays).
 """
 

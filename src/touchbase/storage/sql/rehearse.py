@@ -21,6 +21,8 @@ from touchbase.storage.sql.op import Plan, Step
 from touchbase.storage.sql.rows import company_of, contact_of, delivery_of
 from touchbase.storage.sql.turn import Turn
 
+PLENTY = 2**40
+"""Ids of each kind that a rehearsal may take."""
 Target = tuple[int, int]
 """Record kind and id."""
 Seen = dict[Target, dict[str, object]]
@@ -58,8 +60,8 @@ def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
 def rehearse(client: int, turn: Turn, now_us: Micros) -> Plan[Rehearsing]:
     """Apply deliveries again, whatever became of them, and look at what that changes; the engine must not commit it."""
     ids = Ids()
-    for name, most in apply_needs(turn.claimed).items():
-        ids.fill(name, LARGEST_ID - most, most)  # of nobody, as nothing of this is kept
+    for name in apply_needs(turn.claimed):
+        ids.fill(name, LARGEST_ID - PLENTY, PLENTY)  # of nobody, as nothing of this is kept
     keys = [(client, delivery.id) for delivery, _ in turn.claimed]
     yield Step(sql.REPLAY_DELIVERY, keys)
     yield from apply_batch(client, turn.claimed, ids, now_us, rehearsed=True)

@@ -35,8 +35,6 @@ class SealedTable:
     key: Columns
     columns: Mapping[str, Callable[[], str]]
     """Each sealed column, and what takes the place of a text that can never be opened again."""
-    clear_without_key: bool = False
-    """Kept in clear while there is no master key, and sealed by the first start with one; else refused without a key."""
 
     def place(self, column: str, row: Row) -> tuple[object, ...]:
         """What a sealed text of this row is bound to."""
@@ -70,7 +68,7 @@ def sealed_row(sealer: Sealer, table: SealedTable, columns: Columns, row: Row) -
     """The row with its secrets sealed; their key is noted in the same transaction."""
     found = list(row)
     for place, (column, _) in enumerate(columns):
-        if column in table.columns and row[place] not in NOTHING and (sealer.can_seal or not table.clear_without_key):
+        if column in table.columns and row[place] not in NOTHING:
             found[place] = sealer.seal(row[place], table.place(column, row))
     if found != list(row):
         yield from note_key(sealer)
@@ -113,7 +111,7 @@ def check_keys(sealer: Sealer) -> Plan[bool]:
             ) from None
     for table in TABLES:
         for column in table.columns:
-            if not (sealer.can_seal or table.clear_without_key) and (yield _clear(table, column, 1)):
+            if not sealer.can_seal and (yield _clear(table, column, 1)):
                 raise UnusableStore(
                     "this store holds secrets in clear, and there is no master key to seal them with: "
                     "`touchbase secrets generate-key` makes one, set it as TOUCHBASE_MASTER_KEY"

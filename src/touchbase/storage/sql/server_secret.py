@@ -1,4 +1,4 @@
-"""Secrets that the store has made for itself. Whoever wraps them with a key from outside does it in `_sealed` and `_opened`."""
+"""Secrets that the store has made for itself. They lie in clear beside what is hashed with them: `docs/privacy.md` says so."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ REPLACE_SECRET = Op(
 def find_erasure_key() -> Plan[bytes | None]:
     """The key that erased identities are hashed with; None before the first of them."""
     rows = yield Step(FIND_SECRET, [(ERASURE,)])
-    return _opened(rows[0][0]) if rows else None
+    return bytes(rows[0][0]) if rows else None
 
 
 def make_erasure_key(value: bytes | None = None) -> Plan[bytes]:
     """The same, made now (or taken over) if there is none."""
-    yield Step(INSERT_SECRET, [(ERASURE, _sealed(value or token_bytes(KEY_BYTES)))])
+    yield Step(INSERT_SECRET, [(ERASURE, value or token_bytes(KEY_BYTES))])
     key = yield from find_erasure_key()
     assert key is not None
     return key
@@ -45,18 +45,10 @@ def make_erasure_key(value: bytes | None = None) -> Plan[bytes]:
 
 def take_over(value: bytes) -> Plan[None]:
     """Put another store's key in the place of one that nothing was hashed with."""
-    yield Step(REPLACE_SECRET, [(ERASURE, _sealed(value))])
+    yield Step(REPLACE_SECRET, [(ERASURE, value)])
 
 
 def erasure_key_of(client: int) -> Plan[bytes | None]:
     """The key, if anybody of this client was erased."""
     rows = yield Step(SECRET_IF_ERASED, [(client,)])
-    return _opened(rows[0][0]) if rows else None
-
-
-def _sealed(value: bytes) -> bytes:
-    return value
-
-
-def _opened(kept: bytes) -> bytes:
-    return bytes(kept)
+    return bytes(rows[0][0]) if rows else None

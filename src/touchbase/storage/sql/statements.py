@@ -77,20 +77,17 @@ def _key(column: str) -> Columns:
     return (("client", "bigint"), (column, "text"))
 
 
+_SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
+_SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
 CONTACT_BY_ID = _find("contact_by_id", "contact", CONTACT, ONE, _ONE_MATCH, lock=True)
-CONTACT_BY_EMAIL = _find(
-    "contact_by_email", "contact", CONTACT, _key("email_key"), "t.client = p.client AND t.email_key = p.email_key", lock=True
-)
-CONTACT_BY_LINKEDIN = _find(
-    "contact_by_linkedin",
-    "contact",
-    CONTACT,
-    _key("linkedin_key"),
-    "t.client = p.client AND t.linkedin_key = p.linkedin_key",
-    lock=True,
-)
+CONTACT_BY_EMAIL = _find("contact_by_email", "contact", CONTACT, _key("email_key"), _SAME_EMAIL, lock=True)
+CONTACT_BY_LINKEDIN = _find("contact_by_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN, lock=True)
 COMPANY_BY_ID = _find("company_by_id", "company", COMPANY, ONE, _ONE_MATCH, lock=True)
-COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), "t.client = p.client AND t.domain = p.domain", lock=True)
+COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN, lock=True)
+# Only looked at, to say what is there already: who locks may have to wait, or be given up.
+CONTACT_HAVING_EMAIL = _find("contact_having_email", "contact", CONTACT, _key("email_key"), _SAME_EMAIL)
+CONTACT_HAVING_LINKEDIN = _find("contact_having_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN)
+COMPANY_HAVING_DOMAIN = _find("company_having_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN)
 COMPANY_EXISTS = _find("company_exists", "company", ONE, ONE, _ONE_MATCH)
 CUSTOM_FIELDS_OF = _find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, _RECORD_MATCH)
 EVENTS_OF = _find("events_of", "event", EVENT, RECORD, _RECORD_MATCH)
@@ -157,9 +154,10 @@ DELETE_CONTACT = _delete("delete_contact", "contact", ONE, _ONE_MATCH)
 DELETE_COMPANY = _delete("delete_company", "company", ONE, _ONE_MATCH)
 MOVE_CONTACTS_TO_COMPANY = Op(
     "move_contacts_to_company",
-    (*ONE, ("to_id", "bigint")),
-    sqlite="UPDATE contact SET company_id = ?3 WHERE client = ?1 AND company_id = ?2",
-    body="UPDATE contact t SET company_id = p.to_id FROM p WHERE t.client = p.client AND t.company_id = p.id",
+    (*ONE, ("to_id", "bigint"), ("at", "bigint")),
+    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2",
+    body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
+    "FROM p WHERE t.client = p.client AND t.company_id = p.id",
 )
 
 _DELIVERY_WITH_BODY: Columns = (*DELIVERY, ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
@@ -183,6 +181,12 @@ DELIVERY_BY_KEY = Op(
     sqlite="SELECT client, key, id, received_us FROM delivery WHERE client = ?1 AND key = ?2",
     body="SELECT t.client, t.key, t.id, t.received_us FROM p JOIN delivery t ON t.client = p.client AND t.key = p.key",
 )
+GIVE_UP_KEY = Op(
+    "give_up_key",
+    (*ONE, ("key", "bytea"), ("former", "bytea")),
+    sqlite="UPDATE delivery SET key = ?4 WHERE client = ?1 AND id = ?2 AND key = ?3",
+    body=f"UPDATE delivery t SET key = p.former FROM p WHERE {_ONE_MATCH} AND t.key = p.key",
+)
 COUNT_REPEAT = Op(
     "count_repeat",
     (*ONE, ("times", "bigint")),
@@ -190,14 +194,15 @@ COUNT_REPEAT = Op(
     body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {_ONE_MATCH}",
 )
 _WAITING = names(DELIVERY[:-1], "d.")
+_GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
 CLAIM = Op(
     "claim",
     (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
-    sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
+    sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
     "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
     "AND c.state = 'active' ORDER BY d.next_attempt_us, d.id LIMIT ?3",
     # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
-    postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM delivery d JOIN client c ON c.id = d.client "
+    postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
     "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
     "AND d.next_attempt_us <= ($2::bigint[])[1] AND c.state = 'active' "
     "ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
@@ -214,13 +219,14 @@ MARK_DELIVERY = Op(
     sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
     body=f"UPDATE delivery AS t {_MARKED} RETURNING t.id",
 )
+# By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 REPLAY_DELIVERY = Op(
     "replay_delivery",
     ONE,
     sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 "
-    "WHERE client = ?1 AND id = ?2 AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = ?1 AND b.id = ?2) RETURNING id",
+    "WHERE client = ?1 AND id = ?2 AND body_gone IS NULL RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 FROM p "
-    f"WHERE {_ONE_MATCH} AND EXISTS (SELECT 1 FROM delivery_body b WHERE b.client = t.client AND b.id = t.id) RETURNING t.id",
+    f"WHERE {_ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
 )
 DELIVERIES_WITH_BODIES = Op(
     "deliveries_with_bodies",
@@ -244,6 +250,12 @@ UNPARK_DELIVERY = Op(
     f"WHERE {_ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
     "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
 )
+_EMPTIED = (
+    "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
+    f"WHERE {_ONE_MATCH} AND t.state IN ('applied', 'parked') "
+    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
+)
+IGNORE_EMPTIED = Op("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_EMPTIED}")
 
 RESERVE_IDS = Op(
     "reserve_ids",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.events import Translation
+from touchbase.domain.mentions import mentions
 from touchbase.domain.ports import Translate, WorkReport
 
 Claimed = list[tuple[Delivery, Translation | TouchbaseError]]
@@ -23,9 +24,14 @@ class Turn:
 
 
 def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
-    """Translate each delivery; one that breaks its adapter never harms its neighbours."""
+    """Translate each delivery; one that breaks its adapter never harms its neighbours.
+
+    It is looked through here too where that is needed: it takes longest, and nobody waits for a transaction meanwhile.
+    """
     turn = Turn([], [])
     for delivery in deliveries:
+        if delivery.guarded:
+            delivery.told = mentions(delivery.headers, delivery.query, delivery.body)
         try:
             turn.claimed.append((delivery, translate(delivery)))
         except TouchbaseError as error:

@@ -85,6 +85,7 @@ def _update_all(
     customs: list[Row] = []
     links: list[Row] = []
     changed: dict[tuple[int, int], Record] = {}
+    told: dict[tuple[int, int], list[StoredEvent]] = {}
     for command in commands:
         record = records.get((command.client, command.id))
         refusal = _refusal(command, record, taken)
@@ -98,8 +99,10 @@ def _update_all(
             changed[command.client, command.id] = record
             customs += [custom_field_row(command.client, kind, record.id, one) for one in touched]
         if event.detail["changed"]:
+            unwritten = told.setdefault((command.client, command.id), [])
+            unwritten.append(event)
             if event.effect and not st.is_newest(record, command.at, command.key):
-                yield from _refold(kind, record, event)
+                yield from _refold(kind, record, unwritten)
             elif event.effect:
                 st.advance(record, event.effect, event.status, command.at, command.key)
             record.updated_us = max(command.at, record.updated_us + 1)
@@ -117,9 +120,10 @@ def _as_it_is(record: Record) -> Record:
     return replace(record, custom_fields=[replace(one) for one in record.custom_fields])
 
 
-def _refold(kind: int, record: Record, event: StoredEvent) -> Plan[None]:
+def _refold(kind: int, record: Record, unwritten: Sequence[StoredEvent]) -> Plan[None]:
+    """Walk the whole history: what is in the table, and what the group is still to write."""
     history = yield Step(sql.EVENTS_OF, [(record.client, kind, record.id)])
-    refold_status(record, [*(event_of(row) for row in history), event])
+    refold_status(record, [*(event_of(row) for row in history), *unwritten])
 
 
 def _save(kind: int, records: Iterable[Record], events: Sequence[Row], customs: Sequence[Row]) -> Plan[None]:
@@ -147,10 +151,11 @@ def _refusal(command: Update, record: Record | None, taken: _Taken) -> Touchbase
 
 
 def _too_many_fields(command: Update, record: Record) -> TouchbaseError | None:
-    has = set() if command.clear_custom else {one.name for one in record.custom_fields if one.value is not None}
+    had = {one.name for one in record.custom_fields if one.value is not None}
+    has = set() if command.clear_custom else set(had)
     has |= {name for name, value in command.custom.items() if value is not None}
     has -= {name for name, value in command.custom.items() if value is None}
-    if len(has) <= CUSTOM_FIELDS:
+    if len(has) <= max(CUSTOM_FIELDS, len(had)):  # calls may have brought more: then it must only not grow
         return None
     pointer = "/contact_custom_fields_input" if isinstance(command, UpdateContact) else "/company_custom_fields"
     detail = f"the record would have {len(has)} custom fields, and at most {CUSTOM_FIELDS} are possible; take some away first"
@@ -209,12 +214,8 @@ def _write_fields(kind: int, command: Update, record: Record) -> StoredEvent:
 def _former_keys(kind: int, command: Update, record: Record, ids: Ids) -> list[Row]:
     """Links from the keys that a record loses: a late call that still names the old address is about the same person."""
     words = {"domain": "domain"} if kind == COMPANY else {"email_key": "email", "linkedin_key": "linkedin"}
-    lost = [(word, getattr(record, column)) for column, word in words.items() if column in command.changes]
-    return [
-        (command.client, "", word, old, ids.take("link"), kind, record.id)
-        for word, old in lost
-        if old is not None and old not in command.changes.values()
-    ]
+    kept = [(word, getattr(record, column), command.changes[column]) for column, word in words.items() if column in command.changes]
+    return [(command.client, "", word, old, ids.take("link"), kind, record.id) for word, old, new in kept if old is not None and old != new]
 
 
 def _stamp_others(record: Record) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, WorkReport
@@ -26,13 +28,15 @@ def rehearse_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> Rehea
     try:
         rehearsing = run(writer.cursor, rehearse(client, turn, now_us))
     finally:
-        writer.cursor.execute("ROLLBACK")
+        if writer.cursor.connection.in_transaction:  # an error of the disk may have ended it already
+            writer.cursor.execute("ROLLBACK")
     return compared(turn, rehearsing, run(writer.cursor, look(client, rehearsing.after)))
 
 
 def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int) -> WorkReport:
+    attempts = count()
     try:
-        return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us), lambda: apply_needs(claimed))
+        return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us), lambda: apply_needs(claimed, next(attempts)))
     except (*UNWRITABLE, Overloaded):
         raise
     except Exception as error:

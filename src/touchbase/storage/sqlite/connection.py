@@ -120,7 +120,8 @@ def read(cursor: apsw.Cursor, plan: Plan[T]) -> T:
     try:
         return run(cursor, plan)
     finally:
-        cursor.execute("ROLLBACK")
+        if cursor.connection.in_transaction:  # an error of the disk may have ended it already
+            cursor.execute("ROLLBACK")
 
 
 def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:

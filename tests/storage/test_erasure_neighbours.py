@@ -1,0 +1,142 @@
+"""Erasing a person harms nobody beside them: not who has their former address now, not who was erased in another store."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import ByHand
+from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House, create, crm, house, sent
+
+from touchbase.domain.commands import UpdateContact
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.erased_keys import digest
+from touchbase.domain.erasure import AddErasures, ErasedKey, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Translation
+from touchbase.domain.identity import linkedin_key
+from touchbase.domain.links import Ref
+from touchbase.domain.times import DAY
+
+__all__ = ["house"]
+ANN, BOB, CY = (("", "email", f"{name}@example.com") for name in ("ann", "bob", "cy"))
+SECRET = b"s" * 32
+
+
+async def test_who_has_a_former_address_of_an_erased_person_is_heard_all_the_same(house: House) -> None:
+    first = await create(house, "info@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
+    moved = {"email": EMAIL, "email_key": REF[2], "linkedin_url": None, "linkedin_key": None}
+    await house.store.write(UpdateContact(house.client, first.id, moved, {}, NOON - DAY, "k"))
+    second = await create(house, "info@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
+    theirs = await house.tell(sent("info@example.com"))
+
+    would = await house.store.read(FindPerson(house.client, first.id))
+    await house.erase(first.id)
+    late = await house.tell(sent("info@example.com", 5, linkedin_url=PROFILE))
+
+    assert would.refs == {REF}
+    (left,) = (await house.contacts()).values()
+    assert (left.id, left.last_sent_us) == (second.id, NOON - DAY + 5_000_000)
+    assert [(await house.state(number))[:2] for number in (theirs, late)] == [("applied", None)] * 2
+    assert await house.differences() == []
+
+
+async def test_a_former_address_that_nobody_has_now_is_erased_with_the_person(house: House) -> None:
+    first = await create(house, "info@example.com")
+    await house.store.write(UpdateContact(house.client, first.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
+
+    await house.erase(first.id)
+    await house.tell(sent("info@example.com", 5))
+
+    assert await house.contacts() == {}
+
+
+async def carried(house: House, erasures: dict[int, list[Ref]]) -> int:
+    """These erasures of another store, told to this one with that store's numbers."""
+    keys = [ErasedKey(digest(SECRET, house.client, ref), number, False, NOON) for number, refs in erasures.items() for ref in refs]
+    return await house.store.write(AddErasures(house.client, SECRET, keys, NOON))
+
+
+async def erased(house: House) -> set[Ref]:
+    return await house.store.read(FindErased(house.client, [ANN, BOB, CY]))
+
+
+@pytest.mark.parametrize("lifted", [ANN, BOB, CY])
+async def test_lifting_one_erasure_of_a_restored_store_lifts_nobody_elses(house: House, lifted: Ref) -> None:
+    await carried(house, {1: [ANN], 2: [BOB]})
+    own = await house.erase(refs=(CY,))
+    await carried(house, {own.id: [ANN], own.id + 1: [BOB]})
+
+    gone = await house.store.write(LiftErasure(house.client, [lifted]))
+
+    assert gone == 1
+    assert await erased(house) == {ANN, BOB, CY} - {lifted}
+
+
+async def test_identities_that_were_erased_together_in_another_store_are_lifted_together(house: House) -> None:
+    await carried(house, {7: [ANN]})
+    added = await carried(house, {7: [ANN, BOB], 8: [CY]})
+
+    gone = await house.store.write(LiftErasure(house.client, [BOB]))
+
+    assert (added, gone) == (2, 2)
+    assert await erased(house) == {CY}
+
+
+async def test_what_is_carried_again_changes_nothing(house: House) -> None:
+    await carried(house, {7: [ANN, BOB]})
+    before = (await house.store.read(ListErasures(house.client, 10))).keys
+
+    again = await carried(house, {9: [ANN, BOB]})
+
+    assert again == 0
+    assert (await house.store.read(ListErasures(house.client, 10))).keys == before
+
+
+async def test_an_object_only_seen_with_an_erased_person_is_lifted_with_them_after_it_was_carried_again(house: House) -> None:
+    await carried(house, {7: [ANN]})
+    await house.tell(crm(object_id="7", email=ANN[2]))
+    page = await house.store.read(ListErasures(house.client, 10))
+    more = [ErasedKey(each.digest, 5, each.derived, NOON) for each in page.keys]
+    await house.store.write(AddErasures(house.client, SECRET, [*more, ErasedKey(digest(SECRET, house.client, BOB), 5, False, NOON)], NOON))
+
+    assert await house.store.write(LiftErasure(house.client, [BOB])) == 3
+
+
+async def test_what_waited_under_an_object_of_an_erased_person_goes_from_a_restored_store(house: House) -> None:
+    parked = await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}))
+    others = await house.tell(crm(object_id="8", fields={"first_name": "Bob"}))
+    keys = [ErasedKey(digest(SECRET, house.client, ref), 1, ref != ANN, NOON) for ref in (ANN, ("test", "person", "7"))]
+    await house.store.write(AddErasures(house.client, SECRET, keys, NOON))
+
+    for erasure in await house.store.read(OpenErasures()):
+        await house.eraser.search(erasure)
+    await house.tell(crm(step=5, object_id="7", email="cy@example.com"), crm(step=5, object_id="8", email="bob@example.com"))
+
+    assert [(await house.state(number))[:2] for number in (parked, others)] == [("ignored", "erased"), ("applied", None)]
+    assert {each.email: each.first_name for each in (await house.contacts()).values()} == {"cy@example.com": None, "bob@example.com": "Bob"}
+    assert await house.differences() == []
+
+
+async def test_nobody_is_asked_for_an_erased_persons_object(house: House, by_hand: ByHand) -> None:
+    await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}), crm(object_id="8", fields={"first_name": "Bob"}))
+    for number in ("7", "8"):
+        await by_hand("INSERT INTO wanted_record VALUES (?, 'test', 'person', ?, 0, 0, 5, 5, 0)", house.client, number)
+    await house.erase(refs=(ANN,))
+
+    await house.tell(crm(step=5, object_id="7", email=ANN[2]))
+
+    assert await by_hand("SELECT object_id FROM wanted_record") == [("8",)]
+
+
+async def test_a_call_is_looked_through_before_its_transaction_begins(house: House) -> None:
+    await house.erase(refs=(ANN,))
+    number = await house.keep(b'{"odd": "ann@example.com"}')
+    seen: list[Delivery] = []
+
+    def odd(delivery: Delivery) -> Translation:
+        seen.append(delivery)
+        raise UnrecognisedPayload("not ours")
+
+    await house.store.work(house.client, 10, odd, NOON)
+
+    assert [each.told for each in seen] == [{ANN}]
+    assert (await house.state(number))[:2] == ("ignored", "erased")

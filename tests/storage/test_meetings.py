@@ -1,0 +1,124 @@
+"""Transactions that meet on PostgreSQL: who waits for whom, and what each finds when it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.erased_keys import digest
+from touchbase.domain.erasure import ErasePerson, ListErasures
+from touchbase.domain.errors import Conflict, ErasedPerson
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetDelivery, ListContacts
+from touchbase.domain.times import SECOND
+from touchbase.storage import open_store
+
+NOON = 1_790_000_000 * SECOND
+ANN = ("", "email", "ann@example.com")
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[Store]:
+    made = await open_store(postgres_url)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def client(store: Store) -> int:
+    return (await store.write(EnsureClient("acme", NOON))).number
+
+
+@pytest.fixture
+async def other(postgres_url: str) -> AsyncIterator[Any]:
+    """Somebody else's connection, in whose transaction a test holds rows."""
+    connection = await asyncpg.connect(postgres_url, server_settings={"touchbase.clients": "all"})
+    yield connection
+    await connection.close()
+
+
+async def until_it_waits(other: Any, meeting: asyncio.Future[Any]) -> None:
+    """Until somebody waits for a row that is held, or does not wait at all."""
+    for _ in range(100_000):
+        if meeting.done() or await other.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            return
+    pytest.fail("it neither waited nor ended")
+
+
+def contact(client: int, email: str | None = ANN[2], **more: Any) -> Contact:
+    return Contact(client, 0, NOON, NOON, email=email, email_key=email, **more)
+
+
+async def test_whoever_is_there_already_is_told_without_waiting_for_those_who_change_them(store: Store, client: int, other: Any) -> None:
+    profile = "linkedin.com/in/ann"
+    ann = (await store.write(CreateContact(contact(client, linkedin_url=profile, linkedin_key=profile)))).record
+    acme = (await store.write(CreateCompany(Company(client, 0, NOON, NOON, "acme.example")))).record
+
+    async with other.transaction():
+        await other.fetch("SELECT id FROM contact FOR UPDATE")
+        await other.fetch("SELECT id FROM company FOR UPDATE")
+        told = await asyncio.gather(
+            store.write(CreateContact(contact(client))),
+            store.write(CreateContact(contact(client, None, linkedin_url=profile, linkedin_key=profile))),
+            store.write(CreateCompany(Company(client, 0, NOON, NOON, "acme.example"))),
+            return_exceptions=True,
+        )
+
+    assert [type(each) for each in told] == [Conflict] * 3
+    assert [each.data["existing_id"] for each in told if isinstance(each, Conflict)] == [ann.id, ann.id, acme.id]
+
+
+async def test_a_replay_that_waits_for_retention_does_not_put_back_what_has_no_body(store: Store, client: int, other: Any) -> None:
+    kept = await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
+    await store.work(client, 10, _sent, NOON + 1)
+
+    async with other.transaction():
+        await other.execute("UPDATE delivery SET body_gone = 'retention', body_gone_us = 5 WHERE id = $1", kept.id)
+        await other.execute("DELETE FROM delivery_body WHERE id = $1", kept.id)
+        replay = asyncio.ensure_future(store.write(ReplayDeliveries(client, [kept.id])))
+        await until_it_waits(other, replay)
+
+    assert await replay == 0
+    assert (await store.read(GetDelivery(kept.id, client))).state == "applied"  # type: ignore[union-attr]
+
+
+def _sent(delivery: Delivery) -> Translation:
+    return Translation("test", [Event("email_sent", NOON, "bob@example.com")])
+
+
+async def test_a_person_who_is_being_erased_is_not_created_beside_it(store: Store, client: int, other: Any) -> None:
+    await store.write(ErasePerson(client, NOON, refs=[("", "email", "bob@example.com")]))
+    secret = (await store.read(ListErasures(client, 10))).secret
+    assert secret is not None
+
+    async with other.transaction():
+        await other.fetch("SELECT id FROM client WHERE id = $1 FOR NO KEY UPDATE", client)
+        await other.execute("INSERT INTO erased VALUES ($1, $2, 99, 0, $3)", client, digest(secret, client, ANN), NOON)
+        create = asyncio.ensure_future(store.write(CreateContact(contact(client), guarded=True)))
+        await until_it_waits(other, create)
+
+    with pytest.raises(ErasedPerson):
+        await create
+    assert await store.read(ListContacts(client, 10)) == []
+
+
+async def test_whoever_may_not_be_forgotten_as_erased_is_not_created_again(store: Store, client: int, other: Any) -> None:
+    await store.write(ErasePerson(client, NOON, refs=[ANN]))
+    me = await other.fetchval("SELECT current_user")
+    await other.execute(f"REVOKE DELETE ON erased FROM {me}")
+
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await store.write(CreateContact(contact(client), guarded=True, restore=True))
+    await other.execute(f"GRANT DELETE ON erased TO {me}")
+
+    assert await store.read(ListContacts(client, 10)) == []
+    assert (await store.write(CreateContact(contact(client), guarded=True, restore=True))).is_new

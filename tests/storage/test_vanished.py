@@ -1,0 +1,74 @@
+"""What was there at the first look and is gone at the second: plans run by hand, their steps answered one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from touchbase.domain.client_life import RemoveClientRows
+from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import Overloaded
+from touchbase.storage.sql import client_removal
+from touchbase.storage.sql.client_tables import CLIENT_TABLES
+from touchbase.storage.sql.clients import ensure_clients
+from touchbase.storage.sql.create import create_companies, create_contacts
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.inbox import keep_deliveries
+from touchbase.storage.sql.op import Ask, Retry, Step
+
+KEEP = KeepDelivery(1, "crm", b"k" * 16, b"{}", "", b"x", 5)
+CONTACT = CreateContact(Contact(1, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"))
+COMPANY = CreateCompany(Company(1, 0, 5, 5, "example.com"))
+
+
+def ids() -> Ids:
+    some = Ids()
+    for name in ("contact", "company", "delivery", "client"):
+        some.fill(name, 1, 10)
+    return some
+
+
+def finished(plan: Any, *answers: list[Any]) -> Any:
+    """What a plan answers when its steps get these rows, and none after them."""
+    left = iter(answers)
+    try:
+        next(plan)
+        while True:
+            plan.send(next(left, []))
+    except StopIteration as stop:
+        return stop.value
+
+
+@pytest.mark.parametrize(
+    "plan", [(keep_deliveries, KEEP), (create_contacts, CONTACT), (create_companies, COMPANY)], ids=lambda plan: plan[0].__name__
+)
+def test_whoever_repeats_what_has_just_gone_is_asked_to_come_again(plan: Any) -> None:
+    run, command = plan
+
+    [answer] = finished(run([command], ids()))
+
+    assert isinstance(answer, Overloaded)
+
+
+def test_a_client_that_goes_while_it_is_made_is_made_again() -> None:
+    with pytest.raises(Retry):
+        finished(ensure_clients([EnsureClient("acme", 5)], ids()))
+
+
+def test_what_lies_beside_a_row_that_came_while_others_were_removed_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    [delivery] = [table for table in CLIENT_TABLES if table.beside]
+    monkeypatch.setattr(client_removal, "CLIENT_TABLES", (delivery,))
+    plan = client_removal._empty(RemoveClientRows(1, 5, 500, None))
+
+    looked = next(plan)
+    deleted = plan.send([(3, 10), (9, 10)])
+    beside = plan.send([(9,), (3,), (4,)])
+
+    assert isinstance(looked, Ask)
+    assert isinstance(deleted, Ask)
+    assert "RETURNING id" in deleted.sql
+    assert isinstance(beside, Step)
+    assert beside.rows == [(1, 3), (1, 4), (1, 9)]
