@@ -52,9 +52,7 @@ def spoilt(place: object) -> list[object]:
 
 
 @pytest.mark.parametrize(("target", "listing", "place"), LISTS, ids=[listing for _, listing, _ in LISTS])
-async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(
-    call: Caller, target: str, listing: str, place: object
-) -> None:
+async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(call: Caller, target: str, listing: str, place: object) -> None:
     await call.post(CONTACTS, {})
     joined = "&" if "?" in target else "?"
 

@@ -16,12 +16,13 @@ from touchbase.api.answers import JSON, Answer, request_id_of, send_problem
 from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.core import Api, Call, answered, explained, key_in
-from touchbase.api.once import IDEMPOTENCY_KEY, of_client, once
+from touchbase.api.once import IDEMPOTENCY_KEY, once
 from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
 from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
 from touchbase.api.schemas import FieldChangeOut, TimelineEvent, TimelinePage, encode, given
+from touchbase.api.whole import of_client
 from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.commands import Created
 from touchbase.domain.company import Company
