@@ -196,6 +196,14 @@ async def test_a_connection_that_cannot_be_is_refused_with_every_fault(here: Cal
     assert (await here.get(HERE)).json()["data"] == []
 
 
+async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(here: Caller) -> None:
+    reply = await here.post(HERE, {**HUBSPOT, "secrets": ["short"]})
+    blank = await here.post(HERE, {**HUBSPOT, "secrets": [""]})
+
+    told = [(error["code"], error["detail"]) for each in (reply, blank) for error in each.problem["errors"]]
+    assert told == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
+
+
 async def test_a_change_is_held_to_the_same_rules(here: Caller) -> None:
     await here.post(HERE, {**HUBSPOT, "settings": DECIDED})
 

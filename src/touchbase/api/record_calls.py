@@ -207,8 +207,8 @@ class RecordCalls(Generic[A, C, R]):
 
     async def _state(self, call: Call, client: Client, record: int) -> Micros | None:
         """The state in which the record must still be, when the caller insists on one."""
-        if_match = call.headers.get(b"if-match")
-        states = None if if_match is None else states_named(if_match.decode("latin-1"))
+        given = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
+        states = states_named(", ".join(given)) if given else None  # several lines are one list (RFC 9110, 5.3)
         if states is None:
             return None
         present: Micros = (await self._kind.get(call.api.parts.store, client.number, record)).updated_us

@@ -40,7 +40,7 @@ class StatusSetBody(Struct, forbid_unknown_fields=True):
     """The statuses of one kind of record, in order; `transitions` maps one to those that may follow it."""
 
     statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
-    transitions: dict[StatusName, StatusNames] = {}
+    transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
 
 
 class FieldTypeBody(Struct, forbid_unknown_fields=True):
