@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -115,10 +116,11 @@ class Caller:
 
 
 def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any]:
+    """The scope of a request as the server makes it: the path as it was sent, and undone (`server/scope.py`)."""
     path, _, query = target.partition("?")
     return {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http", "path": path,
-        "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "client": None, "server": None,
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+        "path": unquote(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "client": None, "server": None,
         "headers": [(name.replace("_", "-").lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
     }  # fmt: skip
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller
 
+from touchbase.api.body import MOST_PIECES
+
 CONTACTS = "/public/v2/contacts"
 CUSTOM = "/contact_custom_fields_input"
 
@@ -270,6 +272,19 @@ async def test_a_body_that_is_not_packed_as_it_says_is_400(here: Caller, raw: by
 
     assert (problem["status"], problem["code"]) == (400, "unreadable")
     assert problem["detail"].startswith("the body is said to be gzip and ")
+
+
+async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(here: Caller) -> None:
+    few = b"".join(gzip.compress(piece) for piece in [b'{"first_name"', *[b" "] * (MOST_PIECES - 2), b': "Jane"}'])
+    # Nothing comes out of it, so that no limit on what comes out holds it.
+    many = gzip.compress(b"") * (MOST_PIECES + 1)
+
+    taken = await here("POST", CONTACTS, raw=few, content_encoding="gzip")
+    refused = await refusal(here, many, content_encoding="gzip")
+
+    assert (taken.status, taken.json()["first_name"]) == (201, "Jane")
+    assert (refused["status"], refused["code"]) == (400, "unreadable")
+    assert refused["detail"] == "the body is gzip in more than 16 pieces; pack it as one"
 
 
 @pytest.mark.parametrize("packing", ["deflate", "br", "gzip, gzip", "zstd"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.api.conftest import Caller
+from tests.api.conftest import Caller, scope_of
 
 JANE = {
     "email": "jane@example.com",
@@ -208,6 +208,29 @@ async def test_a_state_that_still_holds_lets_the_change_through(call: Caller) ->
         read = (await call.get(target)).headers["etag"]
         assert (await call.patch(target, {"origin": target}, if_match=f'"elsewhere", {read}')).status == 200
     assert (await call.patch("/public/v2/contacts/1", {"origin": "z"}, if_match="*")).status == 200
+
+
+@pytest.mark.parametrize("states", [['"elsewhere"', ""], ["", '"elsewhere"']])
+async def test_states_in_several_header_lines_are_one_list(here: Caller, states: list[str]) -> None:
+    await created(here)
+    read = (await here.get("/public/v2/contacts/1")).headers["etag"]
+    scope = scope_of("PATCH", "/public/v2/contacts/1", {})
+    scope["headers"] = [(b"if-match", (state or read).encode()) for state in states]
+
+    reply = await here.send(scope, [{"type": "http.request", "body": b'{"origin": "y"}'}])
+
+    assert (reply.status, reply.json()["origin"]) == (200, "y")
+
+
+async def test_a_change_to_what_another_record_is_found_by_names_the_field(call: Caller) -> None:
+    await created(call)
+    await call.post("/public/v2/contacts", {})
+
+    replies = [await call.patch("/public/v2/contacts/2", {name: JANE[name]}) for name in ("email", "linkedin_url")]
+
+    assert [(reply.status, reply.problem["existing_id"], reply.problem["detail"]) for reply in replies] == [
+        (409, 1, f"another record has this {name}: id 1; change that one, or leave this field out") for name in ("email", "linkedin_url")
+    ]
 
 
 @pytest.mark.parametrize("state", ['W/"1"', '"1"', "nonsense", "", '"zz"'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -194,6 +195,27 @@ async def test_a_connection_that_cannot_be_is_refused_with_every_fault(here: Cal
     assert reply.status == 422
     assert [error["pointer"] for error in reply.problem["errors"]] == pointers
     assert (await here.get(HERE)).json()["data"] == []
+
+
+async def test_of_changes_at_once_none_is_lost(call: Caller) -> None:
+    await call.settings("acme")
+    await call.post(HERE, HUBSPOT)
+    target, changes = f"{HERE}/crm/hubspot", [{"generate_secret": True}, {"settings": {"create_unknown": True}}, {"generate_secret": True}]
+
+    replies = await asyncio.gather(*(call.patch(target, change) for change in changes))
+
+    (kept,) = await call.parts.store.read(ListConnections(1))
+    assert [reply.status for reply in replies] == [200, 200, 200]
+    assert {reply.json().get("generated_secret") for reply in replies} - {None} == set(kept.secrets)
+    assert (len(kept.secrets), kept.settings.create_unknown) == (2, True)
+
+
+async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(here: Caller) -> None:
+    reply = await here.post(HERE, {**HUBSPOT, "secrets": ["short"]})
+    blank = await here.post(HERE, {**HUBSPOT, "secrets": [""]})
+
+    told = [(error["code"], error["detail"]) for each in (reply, blank) for error in each.problem["errors"]]
+    assert told == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
 
 
 async def test_a_change_is_held_to_the_same_rules(here: Caller) -> None:

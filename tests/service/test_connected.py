@@ -74,7 +74,7 @@ async def test_a_connection_is_changed_and_found_by_its_place(store: Store) -> N
     connections = Connections(store, Clock())
     made = await connections.connect(hubspot(client))
 
-    changed = await connections.change(made, ["another-secret"], ConnectionSettings(create_unknown=False))
+    changed = await connections.change(made, lambda now: (["another-secret"], ConnectionSettings(create_unknown=False), None))
 
     assert await connections.get(client, "crm", "hubspot") == changed
     assert (changed.secrets, changed.settings.create_unknown) == (["another-secret"], False)

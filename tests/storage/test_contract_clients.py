@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from touchbase.domain.api_key import ApiKey
-from touchbase.domain.client import Client, ClientSettings, FieldType, StatusSet
+from touchbase.domain.client import Client, ClientLimits, ClientSettings, FieldType, StatusSet
 from touchbase.domain.commands import EnsureClient, SetClientSettings, StoreKey
-from touchbase.domain.errors import NotFound
+from touchbase.domain.errors import Forbidden, NotFound
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import AnyKey, FindClient, FindKey, ListClients
 
@@ -45,6 +45,21 @@ async def test_settings_are_replaced_whole(store: Store) -> None:
     assert changed.settings == settings
     assert found == changed
     assert await store.write(EnsureClient("acme", 6)) == changed
+
+
+async def test_a_client_that_decides_itself_keeps_the_limits_that_it_has_then(store: Store) -> None:
+    await store.write(EnsureClient("acme", 5))
+    lowered = ClientLimits(requests=5)
+    await store.write(SetClientSettings("acme", ClientSettings(limits=lowered)))
+
+    kept = await store.write(SetClientSettings("acme", ClientSettings(create_unknown=False), keep_limits=True))
+    named = await store.write(SetClientSettings("acme", ClientSettings(limits=ClientLimits(requests=5)), keep_limits=True))
+    with pytest.raises(Forbidden):
+        await store.write(SetClientSettings("acme", ClientSettings(limits=ClientLimits(requests=1000)), keep_limits=True))
+
+    assert kept.settings == ClientSettings(create_unknown=False, limits=lowered)
+    assert (await store.read(FindClient("acme"))) == named
+    assert named.settings == ClientSettings(limits=lowered)
 
 
 async def test_settings_of_nobody_are_not_found(store: Store) -> None:

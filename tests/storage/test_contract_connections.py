@@ -8,7 +8,7 @@ import pytest
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, KeepDelivery, RemoveConnection
 from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.errors import Conflict, NotFound
+from touchbase.domain.errors import Conflict, NotFound, PreconditionFailed
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListConnections, ListDeliveries
 
@@ -72,6 +72,20 @@ async def test_a_change_replaces_settings_and_only_the_secrets_that_are_given(st
     assert (rotated.secrets, rotated.settings) == (["second", "first secret"], ConnectionSettings())
     assert taken.secrets == []
     assert [each.secrets for each in await store.read(ListConnections(client))] == [["its own"], []]
+
+
+async def test_a_change_made_up_from_what_has_changed_since_is_refused(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(AddConnection(connection(client, secrets=["first secret"])))
+    (known,) = await store.read(ListConnections(client))
+
+    first = await store.write(ChangeConnection(client, "crm", "hubspot", ["second", "first secret"], SETTINGS, 9, None, known))
+    with pytest.raises(PreconditionFailed):
+        await store.write(ChangeConnection(client, "crm", "hubspot", ["third", "first secret"], SETTINGS, 9, None, known))
+    second = await store.write(ChangeConnection(client, "crm", "hubspot", ["third", "second"], SETTINGS, 9, None, first))
+
+    assert await store.read(ListConnections(client)) == [second]
+    assert second.secrets == ["third", "second"]
 
 
 async def test_a_removed_connection_is_gone_and_may_come_back(store: Store) -> None:

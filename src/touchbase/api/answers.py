@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import count
-from secrets import token_hex
 
 from touchbase.api.asgi import Headers, Scope, Send
 from touchbase.api.errors import PROBLEM_JSON, problem
 from touchbase.api.parts import Metrics
 from touchbase.api.rates import STANDING
 from touchbase.domain.errors import TouchbaseError
+from touchbase.service.serials import Serials
 
 JSON = b"application/json"
 _SANE_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
-_PROCESS = token_hex(8)
-_NUMBERS = count()
+_serials = Serials()
 
 
 @dataclass(slots=True)
@@ -38,7 +36,8 @@ def request_id_of(headers: Headers) -> bytes:
     given = headers.get(b"x-request-id")
     if given is not None and _SANE_REQUEST_ID.fullmatch(given):
         return given
-    return f"{_PROCESS}{next(_NUMBERS):08x}".encode()
+    process, number = _serials.next()
+    return f"{process}{number:08x}".encode()
 
 
 async def send_answer(scope: Scope, send: Send, answer: Answer, request_id: bytes) -> None:

@@ -18,6 +18,7 @@ from touchbase.api.openapi import description
 from touchbase.api.parts import AuthMode, Limits, Metrics, NoMetrics, Parts
 from touchbase.api.record_calls import Kind, RecordCalls, creating
 from touchbase.api.webhooks import RECEIVERS, Receiver
+from touchbase.api.whole import of_client, whole
 from touchbase.domain.delivery import ProtocolAnswer
 from touchbase.domain.errors import NotFound
 
@@ -73,7 +74,7 @@ def _records(api: Api, kind: Kind[Any, Any, Any], **more: Any) -> list[BaseRoute
     calls, name = RecordCalls(kind), kind.name
     return [
         Route(kind.path, Resource(api, name, also=("POST",), GET=calls.list)),
-        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=calls.change, **more)),
+        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=whole(calls.change, of_client), **more)),
         Route(f"{kind.path}/{{id}}/timeline", Resource(api, f"{name}.timeline", GET=calls.timeline)),
     ]
 
@@ -86,24 +87,31 @@ def _admin(api: Api) -> list[BaseRoute]:
     return [
         Route("/admin/v1/deliveries", Resource(api, "deliveries", GET=admin.deliveries)),
         Route("/admin/v1/deliveries/groups", Resource(api, "deliveries.groups", GET=replays.groups)),
-        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(replays.replay_many))),
+        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(whole(replays.replay_many)))),
         Route("/admin/v1/deliveries/{id}", Resource(api, "deliveries.one", GET=admin.delivery)),
         Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=once(admin.replay))),
-        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients, POST=once(client_life.create))),
+        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients, POST=once(whole(client_life.create)))),
         Route(
             _CLIENT,
-            Resource(api, "clients.one", GET=settings.client, PUT=settings.put_client, PATCH=client_life.rename, DELETE=client_life.delete),
+            Resource(
+                api,
+                "clients.one",
+                GET=settings.client,
+                PUT=whole(settings.put_client),
+                PATCH=whole(client_life.rename),
+                DELETE=client_life.delete,
+            ),
         ),
         Route(f"{_CLIENT}/suspend", Resource(api, "clients.suspend", POST=once(client_life.suspend))),
         Route(f"{_CLIENT}/resume", Resource(api, "clients.resume", POST=once(client_life.resume))),
-        Route(f"{_CLIENT}/rotate-id", Resource(api, "clients.rotate_id", POST=once(client_life.rotate_id))),
-        Route("/admin/v1/keys", Resource(api, "keys", GET=keys.keys, POST=once(keys.create))),
+        Route(f"{_CLIENT}/rotate-id", Resource(api, "clients.rotate_id", POST=once(whole(client_life.rotate_id)))),
+        Route("/admin/v1/keys", Resource(api, "keys", GET=keys.keys, POST=once(whole(keys.create)))),
         Route("/admin/v1/keys/{key_id}", Resource(api, "keys.one", GET=keys.key, DELETE=keys.revoke)),
-        Route("/admin/v1/keys/{key_id}/rotate", Resource(api, "keys.rotate", POST=once(keys.rotate))),
-        Route(_CONNECTIONS, Resource(api, "connections", GET=connections.connections, POST=once(connections.connect))),
+        Route("/admin/v1/keys/{key_id}/rotate", Resource(api, "keys.rotate", POST=once(whole(keys.rotate)))),
+        Route(_CONNECTIONS, Resource(api, "connections", GET=connections.connections, POST=once(whole(connections.connect)))),
         Route(
             f"{_CONNECTIONS}/{{channel}}/{{tool}}",
-            Resource(api, "connections.one", GET=connections.connection, PATCH=connections.change, DELETE=connections.disconnect),
+            Resource(api, "connections.one", GET=connections.connection, PATCH=whole(connections.change), DELETE=connections.disconnect),
         ),
     ]
 

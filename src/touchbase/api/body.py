@@ -13,6 +13,9 @@ from touchbase.api.errors import BodyTooSlow, TooLarge, UnsupportedMediaType
 from touchbase.api.parts import Limits
 from touchbase.domain.errors import Unreadable
 
+MOST_PIECES = 16
+"""Pieces of gzip, each whole in itself, that may make up one body."""
+
 
 class CallerLeft(Exception):
     """The caller went away before its body was whole: there is nobody to answer."""
@@ -107,6 +110,9 @@ def gunzip(body: bytes, limit: int) -> bytes:
     whole: list[bytes] = []
     left = limit
     while body:
+        if len(whole) == MOST_PIECES:
+            # What follows a piece is copied to be looked at: a body of nothing but small ones would cost the square of its length.
+            raise Unreadable(f"the body is gzip in more than {MOST_PIECES} pieces; pack it as one")
         stream = zlib.decompressobj(wbits=31)
         try:
             piece = stream.decompress(body, left + 1)

@@ -174,9 +174,9 @@ async def change(call: Call) -> Answer:
     known = await _connection(call)
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
-    secrets, settings, made = _changed(call, known, asked)
+    made = new_secret() if asked.generate_secret else None
     token = None if asked.access_token is UNSET else asked.access_token or ""
-    changed = await call.api.connections.change(known, secrets, settings, token)
+    changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, asked, made), token))
     told = await call.api.connections.fetching(known.client)
     return Answer(body=encode(described(changed, made, told.get(known.tool))))
 
@@ -222,17 +222,19 @@ def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | Unset
     return ConnectionSettings(**now)
 
 
-def _changed(call: Call, known: Connection, asked: ConnectionChange) -> tuple[list[str] | None, ConnectionSettings, str | None]:
+def _changed(
+    call: Call, known: Connection, asked: ConnectionChange, made: str | None = None
+) -> tuple[list[str] | None, ConnectionSettings]:
+    """The secrets and settings of a connection after this change; raises `Invalid`."""
     settings = patched(known.settings, asked.settings)
     secrets = None if asked.secrets is UNSET else asked.secrets or []
     token = known.access_token if asked.access_token is UNSET else asked.access_token
     faults = faults_of(known.channel, known.tool, secrets or [], settings, call.api.parts.senders.tools(known.channel))
     raise_if_any([*faults, *_fetch_faults(call, known.channel, known.tool, token, settings)])
-    made = new_secret() if asked.generate_secret else None
     if made is not None:
         # The new one comes beside the one before, until that is taken away.
         secrets = [made, *(known.secrets if secrets is None else secrets)][: cn.SECRETS]
-    return secrets, settings, made
+    return secrets, settings
 
 
 def _check(call: Call, asked: ConnectionRequest) -> None:

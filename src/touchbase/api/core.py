@@ -15,9 +15,10 @@ from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
 from touchbase.api.rates import STANDING, standing
 from touchbase.domain.client import ACTIVE, Client
-from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.errors import NotFound, TouchbaseError
 from touchbase.domain.peer import peer_of
 from touchbase.domain.ports import Writes
+from touchbase.domain.text import why_unusable
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, Doorkeeper, Holder, key_id_of
 from touchbase.service.clients import Clients
@@ -132,8 +133,11 @@ class Call:
         return query
 
     def path(self, name: str) -> str:
-        """A parameter of the path."""
-        return str(self.scope["path_params"][name])
+        """A parameter of the path; `NotFound` for a text that no store can hold, because nothing has such a name."""
+        text = str(self.scope["path_params"][name])
+        if why_unusable(text) is not None:
+            raise NotFound("there is nothing at this address")
+        return text
 
     async def client(self, scope: str) -> Client:
         """The client that this call is for."""

@@ -178,7 +178,8 @@ def _text_fault(data: Any, kind: types.StrType) -> tuple[str, str] | None:
     if kind.max_length is not None and len(data) > kind.max_length:
         return "too_long", f"must have at most {kind.max_length} characters, and has {len(data)}"
     if kind.min_length is not None and len(data) < kind.min_length:
-        return "required", "must not be blank"
+        detail = f"must have at least {kind.min_length} characters, and has {len(data)}"
+        return ("too_short", detail) if data else ("required", "must not be blank")
     return None
 
 

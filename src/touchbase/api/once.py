@@ -8,17 +8,15 @@ transaction. After the draft "The Idempotency-Key HTTP Header Field" (draft-ietf
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from hashlib import blake2b
 
 from touchbase.api.answers import Answer
-from touchbase.api.asgi import Message, Receive
-from touchbase.api.body import read_body, unpack
+from touchbase.api.body import unpack
 from touchbase.api.core import Call, Handler
 from touchbase.api.keeper import Keeper, replayed
+from touchbase.api.whole import Owner, of_administrator, whole_body
 from touchbase.domain.errors import Fault, Invalid
 from touchbase.domain.once import LONGEST_KEY, RequestKey
-from touchbase.service.authorise import WRITE
 from touchbase.service.once import Repeated, find_answer
 
 HEADER = "Idempotency-Key"
@@ -29,17 +27,7 @@ _QUOTED = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])+)"')
 _ESCAPED = re.compile(rb"\\(.)")
 
 
-async def of_administrator(call: Call) -> int:
-    """Lets administrators in; the number of the client that this one is limited to, or 0."""
-    return await call.administrator() or 0
-
-
-async def of_client(call: Call) -> int:
-    """Lets in who may write records; the number of the client that the call is for."""
-    return (await call.client(WRITE)).number
-
-
-def once(handler: Handler, owner: Callable[[Call], Awaitable[int]] = of_administrator) -> Handler:
+def once(handler: Handler, owner: Owner = of_administrator) -> Handler:
     """The handler, carried out once for each idempotency key; without the header as it is.
 
     `owner` lets in who may call the handler at all, and answers the number under which keys are kept:
@@ -49,7 +37,7 @@ def once(handler: Handler, owner: Callable[[Call], Awaitable[int]] = of_administ
     async def honouring(call: Call) -> Answer:
         if IDEMPOTENCY_KEY not in call.headers:
             return await handler(call)
-        request = await _request(call, await owner(call))
+        request = await _request(call, owner)
         api = call.api
         try:
             async with api.turns.turn(request):
@@ -66,15 +54,13 @@ def once(handler: Handler, owner: Callable[[Call], Awaitable[int]] = of_administ
     return honouring
 
 
-async def _request(call: Call, owner: int) -> RequestKey:
+async def _request(call: Call, owner: Owner) -> RequestKey:
     """The request with its key. Its body is read, and the handler finds it as if it were not."""
-    limits = call.api.parts.limits
     given = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
-    key = idempotency_key(given)
-    body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
-    call.receive = _again(body)
-    plain = unpack(body, call.headers.get(b"content-encoding", b""), limits.api_body_bytes)
-    return RequestKey(owner, key, fingerprint(call.scope["path"], call.query, plain), call.api.parts.clock())
+    body, key = await whole_body(call, owner), idempotency_key(given)
+    plain = unpack(body, call.headers.get(b"content-encoding", b""), call.api.parts.limits.api_body_bytes)
+    # Who calls is asked once more: answers are kept for those who may have them now.
+    return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.parts.clock())
 
 
 def idempotency_key(given: list[bytes]) -> str:
@@ -101,10 +87,3 @@ def fingerprint(path: str, query: bytes, body: bytes) -> bytes:
 
 def _malformed(detail: str) -> Invalid:
     return Invalid([Fault(HEADER, "idempotency_key", detail)])
-
-
-def _again(body: bytes) -> Receive:
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive

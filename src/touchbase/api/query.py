@@ -128,7 +128,17 @@ def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:
         found = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
     except (ValueError, msgspec.DecodeError, RecursionError):
         return None
-    return found[1] if found[0] == listing and cursor_text(listing, found[1]) == text else None
+    is_ours = found[0] == listing and _is_storable(found[1]) and cursor_text(listing, found[1]) == text
+    return found[1] if is_ours else None
+
+
+def _is_storable(place: Any) -> bool:
+    """Whether a store can hold this, so that it can be compared with what it holds; a store would fail on what is not."""
+    if isinstance(place, int):
+        return -(2**63) <= place < 2**63
+    if isinstance(place, str):
+        return why_unusable(place) is None
+    return place is None or all(map(_is_storable, place))
 
 
 def cursor_text(listing: str, place: object) -> str:

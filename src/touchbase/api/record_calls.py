@@ -16,12 +16,13 @@ from touchbase.api.answers import JSON, Answer, request_id_of, send_problem
 from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.core import Api, Call, answered, explained, key_in
-from touchbase.api.once import IDEMPOTENCY_KEY, of_client, once
+from touchbase.api.once import IDEMPOTENCY_KEY, once
 from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
 from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
 from touchbase.api.schemas import FieldChangeOut, TimelineEvent, TimelinePage, encode, given
+from touchbase.api.whole import of_client
 from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.commands import Created
 from touchbase.domain.company import Company
@@ -206,8 +207,8 @@ class RecordCalls(Generic[A, C, R]):
 
     async def _state(self, call: Call, client: Client, record: int) -> Micros | None:
         """The state in which the record must still be, when the caller insists on one."""
-        if_match = call.headers.get(b"if-match")
-        states = None if if_match is None else states_named(if_match.decode("latin-1"))
+        given = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
+        states = states_named(", ".join(given)) if given else None  # several lines are one list (RFC 9110, 5.3)
         if states is None:
             return None
         present: Micros = (await self._kind.get(call.api.parts.store, client.number, record)).updated_us

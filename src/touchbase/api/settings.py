@@ -26,7 +26,7 @@ from touchbase.domain.client import (
     StatusSet,
 )
 from touchbase.domain.client_life import FormerIds
-from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound
+from touchbase.domain.errors import Fault, Invalid, NotFound
 from touchbase.domain.times import to_text
 from touchbase.service.clients import is_client_id
 
@@ -40,7 +40,7 @@ class StatusSetBody(Struct, forbid_unknown_fields=True):
     """The statuses of one kind of record, in order; `transitions` maps one to those that may follow it."""
 
     statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
-    transitions: dict[StatusName, StatusNames] = {}
+    transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
 
 
 class FieldTypeBody(Struct, forbid_unknown_fields=True):
@@ -160,7 +160,6 @@ async def put_client(call: Call) -> Answer:
     """`PUT` of a client's settings; one that is not there comes into being."""
     limited = await call.administrator()
     client_id = _name(call)
-    found: Client | None = None
     if limited is not None:
         found = await call.api.clients.find(client_id)
         if found is None or found.number != limited:
@@ -168,18 +167,8 @@ async def put_client(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _decoder, ClientRequest, lambda partly: checked(partly.settings))
     decided = checked(asked.settings)
-    if found is not None:
-        keep_limits(decided, found.settings.limits)
-    changed, is_new = await call.api.clients.put(client_id, decided)
+    changed, is_new = await call.api.clients.put(client_id, decided, keep_limits=limited is not None)
     return Answer(201 if is_new else 200, encode(await detailed(call, changed)))
-
-
-def keep_limits(decided: ClientSettings, known: ClientLimits | None) -> None:
-    """Leave a client's limits as they are when it is the client itself that decides; raises `Forbidden` if it wants others."""
-    if decided.limits is None:
-        decided.limits = known
-    elif decided.limits != known:
-        raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
 
 
 def checked(body: SettingsBody) -> ClientSettings:

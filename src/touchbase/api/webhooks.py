@@ -78,15 +78,15 @@ class Receiver:
         api, parts, channel = self._api, self._api.parts, self._channel
         at = parts.clock()
         client = api.clients.at_hand(client_id, at) or await api.door.receiver(client_id)
-        connections = api.connections.at_hand(client.number, at)
-        if connections is None:
-            connections = await api.connections.of(client.number)
         scope["touchbase.client"] = client.client_id
         api.limiter.webhook(client, at)
         api.begin(client.number, scope)
         body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
         if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
             client = api.clients.at_hand(client_id, now) or await api.door.receiver(client_id)
+        connections = api.connections.at_hand(client.number, now)
+        if connections is None:
+            connections = await api.connections.of(client.number)
         query = scope["query_string"].decode("latin-1")
         sender = self._sender(connections, scope, body, at) if connections else UNPROVEN
         demanded = parts.protocol_answer(body) if channel == CRM else None

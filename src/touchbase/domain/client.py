@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from touchbase.domain.errors import Forbidden
 from touchbase.domain.times import SECOND, Micros
 
 ACTIVE = "active"
@@ -68,6 +69,13 @@ class ClientSettings:
     limits: ClientLimits | None = None
     keep_bodies_days: int | None = KEEP_BODIES_DAYS
     """Days after which the body of an applied or ignored delivery is removed; None: never."""
+
+
+def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> ClientSettings:
+    """Settings that the client itself decides, with the limits that it has; raises `Forbidden` if it wants others."""
+    if decided.limits is not None and decided.limits != known:
+        raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
+    return replace(decided, limits=known)
 
 
 @dataclass(slots=True)

@@ -188,10 +188,12 @@ class EnsureClient(Command[Client]):
 
 @dataclass(slots=True)
 class SetClientSettings(Command[Client]):
-    """Replace a client's settings. `NotFound`."""
+    """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself wants other limits than it has."""
 
     client_id: str
     settings: ClientSettings
+    keep_limits: bool = False
+    """The client itself decides: its limits stay as they are in the store."""
 
 
 @dataclass(slots=True)
@@ -217,6 +219,8 @@ class ChangeConnection(Command[Connection]):
     at: Micros
     access_token: str | None = field(default=None, repr=False)
     """Empty: take it away."""
+    known: Connection | None = field(default=None, repr=False)
+    """The connection as it was when the change was made up; `PreconditionFailed` if it has changed since. None: whatever it is now."""
 
 
 @dataclass(slots=True)

@@ -12,15 +12,15 @@ from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from touchbase.domain.peer import NOBODY, peer_at
 from touchbase.server import refusals
 from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
+from touchbase.server.patience import Patience
 from touchbase.server.peer import Proxies
 from touchbase.server.refusals import Refusal, Refused
-from touchbase.server.scope import head_without_upgrade, make_scope
+from touchbase.server.scope import check_version, head_without_upgrade, make_scope
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
 """Headers that say where a request ends, how to answer it, or who must not be answered."""
@@ -28,17 +28,14 @@ POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
 
 
-class Connection(HttpToolsProtocol):
+class Connection(Patience):
     """Parses requests, starts the application for each, and lets go of callers that stall."""
 
     def __init__(self, bounds: Bounds, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self.bounds = bounds
-        self.deadline = NEVER
+        super().__init__(bounds, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
+        self.running: Cycle | None = None
         self.refused = False
-        self.lingering = False
         self.said_all = False
-        self.in_headers = False
         self.chunk_bytes = 0
         self.header_bytes = 0
         self.lengths = 0
@@ -71,7 +68,12 @@ class Connection(HttpToolsProtocol):
                 self.refuse(refusals.TOO_MANY_OF_ADDRESS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Forget the connection; all who are at work for it are told."""
+        for cycle in (self.running, *(queued for queued, _ in self.pipeline)):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
         left = self.bounds.addresses.pop(self.peer, 0) - 1
         if left > 0:
@@ -116,14 +118,17 @@ class Connection(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
         self.refused = self.said_all = True
-        return self.busy and not self.cycle.more_body
+        if self.pipeline and self.pipeline[0][0].more_body:
+            self.pipeline.popleft()  # the rest of this one never comes; those before it are owed their answers
+        running = self.running
+        return running is not None and not running.response_complete and not running.more_body
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts = True, 0, 0, 0
         self.host, self.origin, self.chunked, self.framing = b"", b"", False, 0
-        self.deadline = self.loop.time() + self.bounds.header_timeout
+        self.wait(self.bounds.header_timeout)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header field; those after a chunked body are dropped."""
@@ -153,12 +158,14 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start the application on this request, or queue it behind the one before."""
         version = self.parser.get_http_version()
-        self._check_headers(version)
+        check_version(version, chunked=self.chunked, hosts=self.hosts)
+        self._check_size()
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
             return
         self.scope = self._make_scope(version)  # type: ignore[assignment]
-        self.in_headers, self.deadline = False, NEVER
+        self.in_headers = False
+        self.wait(NEVER)
         before = self.cycle
         self.cycle = cycle = Cycle(
             self.bounds.defaults,
@@ -183,6 +190,10 @@ class Connection(HttpToolsProtocol):
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))
 
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self.running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def _app_for(self, scope: Any) -> Any:
         """The application, or what answers in its place."""
         if len(self.tasks) >= self.bounds.max_requests:
@@ -192,16 +203,9 @@ class Connection(HttpToolsProtocol):
             return refusing(refusal)
         return self.app
 
-    def _check_headers(self, version: str) -> None:
-        if version not in ("1.1", "1.0"):
-            raise Refused(refusals.OTHER_VERSION)
-        if self.chunked and version == "1.0":
-            # A proxy of that age passes chunks on without knowing what they are.
-            raise Refused(refusals.MALFORMED)
+    def _check_size(self) -> None:
         if len(self.headers) > self.bounds.max_headers:
             raise Refused(refusals.TOO_MANY_HEADERS)
-        if self.hosts != 1 and (self.hosts or version == "1.1"):
-            raise Refused(refusals.NO_HOST)
         most = self.bounds.max_header_bytes
         # Counting costs, and is idle when all that has come in is less than what is allowed.
         if self.header_bytes + self.chunk_bytes > most:
@@ -236,18 +240,17 @@ class Connection(HttpToolsProtocol):
         cycle = self.cycle
         cycle.more_body = False
         if cycle.response_complete:
-            self.deadline = self.loop.time() + self.bounds.keep_alive
+            self.wait(self.bounds.keep_alive)
         else:
             cycle.message_event.set()
 
     def on_response_complete(self) -> None:
         """Go on with the next pipelined request, or wait for one."""
         self.server_state.total_requests += 1
-        now = self.loop.time()
         if self.lingering:
             return
         if self.transport.is_closing():
-            self.deadline = now + self.bounds.send_timeout
+            self.wait(self.bounds.send_timeout)
             return
         self.flow.resume_reading()
         if self.pipeline:
@@ -257,26 +260,8 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         elif self.refused:
             self.linger()
-        elif self.in_headers:
-            self.deadline = now + self.bounds.header_timeout
         else:
-            # A caller who was answered before the end of its body may finish it, but not take all day.
-            self.deadline = now + (LINGER if self.cycle.more_body else self.bounds.keep_alive)
-
-    @property
-    def busy(self) -> bool:
-        """Whether a request of this connection is in progress."""
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def pause_writing(self) -> None:
-        """The caller does not take our answer fast enough."""
-        self.flow.pause_writing()
-        self.deadline = self.loop.time() + self.bounds.send_timeout
-
-    def resume_writing(self) -> None:
-        """The caller takes our answer again."""
-        self.flow.resume_writing()
-        self.deadline = NEVER if self.busy else self.loop.time() + self.bounds.keep_alive
+            self.wait_for_more()
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer with `refusal` where the caller can tell what it answers, and end the connection."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import urllib.parse
 from typing import Any
 
-from touchbase.server.refusals import MALFORMED, OTHER_HOST, Refused
+from touchbase.server.refusals import MALFORMED, NO_HOST, OTHER_HOST, OTHER_VERSION, Refused
 
 SCHEMES = (b"http", b"https")
 Ends = tuple[Any, Any, Any]
@@ -52,6 +52,17 @@ def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
         raise Refused(MALFORMED)
     path, _, query = target.partition(b"?")
     return path, query
+
+
+def check_version(version: str, *, chunked: bool, hosts: int) -> None:
+    """Raise `Refused` for a version of HTTP that we do not speak, and for what a request of its version may not be."""
+    if version not in ("1.1", "1.0"):
+        raise Refused(OTHER_VERSION)
+    if chunked and version == "1.0":
+        # A proxy of that age passes chunks on without knowing what they are.
+        raise Refused(MALFORMED)
+    if hosts != 1 and (hosts or version == "1.1"):
+        raise Refused(NO_HOST)
 
 
 def head_without_upgrade(method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:

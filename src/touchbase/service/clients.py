@@ -104,10 +104,10 @@ class Clients:
         found = await self._store.read(ListClientPage(limit + 1, after, state, text, only))
         return found[:limit], found[limit - 1].client_id if len(found) > limit else None
 
-    async def put(self, client_id: str, settings: ClientSettings) -> tuple[Client, bool]:
+    async def put(self, client_id: str, settings: ClientSettings, *, keep_limits: bool = False) -> tuple[Client, bool]:
         """Replace a client's settings; a client that is not there is made, and the second answer is True.
 
-        `WrongState` for one that is being deleted.
+        `WrongState` for one that is being deleted; `Forbidden` for other limits where they are to be kept.
         """
         found = await self._store.read(FindClient(client_id, self._clock()))
         is_new = found is None
@@ -115,7 +115,7 @@ class Clients:
             found = await self._store.write(EnsureClient(client_id, self._clock()))
         if found.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
-        return await self.change(SetClientSettings(found.client_id, settings)), is_new
+        return await self.change(SetClientSettings(found.client_id, settings, keep_limits)), is_new
 
     async def change(self, command: Command[Client], writes: Writes | None = None) -> Client:
         """Carry out a command that makes or changes one client, through `writes` if given, and forget what was known of it.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from secrets import token_urlsafe
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
 from touchbase.domain.connection import COMPANY, CONTACT, IGNORE, MAPPED, Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN
-from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.errors import Fault, NotFound, Overloaded, PreconditionFailed
 from touchbase.domain.fetching import Fetching
 from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import ListConnections, ListFetching
@@ -19,6 +19,10 @@ FRESH: Micros = SECOND
 """How long another process's change of a connection may stay unseen here."""
 
 MOST_REMEMBERED = 10_000
+TRIES = 5
+"""How often a change is made up anew because others changed the connection meanwhile."""
+Decide = Callable[[Connection], tuple[list[str] | None, ConnectionSettings, str | None]]
+"""What a connection is to hold, by what it holds: its settings, and its secrets and access token unless they are None."""
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
 _ONLY_CRM = ("status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user")
 _IDENTITIES = frozenset({"id", "email", "domain", "linkedin_url"})
@@ -74,14 +78,19 @@ class Connections:
         """How asking the client's tools for records goes, by tool."""
         return {one.tool: one for one in await self._store.read(ListFetching(client))}
 
-    async def change(
-        self, known: Connection, secrets: list[str] | None, settings: ConnectionSettings, access_token: str | None = None
-    ) -> Connection:
-        """Replace a connection's settings, and its secrets and access token unless they are None; raises `NotFound`."""
-        command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock(), access_token)
-        changed = await self._store.write(command)
-        self._known.pop(known.client, None)
-        return changed
+    async def change(self, known: Connection, decide: Decide) -> Connection:
+        """Change a connection to what `decide` makes of it; of two changes at once neither is lost. Raises `NotFound` too."""
+        for _ in range(TRIES):
+            secrets, settings, token = decide(known)
+            command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock(), token, known)
+            try:
+                changed = await self._store.write(command)
+            except PreconditionFailed:
+                known = await self.get(known.client, known.channel, known.tool)
+                continue
+            self._known.pop(known.client, None)
+            return changed
+        raise Overloaded("others keep changing this connection; send this again in a moment")
 
     async def disconnect(self, client: int, channel: str, tool: str) -> None:
         """Disconnect a tool; raises `NotFound`. What it has sent stays."""

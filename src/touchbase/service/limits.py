@@ -87,7 +87,7 @@ class Limiter:
         if bucket is None:
             return of_key
         if not bucket.take(1, now):
-            raise bucket.refusal(f"too many requests for the client {client.client_id!r}")
+            raise bucket.refusal("too many requests for this client")
         return bucket if of_key is None or bucket.tokens <= of_key.tokens else of_key
 
     def key(self, key_id: str, now: Micros) -> Bucket | None:
@@ -103,9 +103,9 @@ class Limiter:
         """Count what a request asks to store; raises `RateLimited`, and then nothing of it may be stored."""
         allowance = self._of(client, now)
         if allowance.rows is not None and not allowance.rows.take(rows, now):
-            raise allowance.rows.refusal(f"too many rows to store for the client {client.client_id!r}", rows)
+            raise allowance.rows.refusal("too many rows to store for this client", rows)
         if allowance.bytes is not None and not allowance.bytes.take(size, now):
-            raise allowance.bytes.refusal(f"too many bytes to store for the client {client.client_id!r}", size)
+            raise allowance.bytes.refusal("too many bytes to store for this client", size)
 
     def webhook(self, client: Client, now: Micros) -> None:
         """Count a webhook call; raises `Overloaded` above a rate that no tool has."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import count
-from secrets import token_hex
+from touchbase.service.serials import Serials
 
-_PROCESS = token_hex(8)
-_NUMBERS = count()
+_serials = Serials()
 
 
 def new_write_key() -> str:
     """A key that no other write has, in this process or another."""
-    return f"api:{_PROCESS}:{next(_NUMBERS):x}"
+    process, number = _serials.next()
+    return f"api:{process}:{number:x}"

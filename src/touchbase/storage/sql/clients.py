@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.client import Client, ClientSettings, keeping_limits
 from touchbase.domain.commands import EnsureClient, SetClientSettings
-from touchbase.domain.errors import NotFound
+from touchbase.domain.errors import Forbidden, NotFound
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.ids import Ids
@@ -58,7 +58,23 @@ def set_settings(commands: Sequence[SetClientSettings], ids: Ids) -> Plan[list[o
     """Replace settings, in order: the last of two for one client stays."""
     answers: list[object] = []
     for command in commands:
-        yield Step(sql.SET_CLIENT_SETTINGS, [(command.client_id, settings_text(command.settings))])
+        decided = yield from _decided(command)
+        if isinstance(decided, Forbidden):
+            answers.append(decided)
+            continue
+        yield Step(sql.SET_CLIENT_SETTINGS, [(command.client_id, settings_text(decided))])
         rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
         answers.append(client_of(rows[0]) if rows else NotFound(f"there is no client {command.client_id!r}"))
     return answers
+
+
+def _decided(command: SetClientSettings) -> Plan[ClientSettings | Forbidden]:
+    """The settings to be kept. A client's own limits are read where nobody else changes them until the transaction ends."""
+    if not command.keep_limits:
+        return command.settings
+    found = yield Step(sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
+    rows = yield Step(sql.CLIENT_BY_NUMBER, [(row[0],) for row in found])
+    try:
+        return keeping_limits(command.settings, client_of(rows[0]).settings.limits if rows else None)
+    except Forbidden as error:
+        return error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import CRM
-from touchbase.domain.errors import Conflict, NotFound, TouchbaseError
+from touchbase.domain.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.domain.ports import Sealer
 from touchbase.domain.queries import ListConnections
 from touchbase.storage.sql.fetching import resume
@@ -33,6 +33,12 @@ UPDATE_CONNECTION = Op(
     sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6, "
     "access_token = COALESCE(?7, access_token) "
     f"WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING {names(CONNECTION)}",
+)
+LOCK_CONNECTION = Op(
+    "lock_connection",
+    _KEY,
+    body=f"SELECT {names(CONNECTION, 't.')} FROM p JOIN connection t ON {_SAME} FOR UPDATE OF t",
+    sqlite=f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?1 AND channel = ?2 AND tool = ?3",
 )
 DELETE_CONNECTION = Op(
     "delete_connection",
@@ -61,6 +67,9 @@ def change_connections(commands: Sequence[ChangeConnection], ids: Ids, sealer: S
     """Replace what connections hold, in order: the last of two for one tool stays."""
     answers: list[object] = []
     for command in commands:
+        if (yield from _is_outdated(command, sealer)):
+            answers.append(PreconditionFailed("the connection has changed since it was read; read it again and repeat the change"))
+            continue
         secrets = None if command.secrets is None else secrets_text(command.secrets)
         place = (command.client, command.channel, command.tool, command.at)
         row = yield from sealed_row(
@@ -71,6 +80,14 @@ def change_connections(commands: Sequence[ChangeConnection], ids: Ids, sealer: S
         if rows and command.channel == CRM:
             yield from resume(command.client, command.tool, command.at, new_token=bool(command.access_token))
     return answers
+
+
+def _is_outdated(command: ChangeConnection, sealer: Sealer) -> Plan[bool]:
+    """Whether the connection is another than the one that the change was made up from. It then stays as it is found."""
+    if command.known is None:
+        return False
+    rows = yield Step(LOCK_CONNECTION, [(command.client, command.channel, command.tool)])
+    return bool(rows) and _opened(rows[0], sealer) != command.known
 
 
 def remove_connections(commands: Sequence[RemoveConnection], ids: Ids) -> Plan[list[object]]:

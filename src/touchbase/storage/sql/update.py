@@ -162,13 +162,18 @@ def _too_many_fields(command: Update, record: Record) -> TouchbaseError | None:
     return Invalid([Fault(pointer, "too_many", detail)])
 
 
+_FIELDS = {"email_key": "email", "linkedin_key": "linkedin_url", "domain": "domain"}
+"""The columns that only one record of a client may have, and the field that fills each."""
+
+
 def _taken_key(command: Update, taken: _Taken) -> TouchbaseError | None:
     """Checked last: a command that passes owns the keys, and one refused for another reason must not."""
-    wanted = [(c, str(command.changes[c])) for c in ("email_key", "linkedin_key", "domain") if command.changes.get(c) is not None]
+    wanted = [(c, str(command.changes[c])) for c in _FIELDS if command.changes.get(c) is not None]
     for column, value in wanted:
         owner = taken.owners.get((command.client, column, value), command.id)
         if owner != command.id:
-            return Conflict(f"another record has this {column.removesuffix('_key')}: id {owner}", data={"existing_id": owner})
+            detail = f"another record has this {_FIELDS[column]}: id {owner}; change that one, or leave this field out"
+            return Conflict(detail, data={"existing_id": owner})
     taken.owners.update({(command.client, column, value): command.id for column, value in wanted})
     return None
 

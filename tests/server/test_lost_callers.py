@@ -1,0 +1,120 @@
+"""Callers that take nothing, say nothing more, or go away, with more than one request on their connection."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import Any
+
+import pytest
+from tests.server.conftest import Caller, Gate, Running, Start, echo
+
+HOST = b"Host: localhost\r\n\r\n"
+GET = b"GET /get HTTP/1.1\r\n" + HOST
+LONG = 300
+"""Seconds of a deadline that must not be the one that counts; the test would be over long before."""
+
+
+async def large(scope: Any, receive: Any, send: Any) -> None:
+    """Answers in one part, as all of Touchbase does, with more than any buffer takes."""
+    body = b"x" * 20_000_000
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Listening(Gate):
+    """An application that has heard its caller out, so that the server reads on, and answers once it may."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        self.inside.set()
+        await self.opened.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+
+async def all_gone(running: Running) -> None:
+    """Wait until the server has no connection any more."""
+    async with asyncio.timeout(20):
+        while running.server.server_state.connections:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("requests", [GET, GET * 2, GET + b"GET /ha"], ids=["one", "two", "one and a half"])
+async def test_a_caller_that_takes_nothing_of_an_answer_in_one_part_is_cut(start: Start, requests: bytes) -> None:
+    running = await start(large, send_timeout=0.1, keep_alive=LONG, header_timeout=LONG)
+    caller = await running.call()
+
+    await caller.send(requests)
+    await running.noted.wait()
+
+    await all_gone(running)
+
+
+async def test_a_caller_that_asks_on_without_taking_its_answer_is_cut(start: Start) -> None:
+    running = await start(large, send_timeout=0.1, keep_alive=LONG, header_timeout=LONG)
+    caller = await running.call()
+
+    await caller.send(GET)
+    await running.noted.wait()
+    await caller.send(GET)
+
+    await all_gone(running)
+
+
+async def test_a_caller_that_goes_away_behind_pipelined_requests_is_no_fault_of_ours(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = Listening()
+    running = await start(gate)
+    with socket.create_connection(("127.0.0.1", running.port)) as raw:
+        raw.sendall(GET * 3)
+        await gate.inside.wait()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets the connection
+
+    await all_gone(running)
+    gate.opened.set()
+    await running.noted.wait()
+
+    assert running.ended == [("/get", 499)]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+UNFINISHED = b"POST /post HTTP/1.1\r\nContent-Length: 10\r\n" + HOST + b"abc"
+
+
+async def half_closed(running: Running, requests: bytes) -> Caller:
+    """A caller that has sent this and will send no more."""
+    caller = await running.call()
+    await caller.send(requests)
+    caller.writer.write_eof()
+    return caller
+
+
+@pytest.mark.parametrize(
+    ("requests", "answers"),
+    [(GET * 2, 2), (GET * 102, 101), (GET + UNFINISHED, 1), (GET * 2 + UNFINISHED, 2), (GET + b"GET /ha", 1)],
+    ids=["two", "more than may wait", "and half a body", "two and half a body", "and half a head"],
+)
+async def test_a_caller_that_says_no_more_gets_the_answers_that_it_is_owed(start: Start, requests: bytes, answers: int) -> None:
+    gate = Gate()
+    running = await start(gate)
+    caller = await half_closed(running, requests)
+    await gate.inside.wait()
+    gate.opened.set()
+
+    received = await caller.rest()
+
+    assert received.count(b"HTTP/1.1 200") == answers
+    # Whether the rest was begun before its end came to light is a matter of luck; nobody is owed an answer to it.
+    assert running.ended[:answers] == [("/get", 200)] * answers
+    assert running.ended[answers:] in ([], [("/post", 499)])
+
+
+async def test_half_a_request_of_a_caller_that_says_no_more_is_dropped(start: Start) -> None:
+    running = await start(echo)
+    caller = await half_closed(running, UNFINISHED)
+
+    assert await caller.rest() == b""
+    assert running.ended == [("/post", 499)]

@@ -1,0 +1,36 @@
+"""Worker processes are made by copying one: what must be unique is so in each copy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# As `touchbase serve --workers 2` does it: everything is imported before the processes are made. In a process of its own,
+# for this one has threads.
+CODE = """
+import os
+from touchbase import wiring
+from touchbase.api.answers import request_id_of
+from touchbase.service.write_key import new_write_key
+
+def tell():
+    for _ in range(3):
+        os.write(1, f"{request_id_of({}).decode()}\\n{new_write_key()}\\n".encode())
+
+tell()
+for _ in range(2):
+    if os.fork() == 0:
+        tell()
+        os._exit(0)
+    os.wait()
+tell()
+"""
+
+
+def test_no_two_processes_give_the_same_request_id_or_write_key() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+
+    told = done.stdout.split()
+
+    assert len(told) == 4 * 3 * 2
+    assert len(set(told)) == len(told)
