@@ -12,7 +12,7 @@ from touchbase.domain.company import Company
 from touchbase.domain.errors import Overloaded, UnusableStore
 from touchbase.domain.queries import FindClient, ListCompanies
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import refuse
+from touchbase.storage.postgres.connection import overloaded, refuse
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
@@ -115,3 +115,17 @@ async def test_two_processes_give_ids_and_companies_once(postgres_url) -> None:
     assert len({company.id for company in kept}) == len(kept) == 200
     assert {(answer.record.id, answer.record.domain) for answer in answers} == {(company.id, company.domain) for company in kept}
     assert sum(answer.is_new for answer in answers) == 200
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionRefusedError(111, "Connect call failed ('10.0.0.5', 5432)"),
+        asyncpg.InvalidPasswordError('password authentication failed for user "touchbase" at 10.0.0.5'),
+    ],
+)
+def test_what_an_error_says_of_the_database_is_for_the_log_alone(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    told = overloaded(error)
+
+    assert told.detail == "cannot use the database now: the server's log says why"
+    assert "10.0.0.5" in caplog.text
