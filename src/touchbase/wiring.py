@@ -257,9 +257,10 @@ def make_application_server(application: Application, writer: LineWriter | None)
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]
     if writer is not None:
         ticks.append(Tick(TICKS_A_SECOND // 5, writer.flush))
-    app = Cors(operations, settings.origins) if settings.origins else operations
+    if settings.origins:
+        bounds.dress = partial(Cors, origins=settings.origins)
     https = settings.public_url.startswith("https://")
-    server = make_server(app, bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
+    server = make_server(bounds.dress(operations), bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if settings.workers > 1:
         server.ticks = (*server.ticks, Tick(TICKS_A_SECOND, _stop_without(os.getppid(), server)))
     operations.writer, operations.load = writer, server.load

@@ -33,8 +33,6 @@ JANE = {"email": "jane@example.com", "first_name": "Jane"}
 KEY = {"idempotency_key": '"8e03978e-40d5-43dd-bc93-6894a57f9324"'}
 ADAPTERS = load_adapters()
 COUNT = itertools.count()
-CALLS = some.tuples(some.integers(0, 3), some.integers(0, 1))
-"""Which key, and which of two applications."""
 REQUESTS = some.tuples(some.text("/a 1", max_size=4), *[some.text("/a 1", max_size=4).map(str.encode)] * 2)
 """Path, query and body, which could be taken for each other."""
 

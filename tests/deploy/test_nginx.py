@@ -241,14 +241,14 @@ def test_what_nginx_logs_holds_no_address_of_a_webhook_and_no_token(front: Front
     assert "swordfish" not in nginx.logs() + behind.log()
 
 
-def test_only_this_machine_reads_the_metrics_and_plain_http_leads_to_https(front: Front, behind: Server) -> None:
+def test_only_this_machine_reads_metrics_and_readiness_and_plain_http_leads_to_https(front: Front, behind: Server) -> None:
     nginx = front(behind.port)
 
-    denied, _, _ = nginx.called("GET", "/metrics")
+    denied = [nginx.called("GET", path)[0] for path in ("/metrics", "/health/ready")]
 
     class Plain:
         port = nginx.plain
 
     moved, headers, _ = called(Plain, "GET", "/public/v2/contacts?a=1", Host=NAME)  # type: ignore[arg-type]
-    assert denied == 403
+    assert denied == [403, 403]
     assert (moved, headers["location"]) == (308, f"https://{NAME}/public/v2/contacts?a=1")

@@ -12,7 +12,7 @@ from touchbase.domain.company import Company
 from touchbase.domain.errors import Overloaded, UnusableStore
 from touchbase.domain.queries import FindClient, ListCompanies
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import is_not_now, refuse
+from touchbase.storage.postgres.connection import is_not_now, overloaded, refuse
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
@@ -122,3 +122,17 @@ async def test_two_processes_give_ids_and_companies_once(postgres_url) -> None:
 )
 def test_a_server_that_does_not_let_us_in_any_more_says_nothing_about_a_command(error: type[asyncpg.PostgresError]) -> None:
     assert is_not_now(error("no"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionRefusedError(111, "Connect call failed ('10.0.0.5', 5432)"),
+        asyncpg.InvalidPasswordError('password authentication failed for user "touchbase" at 10.0.0.5'),
+    ],
+)
+def test_what_an_error_says_of_the_database_is_for_the_log_alone(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    told = overloaded(error)
+
+    assert told.detail == "cannot use the database now: the server's log says why"
+    assert "10.0.0.5" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from touchbase.server.browsers import OwnSites
 from touchbase.server.cycle import Cycle
@@ -16,6 +17,10 @@ PIPELINED = 100
 """Requests of one connection that may wait behind the one in progress."""
 PER_CHUNK = 16
 """Bytes that a chunk of a body may have around it; more is held against the sender."""
+
+
+def _as_it_is(app: Any) -> Any:
+    return app
 
 
 @dataclass(slots=True)
@@ -39,5 +44,7 @@ class Bounds:
     """Header lines of every answer; the server renews them, for they hold the date."""
     proxies: Proxies | None = None
     """Whose word on their callers is taken; None: nobody's."""
+    dress: Callable[[Any], Any] = _as_it_is
+    """What an application that answers in place of ours is put into, so that a listed page can read it (`browsers.Cors`)."""
     own_sites: OwnSites | None = None
     """Under which names, and from which pages, calls are taken; None: under and from any."""

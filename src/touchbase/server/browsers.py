@@ -14,11 +14,14 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
-from touchbase.server.refusals import FOREIGN_HOST, FOREIGN_ORIGIN, Refusal
+from touchbase.server.refusals import FOREIGN_HOST, FOREIGN_ORIGIN, Refusal, request_id_in
 
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
-TAKEN = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, X-Api-Key, X-Client-Id, X-Request-Id"
-SHOWN = b"Deprecation, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id"
+TAKEN = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, X-Api-Key, X-Client-Id, X-Request-Id"
+SHOWN = (
+    b"Allow, Deprecation, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
+    b"WWW-Authenticate, X-Request-Id"
+)
 REMEMBERED = b"600"
 """Seconds that a browser may go by the answer to its first question."""
 
@@ -96,6 +99,7 @@ async def _answer_preflight(scope: Any, send: Any, origin: bytes) -> None:
         (b"access-control-allow-headers", TAKEN),
         (b"access-control-max-age", REMEMBERED),
         (b"vary", b"origin, access-control-request-method, access-control-request-headers"),
+        (b"x-request-id", request_id_in(scope).encode()),
     ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body"})

@@ -14,7 +14,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, UNLESS_SAID, Refusal, new_request_id
+from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, UNLESS_SAID, Refusal, request_id_in
 
 CLIENT_WENT_AWAY = 499
 """What logs and metrics say of a request whose caller left before the answer."""
@@ -44,11 +44,11 @@ class Cycle(RequestResponseCycle):
         except asyncio.CancelledError:
             await self._answer_instead(SHUTTING_DOWN)
         except Exception:
-            self.logger.exception("the application failed")
+            self.logger.exception("the application failed at request %s", request_id_in(self.scope))
             await self._answer_instead(BROKEN)
         else:
             if not self.response_complete and not self.disconnected:
-                self.logger.error("the application left a request without a whole answer")
+                self.logger.error("the application left request %s without a whole answer", request_id_in(self.scope))
                 await self._answer_instead(BROKEN)
         finally:
             if not self.response_complete:
@@ -65,7 +65,7 @@ class Cycle(RequestResponseCycle):
             return
         self.response_started, self.head, self.keep_alive = False, b"", False
         self.chunked_encoding, self.expected_content_length = None, 0
-        await send_refusal(self.send, refusal)
+        await send_refusal(self.scope, self.send, refusal)
 
     async def send(self, message: Any) -> None:
         """ASGI's send."""
@@ -141,9 +141,9 @@ class Cycle(RequestResponseCycle):
         self.on_response()
 
 
-async def send_refusal(send: Any, refusal: Refusal) -> None:
+async def send_refusal(scope: Any, send: Any, refusal: Refusal) -> None:
     """Send a refusal as an application would."""
-    request_id = new_request_id()
+    request_id = request_id_in(scope)
     body = refusal.body(request_id)
     await send({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers(len(body), request_id)})
     await send({"type": "http.response.body", "body": body})
@@ -153,11 +153,11 @@ def refusing(refusal: Refusal) -> Any:
     """An application that answers every request with this refusal."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send_refusal(send, refusal)
+        await send_refusal(scope, send, refusal)
 
     return app
 
 
 async def too_many_requests(scope: Any, receive: Any, send: Any) -> None:
     """The application in place of ours while too many requests are in progress."""
-    await send_refusal(send, TOO_MANY_REQUESTS)
+    await send_refusal(scope, send, TOO_MANY_REQUESTS)

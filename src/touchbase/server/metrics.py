@@ -24,7 +24,7 @@ HELP = {
     "touchbase_records_created_total": ("counter", "Contacts and companies created by webhook calls."),
     "touchbase_fetch_calls_total": ("counter", "Calls to the APIs of tools for records, by tool and what they came to."),
     "touchbase_records_fetched_total": ("counter", "Records that tools' APIs gave us, by tool."),
-    "touchbase_problems_total": ("counter", "Answers that were a problem, by code."),
+    "touchbase_problems_total": ("counter", "Answers of the application that were a problem, by code."),
     "touchbase_log_lines_dropped_total": ("counter", "Log lines dropped because standard error is read too slowly."),
     "touchbase_connections": ("gauge", "Open connections."),
     "touchbase_requests_in_progress": ("gauge", "Requests in progress."),

@@ -16,7 +16,7 @@ from touchbase.domain.times import SECOND
 from touchbase.server.cycle import send_refusal
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics, exposition
-from touchbase.server.refusals import Refusal
+from touchbase.server.refusals import Refusal, request_id_in
 from touchbase.server.shared import Page, SharedPages, add_up
 
 READY_SECONDS = 3.0
@@ -117,13 +117,14 @@ class Operations:
             scope["touchbase.route"] = name
             found = await answer() if scope["method"] in ("GET", "HEAD") else WRONG_METHOD
             if isinstance(found, Refusal):
-                await send_refusal(send, found)
+                await send_refusal(scope, send, found)
                 return
             content_type, body = found
             headers = [
                 (b"content-type", content_type.encode()),
                 (b"content-length", b"%d" % len(body)),
                 (b"cache-control", b"no-store"),
+                (b"x-request-id", request_id_in(scope).encode()),
             ]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": body})

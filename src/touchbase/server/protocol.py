@@ -197,10 +197,10 @@ class Connection(Patience):
     def _app_for(self, scope: Any) -> Any:
         """The application, or what answers in its place."""
         if len(self.tasks) >= self.bounds.max_requests:
-            return too_many_requests
+            return self.bounds.dress(too_many_requests)
         sites = self.bounds.own_sites
         if sites is not None and (refusal := sites.refusal(scope["path"], self.host, self.origin)) is not None:
-            return refusing(refusal)
+            return self.bounds.dress(refusing(refusal))
         return self.app
 
     def _check_size(self) -> None:

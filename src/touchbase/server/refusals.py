@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 from secrets import token_hex
+from typing import Any
 
 import msgspec
 
@@ -65,6 +66,12 @@ class Refused(Exception):
 def new_request_id() -> str:
     """An id for an answer whose request never reached the application."""
     return token_hex(16)
+
+
+def request_id_in(scope: Any) -> str:
+    """The id of a request that we answer ourselves, noted for its line in the log."""
+    found: str = scope.setdefault("touchbase.request_id", new_request_id())
+    return found
 
 
 MALFORMED = Refusal(400, "malformed_request", "This is not a valid HTTP/1.1 request.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -33,6 +34,7 @@ TRY_AGAIN = frozenset({"40001", "40P01"})
 """Two transactions met: the server gave up one of them, which is run again whole."""
 _NOT_NOW = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
 """SQLSTATE prefixes that say nothing about a command: connection, log-in, database, resources, operator, system, read-only, locks."""
+log = logging.getLogger("touchbase.storage")
 _WHAT_TO_DO = {
     "53100": "its disk is full; make room, writing goes on by itself",
     "53300": "it has no connection left; raise its max_connections or lower what else uses it",
@@ -122,10 +124,11 @@ def _is_constraint(error: BaseException) -> bool:
 
 
 def overloaded(error: BaseException) -> Overloaded:
-    """The error for callers whose command could not be written now."""
+    """The error for callers whose command could not be written now. What it says of addresses and roles is for the log alone."""
+    log.warning("cannot use PostgreSQL now: %s", str(error) or type(error).__name__)
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
-    advice = _WHAT_TO_DO.get(state) or str(error) or type(error).__name__
-    return Overloaded(f"cannot use PostgreSQL now: {advice}", retry_after=5)
+    advice = _WHAT_TO_DO.get(state, "the server's log says why")
+    return Overloaded(f"cannot use the database now: {advice}", retry_after=5)
 
 
 _text = cache(for_postgres)

@@ -1,0 +1,84 @@
+"""Every answer carries a request id that the log knows it by, whoever gives it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.server.conftest import Start, echo
+
+from touchbase.domain.ports import Store
+from touchbase.server.browsers import Cors, OwnSites
+from touchbase.server.metrics import Metrics
+from touchbase.server.operations import Operations
+from touchbase.storage import open_store
+
+SITE = b"https://app.example.com"
+
+
+@pytest.fixture
+async def private_store() -> AsyncIterator[Store]:
+    store = await open_store("sqlite://")
+    yield store
+    await store.close()
+
+
+async def broken(scope: Any, receive: Any, send: Any) -> None:
+    raise ZeroDivisionError
+
+
+class Noted:
+    """The ids that the log lines of ended requests have."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    def __call__(self, cycle: Any) -> None:
+        self.ids.append(cycle.scope["touchbase.request_id"])
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /health/live", 200), (b"GET /health/ready", 200), (b"GET /metrics", 200), (b"POST /metrics", 405), (b"GET /broken", 500),
+        (b"GET http://evil.example/", 421),
+    ],
+)  # fmt: skip
+async def test_what_the_server_answers_itself_is_found_in_the_log(
+    start: Start, private_store: Store, caplog: pytest.LogCaptureFixture, request_line: bytes, status: int
+) -> None:
+    noted = Noted()
+    operations = Operations(broken, private_store, lambda: 0, Metrics())
+    caller = await (await start(operations, observe=noted, own_sites=OwnSites(()))).call()
+    host = b"evil.example" if status == 421 else b"localhost"
+
+    await caller.send(request_line + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+    found, headers, _ = await caller.answer()
+
+    assert found == status
+    assert noted.ids == [headers["x-request-id"]]
+    assert (headers["x-request-id"] in caplog.text) == (status == 500)
+
+
+async def test_a_browsers_question_is_found_in_the_log(start: Start) -> None:
+    noted = Noted()
+    caller = await (await start(Cors(echo, [SITE.decode()]), observe=noted)).call()
+
+    await caller.send(b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + SITE + b"\r\nAccess-Control-Request-Method: POST\r\n\r\n")
+    status, headers, _ = await caller.answer()
+
+    assert (status, noted.ids) == (204, [headers["x-request-id"]])
+
+
+async def test_a_listed_page_can_read_that_there_are_too_many_requests(start: Start) -> None:
+    running = await start(max_requests=0, dress=partial(Cors, origins=[SITE.decode()]))
+    caller = await running.call()
+
+    await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + SITE + b"\r\n\r\n")
+    status, headers, body = await caller.answer()
+
+    assert (status, json.loads(body)["code"], headers["access-control-allow-origin"]) == (503, "overloaded", SITE.decode())
+    assert {"Retry-After", "Idempotency-Replayed", "X-Request-Id"} <= set(headers["access-control-expose-headers"].split(", "))
