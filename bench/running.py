@@ -75,9 +75,9 @@ def server(variant: str, database: str, folder: Path, *more: str) -> Iterator[Ru
 
 
 @contextmanager
-def as_installed(database: str, folder: Path) -> Iterator[Running]:
+def as_installed(database: str, folder: Path, *more: str) -> Iterator[Running]:
     """`python -m touchbase serve`, without anything of ours around it."""
-    with _started([sys.executable, "-m", "touchbase", "serve", *_serving(database)], folder) as (process, address):
+    with _started([sys.executable, "-m", "touchbase", "serve", *_serving(database), *more], folder) as (process, address):
         yield Running("real", address, process.pid, folder / LOG)
 
 
