@@ -75,16 +75,22 @@ def _rates(plan: Plan, name: str, running: list[Running]) -> list[list[float]]:
     """Good answers a second, by store and burst."""
     asked: list[Shape] = [shapes(count)[name] for count in plan.sizes]
     found: list[list[float]] = [[] for _ in running]
+    read = [0.0 for _ in running]
     for each, shape in zip(running, asked, strict=True):
         plan.generator.closed(each.address, shape, CONNECTIONS, min(1.0, plan.warm_seconds))
         settle(each)
     for _ in range(plan.rounds):
         for place, (each, shape) in enumerate(zip(running, asked, strict=True)):
+            before = each.bytes_read()
             burst = plan.generator.closed(each.address, shape, CONNECTIONS, plan.seconds)
+            read[place] = (each.bytes_read() - before) / max(1, burst.requests)
             if burst.errors:
                 plan.report.note(f"{burst.errors} ERRORS of {name} on the store of {plan.sizes[place]:,}")
             found[place].append(burst.rate)
             settle(each)
+    if any(read):
+        told = ", ".join(f"{each / 1024:.1f}" for each in read)
+        plan.report.note(f"{name}: KiB that the server itself read from the disk for a request, small store first: {told}")
     print(f"  {name}: {'; '.join(spread(rates, '/s') for rates in found)}", flush=True)
     return found
 

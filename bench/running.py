@@ -61,6 +61,14 @@ class Running:
         found = dict(line.split(":", 1) for line in lines)
         return {name: int(found[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon") if name in found}
 
+    def bytes_read(self) -> int:
+        """What it had to have read from the disk; 0 where the kernel does not say."""
+        try:
+            lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
+        except OSError:
+            return 0
+        return next((int(line.partition(":")[2]) for line in lines if line.startswith("read_bytes")), 0)
+
     def cpu_seconds(self) -> float:
         """Processor time that the process has used; 0 where the kernel does not say."""
         return process_seconds(self.pid)
