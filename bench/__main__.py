@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench import auth, compare, fairness, figures, growth, inbox, limits, paths, processes, start, translate
 from bench.machine import file_system, machine
-from bench.plan import ENGINES, FIGURES, Plan, chosen
+from bench.plan import ENGINES, FIGURES, USUAL, Plan, chosen
 from bench.postgres import postgres
 from bench.report import Report
 from bench.running import CannotMeasure
@@ -42,7 +42,7 @@ ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {
 """Figures that are measured once, and the engine that they need."""
 
 
-SIZES = (10_000, 1_000_000)
+SIZES = (10_000, 100_000, 1_000_000)
 QUICK_SIZES = (1_000, 10_000)
 LONG_SIZES = (*SIZES, 10_000_000)
 
@@ -122,7 +122,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Touchbase on this machine.")
     parser.add_argument("--quick", action="store_true", help="short bursts and a small backlog: under a minute")
-    parser.add_argument("--only", type=_among(FIGURES), default=FIGURES, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
+    parser.add_argument("--only", type=_among(FIGURES), default=USUAL, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
     parser.add_argument("--engine", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
     parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="load generator")
@@ -131,7 +131,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--backlog", type=int, help="deliveries that wait when applying begins (100,000; quick: 10,000)")
     parser.add_argument("--crowd", type=int, help="deliveries that a quiet client's call meets (1,000,000; quick: 200,000)")
     sizes = {"type": lambda text: tuple(map(int, text.split(","))), "metavar": "COUNTS"}
-    parser.add_argument("--sizes", **sizes, help="contacts of the stores that growth compares (10000,1000000; quick: 1000,10000)")
+    parser.add_argument("--sizes", **sizes, help="contacts of the stores that growth compares (10000,100000,1000000; quick: 1000,10000)")
     parser.add_argument(
         "--long", dest="sizes", action="store_const", const=LONG_SIZES, help="growth up to ten million contacts: hours, 150 GB"
     )

@@ -10,7 +10,9 @@ from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
-FIGURES = ("create", "webhook", "apply", "fairness", "limits", "start", "translate", "auth", "paths", "growth", "processes", "compare")
+USUAL = ("create", "webhook", "apply", "fairness", "limits", "start", "translate", "auth")
+"""What a run without `--only` measures."""
+FIGURES = (*USUAL, "paths", "growth", "processes", "compare")
 ENGINES = ("sqlite", "postgresql")
 CONNECTIONS = 64
 
@@ -37,7 +39,7 @@ class Plan:
     report: Report
     known: int = 10_000
     """Contacts of the store that `paths` asks."""
-    sizes: tuple[int, ...] = (10_000, 1_000_000)
+    sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     """Contacts of the stores that `growth` compares; the first is what the others are held to."""
     grown: Path | None = None
     """A folder with grown SQLite stores, which are used again and kept."""
