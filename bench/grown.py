@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from bench.bodies import STRIDE
+from bench.dialects import POSTGRES, SQLITE, Dialect
 from bench.pattern import EVENTS, Pattern, Row, address_of, domain_of, patterns
 from touchbase.storage import open_store
 from touchbase.storage.sql.migrate import packaged
@@ -33,35 +34,10 @@ STAFF = 10
 DAY = 86_400_000_000
 AGE, SPREAD = 40 * DAY, 30 * DAY
 """The contacts are from 40 to 10 days old, in a scattered order."""
-STRIDE = 7_919
 CUSTOM = 2
 USED = {"contact": 1, "company": 1, "custom_field": CUSTOM, "delivery": EVENTS}
 NEXT_ID = 10_000
 """Ids that are left free behind ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What the engines spell in different ways. `i` is the contact's number, from the range that is asked for."""
-
-    numbers: str
-    blob: Callable[[str], str]
-    digest: Callable[[str], str]
-    mark: Callable[[int], str]
-
-
-SQLITE = Dialect(
-    "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)",
-    lambda text: f"CAST({text} AS BLOB)",
-    lambda number: "randomblob(16)",
-    lambda n: f"?{n}",
-)
-POSTGRES = Dialect(
-    "WITH n(i) AS (SELECT generate_series($1::bigint, $2::bigint))",
-    lambda text: f"convert_to({text}, 'UTF8')",
-    lambda number: f"decode(md5(CAST({number} AS text)), 'hex')",
-    lambda n: f"${n}::bigint",
-)
 
 
 def grow(database: str, count: int, folder: Path, superuser: str | None = None) -> None:
