@@ -26,7 +26,7 @@ was sent. This page is made from the JSON in [performance/](performance/) by `py
 
 ```sh
 make bench                                                # held to limits, in minutes: creates, webhooks, fairness, start, memory
-make performance                                          # measure all that this page tells, and write it anew (half an hour)
+make performance                                          # measure all that this page tells, and write it anew (an hour)
 .venv/bin/python -m bench.again compare-sqlite            # one part of it
 .venv/bin/python -m bench --only growth --long            # up to ten million contacts
 ```

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from bench.bodies import CREATE, WEBHOOK, Shape
-from bench.others import children, process_seconds
+from bench.others import Others, children, process_seconds
 from bench.plan import Plan
 from bench.report import spread
 from bench.running import as_installed
@@ -52,7 +52,7 @@ class Found:
 
     @property
     def busy(self) -> float:
-        """Cores in use by all of us."""
+        """Cores in use by all of us and by others."""
         return sum(median(each) for each in self.cores.values())
 
 
@@ -65,7 +65,7 @@ def measure(plan: Plan) -> None:
             measured = f"{spread(each.rates, '/s')} = {median(each.rates) / median(found[0].rates):.2f} x of one"
             met = False if each.errors else None
             raw = {"rates": each.rates, "sessions": dict(each.sessions), "cores": each.cores, "errors": each.errors}
-            plan.report.add(f"{shape.name}, PostgreSQL, {each.workers} server processes", measured, "told only", met, **raw)
+            plan.report.add(f"{shape.name}, PostgreSQL, {_processes(each.workers)}", measured, "told only", met, **raw)
         plan.report.details.append(_table(shape, found))
         plan.report.note(_why(shape, found))
 
@@ -81,7 +81,9 @@ def _with(plan: Plan, shape: Shape, workers: int) -> Found:
             plan.postgres.checkpoint()
             with _sampled(plan.postgres.address, urlsplit(database).path[1:], found.sessions):
                 before, used = perf_counter(), _used(running.pid, plan.postgres.pid)
+                others = Others(children(running.pid), plan.postgres.pid)
                 burst = plan.generator.closed(running.address, shape, CONNECTIONS, plan.seconds)
+                found.cores.setdefault("other programs", []).append(others.cores() or 0.0)
                 seconds = perf_counter() - before
                 for who, now in _used(running.pid, plan.postgres.pid).items():
                     found.cores.setdefault(who, []).append((now - used[who]) / seconds)
@@ -129,7 +131,15 @@ def _waits(found: Found) -> list[tuple[str, float]]:
 
 
 def _table(shape: Shape, found: list[Found]) -> tuple[str, list[str], list[list[str]]]:
-    columns = ["processes", "answers/s", "cores: servers", "PostgreSQL", "load generator", "what busy sessions of PostgreSQL were doing"]
+    columns = [
+        "processes",
+        "answers/s",
+        "cores: other programs",
+        "servers",
+        "PostgreSQL",
+        "load generator",
+        "what busy sessions of PostgreSQL were doing",
+    ]
     rows = []
     for each in found:
         waits = ", ".join(f"{what} {part:.0%}" for what, part in _waits(each))
@@ -140,9 +150,13 @@ def _table(shape: Shape, found: list[Found]) -> tuple[str, list[str], list[list[
 def _why(shape: Shape, found: list[Found]) -> str:
     best = max(found, key=lambda each: median(each.rates))
     cores = os.cpu_count() or 1
-    where = f"{shape.name} is fastest with {best.workers} server processes ({median(best.rates):,.0f}/s)"
+    where = f"{shape.name} is fastest with {_processes(best.workers)} ({median(best.rates):,.0f}/s)"
     waits = " and ".join(f"{what} ({part:.0%})" for what, part in _waits(best)[:2])
     why = f"{best.busy:.2f} of {cores} cores are busy then; busy sessions of PostgreSQL are mostly at: {waits}"
     full = best.busy > 0.85 * cores
     end = "the processors are what is full" if full else "the processors are not full, so what is waited for is the limit"
     return f"{where}: {why}; {end}"
+
+
+def _processes(count: int) -> str:
+    return "1 server process" if count == 1 else f"{count} server processes"
