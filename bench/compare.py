@@ -29,7 +29,7 @@ from bench.running import ROOT, CannotMeasure, Running, as_installed, wait_until
 LOCK = ROOT / "bench" / "requirements.lock"
 HOME = ROOT / ".bench" / "template"
 POOLS = {"sqlite": 4, "postgresql": 10}
-"""Connections of the template's pool: the best of 1, 4, 10 and 40."""
+"""Connections of the template's pool. Of 1, 4, 10 and 40 none was clearly better: 190 to 390 answers a second with all of them."""
 START_SECONDS = 30
 
 

@@ -60,7 +60,7 @@ all parts is counted.
     "compare": """## Beside what people would write
 
 FastAPI and SQLModel with a session for each request ([bench/template/app.py](../bench/template/app.py)): contacts with custom fields and a
-webhook receiver, tuned (uvloop, httptools, WAL with synchronous=FULL and BEGIN IMMEDIATE, a pool of the best size of those tried). One
+webhook receiver, tuned (uvloop, httptools, WAL with synchronous=FULL and BEGIN IMMEDIATE, a pool whose size was tried out). One
 process each, one run, all flushed before the answer. Its receiver changes the contact before it answers, ours after.
 """,
     "profile": """## The three largest costs of each path
