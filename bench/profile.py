@@ -38,7 +38,7 @@ LARGEST = 3
 SAMPLES_A_SECOND = 500
 WARM_SECONDS = 1.0
 MARGIN_SECONDS = 2
-WAITS = re.compile(r"(\w+\.)?(_sleep|_worker|wait|select|poll) \(")
+WAITS = re.compile(r"(\w+\.)?(_sleep|_worker|wait|select|poll) \(|LineWriter\._write \(")
 """Functions in which a thread only waits for work."""
 LINE = re.compile(r":\d+\)$")
 
