@@ -50,7 +50,7 @@ performance: setup ## Measure all that docs/performance.md tells, and write it a
 	.venv/bin/python -m bench.again
 
 profile: setup ## Where the time of each path goes (needs py-spy)
-	.venv/bin/python -m bench.profile --all
+	.venv/bin/python -m bench.profile --all --out .bench/profile
 
 crash: setup ## Kill, stop and starve servers under load, and count what is lost
 	.venv/bin/python -m crash
