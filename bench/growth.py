@@ -106,7 +106,7 @@ def _rates(plan: Plan, name: str, running: list[Running]) -> list[list[float]]:
 
 
 def _flat(plan: Plan, engine: str, name: str, count: int, small: list[float], large: list[float]) -> None:
-    ratio = median(large) / median(small)
+    ratio = median(large) / max(1e-9, median(small))
     held = name in HELD
     limit = (
         f"{LEAST} x {spread(small, '/s')} with {plan.sizes[0]:,}" if held else f"{spread(small, '/s')} with {plan.sizes[0]:,}, told only"

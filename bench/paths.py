@@ -121,7 +121,7 @@ def _told(plan: Plan, engine: str, cells: list[Cell], applied: list[float], alon
 
 
 def _row(cell: Cell, alone: float) -> list[str]:
-    rate, bare = cell.closed.rate, cell.bare.rate
+    rate, bare = cell.closed.rate, max(1e-9, cell.bare.rate)
     row = [
         ABOUT[cell.path],
         str(cell.connections),

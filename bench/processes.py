@@ -62,7 +62,7 @@ def measure(plan: Plan) -> None:
         print(f"processes: {shape.name} with {', '.join(map(str, WORKERS))} processes", flush=True)
         found = [_with(plan, shape, workers) for workers in WORKERS]
         for each in found:
-            measured = f"{spread(each.rates, '/s')} = {median(each.rates) / median(found[0].rates):.2f} x of one"
+            measured = f"{spread(each.rates, '/s')} = {median(each.rates) / max(1e-9, median(found[0].rates)):.2f} x of one"
             met = False if each.errors else None
             raw = {"rates": each.rates, "sessions": dict(each.sessions), "cores": each.cores, "errors": each.errors}
             plan.report.add(f"{shape.name}, PostgreSQL, {_processes(each.workers)}", measured, "told only", met, **raw)
