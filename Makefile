@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint fix docs bench crash crash-long lock audit sbom
+.PHONY: help setup serve test lint fix docs bench performance profile crash crash-long lock audit sbom
 
 STAMP := .venv/.set-up
 
@@ -41,9 +41,16 @@ fix: setup ## Mend style and format where a tool can
 
 docs: setup ## Write the pages that are made from the code
 	.venv/bin/touchbase tools --markdown > docs/tools.md
+	.venv/bin/python -m bench.pages
 
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
+
+performance: setup ## Measure all that docs/performance.md tells, and write it anew (an hour, 12 GB of disk; needs wrk and py-spy)
+	.venv/bin/python -m bench.again
+
+profile: setup ## Where the time of each path goes (needs py-spy)
+	.venv/bin/python -m bench.profile --all --out .bench/profile
 
 crash: setup ## Kill, stop and starve servers under load, and count what is lost
 	.venv/bin/python -m crash
@@ -62,3 +69,5 @@ lock: ## Choose the newest dependencies anew and lock them with their hashes (ne
 		--extra dev pyproject.toml -o requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 		--constraint requirements.lock pyproject.toml -o deploy/requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+		bench/template/requirements.in -o bench/requirements.lock

@@ -14,14 +14,37 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import auth, fairness, figures, inbox, limits, start, translate
+from bench import auth, compare, fairness, figures, growth, inbox, limits, paths, processes, start, translate
 from bench.machine import file_system, machine
-from bench.plan import ENGINES, FIGURES, Plan, chosen
+from bench.plan import ENGINES, FIGURES, USUAL, Plan, chosen
 from bench.postgres import postgres
 from bench.report import Report
 from bench.running import CannotMeasure
 
 IN_MEMORY = ("tmpfs", "ramfs")
+ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
+    "create": lambda plan, engine: figures.measure(plan, "create", engine),
+    "webhook": lambda plan, engine: figures.measure(plan, "webhook", engine),
+    "apply": inbox.measure,
+    "fairness": fairness.measure,
+    "paths": paths.measure,
+    "growth": growth.measure,
+    "compare": compare.measure,
+}
+"""Figures of each engine, in the order in which they are measured."""
+ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {
+    "start": ("sqlite", start.measure),
+    "limits": ("", limits.measure),
+    "translate": ("", translate.measure),
+    "auth": ("", auth.measure),
+    "processes": ("postgresql", processes.measure),
+}
+"""Figures that are measured once, and the engine that they need."""
+
+
+SIZES = (10_000, 100_000, 1_000_000)
+QUICK_SIZES = (1_000, 10_000)
+LONG_SIZES = (*SIZES, 10_000_000)
 
 
 def main() -> int:
@@ -58,20 +81,13 @@ def measure(plan: Plan) -> None:
 
 
 def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    for figure in ("create", "webhook", "apply", "fairness"):
+    for figure, each in ON_ENGINES.items():
         for engine in ENGINES:
             if figure in plan.only and plan.has(engine):
-                backlogs = {"apply": inbox.measure, "fairness": fairness.measure}
-                work = partial(backlogs[figure], plan, engine) if figure in backlogs else partial(figures.measure, plan, figure, engine)
-                yield figure, engine, work
-    if "start" in plan.only and plan.has("sqlite"):
-        yield "start", "", partial(start.measure, plan)
-    if "limits" in plan.only:
-        yield "limits", "", partial(limits.measure, plan)
-    if "translate" in plan.only:
-        yield "translate", "", partial(translate.measure, plan)
-    if "auth" in plan.only:
-        yield "auth", "", partial(auth.measure, plan)
+                yield figure, engine, partial(each, plan, engine)
+    for figure, (engine, alone) in ALONE.items():
+        if figure in plan.only and (not engine or plan.has(engine)):
+            yield figure, "", partial(alone, plan)
 
 
 def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
@@ -86,11 +102,14 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         backlog=options.backlog or (10_000 if options.quick else 100_000),
         crowd=options.crowd or (200_000 if options.quick else 1_000_000),
         creates=60_000 if options.quick else 200_000,
+        known=1_000 if options.quick else 10_000,
+        sizes=options.sizes or (QUICK_SIZES if options.quick else SIZES),
+        grown=options.grown,
         folder=folder,
         generator=generator,
         report=report,
     )
-    if "postgresql" in plan.engines and {"create", "webhook", "apply", "fairness"} & set(plan.only):
+    if "postgresql" in plan.engines and {*ON_ENGINES, "processes"} & set(plan.only):
         plan.postgres = ending.enter_context(postgres(folder))
         report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
     if file_system(folder)[0] in IN_MEMORY:
@@ -103,7 +122,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Touchbase on this machine.")
     parser.add_argument("--quick", action="store_true", help="short bursts and a small backlog: under a minute")
-    parser.add_argument("--only", type=_among(FIGURES), default=FIGURES, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
+    parser.add_argument("--only", type=_among(FIGURES), default=USUAL, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
     parser.add_argument("--engine", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
     parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="load generator")
@@ -111,6 +130,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="length of a burst (4; quick: 1)")
     parser.add_argument("--backlog", type=int, help="deliveries that wait when applying begins (100,000; quick: 10,000)")
     parser.add_argument("--crowd", type=int, help="deliveries that a quiet client's call meets (1,000,000; quick: 200,000)")
+    sizes = {"type": lambda text: tuple(map(int, text.split(","))), "metavar": "COUNTS"}
+    parser.add_argument("--sizes", **sizes, help="contacts of the stores that growth compares (10000,100000,1000000; quick: 1000,10000)")
+    parser.add_argument(
+        "--long", dest="sizes", action="store_const", const=LONG_SIZES, help="growth up to ten million contacts: hours, 150 GB"
+    )
+    parser.add_argument("--grown", type=Path, help="folder that keeps grown SQLite stores for the next run")
     return parser.parse_args()
 
 

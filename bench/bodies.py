@@ -1,7 +1,8 @@
 """The requests that are sent: every one different, in one run and over all runs, so that none is a duplicate.
 
-A body is a text with `<names>` in it. `n` counts the requests of one burst of load, `run` names that burst,
-and `who`, `kind` and `when` follow from `n`; both load generators fill them in the same way.
+A path or body is a text with `<names>` in it. `n` counts the requests of one burst of load, `run` names that burst, and
+`who`, `kind`, `when` and `known` (a contact that the store has already) follow from `n`; both load generators fill them
+in the same way.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 
 NAMED = re.compile(r"<(\w+)>")
 
@@ -26,15 +28,18 @@ class Shape:
     name: str
     path: str
     body: str
+    method: str = "POST"
+    known: int = 1
+    """How many contacts `<known>` goes through, in a scattered order."""
 
     def bodies(self, run: str) -> Iterator[bytes]:
         """The bodies of one burst of load."""
-        pieces = NAMED.split(self.body)
-        fill = _filler(pieces, run)
-        n = 0
-        while True:
-            n += 1
-            yield fill(n).encode()
+        return (body for _, body in self.requests(run))
+
+    def requests(self, run: str) -> Iterator[tuple[bytes, bytes]]:
+        """The paths and bodies of one burst of load."""
+        path, body = (_filler(NAMED.split(text), run, self.known) for text in (self.path, self.body))
+        return ((path(n).encode(), body(n).encode()) for n in count(1))
 
 
 CREATE = Shape(
@@ -57,6 +62,10 @@ WEBHOOK = Shape(
 """An event of a campaign tool. Four events tell of one person, far enough apart to lie in different transactions."""
 
 
+STRIDE = 7_919
+"""From one known contact to the next: no divisor of the sizes of our stores, so each is met once in a round."""
+
+
 def new_run() -> str:
     """A name for one burst of load that no other has."""
     return secrets.token_hex(5)
@@ -67,8 +76,14 @@ def first_second() -> int:
     return int(time.time()) - 86_400
 
 
-def _filler(pieces: list[str], run: str) -> Callable[[int], str]:
+def first_known(run: str, known: int) -> int:
+    """Where a burst begins among the known contacts, so that two do not meet the same ones."""
+    return int(run, 16) % known
+
+
+def _filler(pieces: list[str], run: str, known: int) -> Callable[[int], str]:
     start = first_second()
+    first = first_known(run, known)
     second, text = -1, ""
 
     def when(n: int) -> str:
@@ -84,6 +99,7 @@ def _filler(pieces: list[str], run: str) -> Callable[[int], str]:
         "who": lambda n: str(n // (PEOPLE * len(KINDS)) * PEOPLE + n % PEOPLE),
         "kind": lambda n: KINDS[n // PEOPLE % len(KINDS)],
         "when": when,
+        "known": lambda n: str((first + n * STRIDE) % known + 1),
     }
     # Every other piece is a name.
     parts: list[Callable[[int], str]] = [values[each] if odd % 2 else _always(each) for odd, each in enumerate(pieces)]

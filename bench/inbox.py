@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from itertools import islice
+from pathlib import Path
 
-from bench.bodies import WEBHOOK, new_run
+from bench.bodies import WEBHOOK, Shape, new_run
 from bench.figures import NAMES
 from bench.plan import Plan
 from bench.report import spread
@@ -33,9 +34,7 @@ def measure(plan: Plan, engine: str) -> None:
     asyncio.run(fill(database, plan.backlog))
     if engine == "postgresql" and plan.postgres is not None:
         plan.postgres.checkpoint()
-    with server("real", database, folder) as running:
-        rates = _parts(_samples(running, plan.backlog), plan.backlog)
-        ended = {series: value for series, value in running.metrics().items() if series.startswith(PROCESSED)}
+    rates, ended = work_off(database, plan.backlog, folder)
     if ended != {f'{PROCESSED}{{state="applied"}}': plan.backlog}:
         plan.report.note(f"of the backlog on {NAMES[engine]} not everything ended as applied: {ended}")
     received = plan.rates.get(("webhook", engine))
@@ -45,12 +44,19 @@ def measure(plan: Plan, engine: str) -> None:
     plan.report.add(what, f"{spread(rates, '/s')}, in {PARTS} parts of the backlog", limit, met, rates=rates, received=received)
 
 
-async def fill(database: str, count: int) -> None:
+def work_off(database: str, backlog: int, folder: Path) -> tuple[list[float], dict[str, float]]:
+    """Deliveries a second in each part of the backlog, and how many ended how."""
+    with server("real", database, folder) as running:
+        rates = _parts(_samples(running, backlog), backlog)
+        return rates, {series: value for series, value in running.metrics().items() if series.startswith(PROCESSED)}
+
+
+async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "bench") -> None:
     """Keep the deliveries as the receiver does, with no worker running."""
     store = await open_store(database)
     try:
-        client = await store.write(EnsureClient("bench", _now()))
-        bodies = islice(WEBHOOK.bodies(new_run()), count)
+        client = await store.write(EnsureClient(name, _now()))
+        bodies = islice(shape.bodies(new_run()), count)
         while batch := list(islice(bodies, AT_ONCE)):
             await asyncio.gather(*(store.write(_kept(client.number, body)) for body in batch))
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -24,6 +25,7 @@ def machine(folder: Path) -> dict[str, str]:
     """The machine, its programs, and the disk under `folder`."""
     kind, device = file_system(folder)
     return {
+        "measured": f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, revision {_revision()}",
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": _memory(),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -82,6 +84,15 @@ def _memory() -> str:
         return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"
     except (ValueError, OSError):
         return "unknown"
+
+
+def _revision() -> str:
+    """Of the code that is measured."""
+    try:
+        said = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return said.strip()
 
 
 def _loop() -> str:

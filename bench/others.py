@@ -26,7 +26,7 @@ class Others:
 
     def _own(self) -> float:
         used = sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
-        databases = _children(self._postmaster) if self._postmaster else []
+        databases = children(self._postmaster) if self._postmaster else []
         return used + sum(map(process_seconds, [*self._servers, *databases]))
 
 
@@ -46,7 +46,8 @@ def _everything() -> float | None:
     return (user + nice + system + hard + soft + stolen) / os.sysconf("SC_CLK_TCK")
 
 
-def _children(parent: int) -> list[int]:
+def children(parent: int) -> list[int]:
+    """A process and those that it has started."""
     pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
     return [parent, *(pid for pid in pids if (found := _fields(pid)) and int(found[1]) == parent)]
 

@@ -198,12 +198,13 @@ async def _connected(address: Address, connections: int, log: Log, when_free: Ca
 
 
 def _messages(address: Address, shape: Shape) -> Callable[[], bytes]:
-    head = f"POST {shape.path} HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: ".encode()
-    bodies = shape.bodies(new_run())
+    method = shape.method.encode()
+    rest = f" HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: ".encode()
+    requests = shape.requests(new_run())
 
     def message() -> bytes:
-        body = next(bodies)
-        return b"%b%d\r\n\r\n%b" % (head, len(body), body)
+        path, body = next(requests)
+        return b"%b %b%b%d\r\n\r\n%b" % (method, path, rest, len(body), body)
 
     return message
 

@@ -10,7 +10,9 @@ from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
-FIGURES = ("create", "webhook", "apply", "fairness", "limits", "start", "translate", "auth")
+USUAL = ("create", "webhook", "apply", "fairness", "limits", "start", "translate", "auth")
+"""What a run without `--only` measures."""
+FIGURES = (*USUAL, "paths", "growth", "processes", "compare")
 ENGINES = ("sqlite", "postgresql")
 CONNECTIONS = 64
 
@@ -35,6 +37,12 @@ class Plan:
     """Where stores lie; on the disk that is measured."""
     generator: Generator
     report: Report
+    known: int = 10_000
+    """Contacts of the store that `paths` asks."""
+    sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    """Contacts of the stores that `growth` compares; the first is what the others are held to."""
+    grown: Path | None = None
+    """A folder with grown SQLite stores, which are used again and kept."""
     postgres: Postgres | None = None
     rates: dict[tuple[str, str], float] = field(default_factory=dict)
     """Good answers a second by figure and engine, for figures that are compared with them."""
@@ -53,6 +61,11 @@ class Plan:
             return f"sqlite:///{folder}/{name}.db"
         assert self.postgres is not None
         return self.postgres.new_database()
+
+    @property
+    def superuser(self) -> str | None:
+        """The address by which we may do everything on PostgreSQL."""
+        return None if self.postgres is None else self.postgres.address
 
     def has(self, engine: str) -> bool:
         """Whether this engine is asked for and there."""

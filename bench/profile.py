@@ -1,8 +1,9 @@
-"""Where the time of one path goes: `python -m bench.profile create|webhook|apply`, with py-spy.
+"""Where the time of a path goes: `python -m bench.profile create`, or `--all` for every path, with py-spy.
 
 py-spy is no dependency of ours: install it anywhere (`pipx install py-spy`) and have it on the PATH. It
 looks at the running server from outside, under load from the same generator as the benchmark, and prints
-for each thread the functions that the time is spent in. `--native` tells what C code costs by itself.
+for each thread the functions that the time is spent in. `--native` tells what C code costs by itself. With `--all` the
+three largest costs of each path are written to `report.json`, which `docs/performance.md` shows.
 """
 
 from __future__ import annotations
@@ -20,17 +21,25 @@ from pathlib import Path
 from threading import Thread
 
 from bench import inbox
-from bench.figures import SHAPES
+from bench.asked import PATHS, shapes
+from bench.figures import NAMES
+from bench.grown import grow
+from bench.machine import machine
 from bench.plan import CONNECTIONS, ENGINES, chosen
 from bench.postgres import postgres
-from bench.report import table
+from bench.report import Report, table
+from bench.rounds import settle
 from bench.running import Running, server
 from bench.server import VARIANTS
 
-OUT = Path(".bench")
+KNOWN = 10_000
+"""Contacts of the store."""
+LARGEST = 3
 SAMPLES_A_SECOND = 500
 WARM_SECONDS = 1.0
 MARGIN_SECONDS = 2
+WAITS = re.compile(r"(\w+\.)?(_sleep|_worker|wait|select|poll) \(|LineWriter\._write \(")
+"""Functions in which a thread only waits for work."""
 LINE = re.compile(r":\d+\)$")
 
 
@@ -40,22 +49,50 @@ def main() -> int:
     if spy is None:
         print("py-spy is not on the PATH: pipx install py-spy", file=sys.stderr)
         return 1
-    OUT.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="profile-", dir=OUT) as name, ExitStack() as ending:
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="profile-", dir=options.out) as name, ExitStack() as ending:
         folder = Path(name).resolve()
-        database = f"sqlite:///{folder}/store.db"
+        database, superuser = f"sqlite:///{folder}/store.db", None
         if options.engine == "postgresql":
-            database = ending.enter_context(postgres(folder)).new_database()
-        if options.path == "apply":
-            asyncio.run(inbox.fill(database, options.backlog))
-        running = ending.enter_context(server(options.variant, database, folder))
-        stacks = _recorded(spy, running, options, folder)
-    for thread, found in sorted(stacks.items(), key=lambda one: -sum(one[1].values())):
-        _tell(thread, found, options.seconds * SAMPLES_A_SECOND, options.lines)
+            started = ending.enter_context(postgres(folder))
+            database, superuser = started.new_database(), started.address
+        grow(database, KNOWN, folder, superuser)
+        report = Report(machine(folder))
+        for path in PATHS if options.every else (options.path,):
+            _path(spy, path, options, folder, database, report)
+    if options.every:
+        report.write(options.out)
     return 0
 
 
-def _recorded(spy: str, running: Running, options: argparse.Namespace, folder: Path) -> dict[str, Counter[str]]:
+def _path(spy: str, path: str, options: argparse.Namespace, folder: Path, database: str, report: Report) -> None:
+    """Profile one path on this store, and note its largest costs."""
+    if path == "apply":
+        asyncio.run(inbox.fill(database, options.backlog, shapes(KNOWN)["webhook"], "default"))
+    with server(options.variant, database, folder) as running:
+        if path != "apply":
+            settle(running)
+        stacks = _recorded(spy, running, path, options, folder)
+    report.add(
+        f"{path}, {NAMES[options.engine]}", "; ".join(largest(stacks)), f"{sum(map(Counter.total, stacks.values())):,} samples", None
+    )
+    if not options.every:
+        for thread, found in sorted(stacks.items(), key=lambda one: -one[1].total()):
+            _tell(thread, found, options.seconds * SAMPLES_A_SECOND, options.lines)
+
+
+def largest(stacks: dict[str, Counter[str]]) -> list[str]:
+    """The functions that most of the time of all threads is spent in, each by itself."""
+    own: Counter[str] = Counter()
+    for found in stacks.values():
+        for stack, count in found.items():
+            frame = LINE.sub(")", stack.split(";")[-1])
+            if not WAITS.match(frame):
+                own[frame] += count
+    return [f"{count / own.total():.0%} {frame}" for frame, count in own.most_common(LARGEST)]
+
+
+def _recorded(spy: str, running: Running, path: str, options: argparse.Namespace, folder: Path) -> dict[str, Counter[str]]:
     """Samples by thread and stack, taken under load."""
     output = folder / "stacks.txt"
     command = [spy, "record", "--pid", str(running.pid), "--duration", str(options.seconds), "--rate", str(SAMPLES_A_SECOND)]
@@ -69,9 +106,9 @@ def _recorded(spy: str, running: Running, options: argparse.Namespace, folder: P
         *(["--gil"] if options.gil else []),
     ]
     load = None
-    if options.path != "apply":
+    if path != "apply":
         closed = chosen("auto").closed
-        shape = SHAPES[options.path]
+        shape = shapes(KNOWN)[path]
         closed(running.address, shape, CONNECTIONS, WARM_SECONDS)
         load = Thread(target=closed, args=(running.address, shape, CONNECTIONS, options.seconds + MARGIN_SECONDS))
         load.start()
@@ -105,7 +142,10 @@ def _tell(thread: str, stacks: Counter[str], most: int, lines: int) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description="Profile one path with py-spy.")
-    parser.add_argument("path", choices=(*SHAPES, "apply"))
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("path", nargs="?", choices=PATHS)
+    which.add_argument("--all", dest="every", action="store_true", help="every path, and their largest costs as JSON")
+    parser.add_argument("--out", type=Path, default=Path(".bench"))
     parser.add_argument("--engine", choices=ENGINES, default="sqlite")
     parser.add_argument("--variant", choices=VARIANTS, default="real")
     parser.add_argument("--seconds", type=int, default=8)

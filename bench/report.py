@@ -75,9 +75,9 @@ class Report:
 
     def _markdown(self) -> list[str]:
         lines = ["# Measured", "", *(f"- {name}: {value}" for name, value in self.machine.items()), ""]
-        lines += _markdown_table(TITLES, [(row.what, row.measured, row.limit, row.verdict) for row in self.rows])
+        lines += markdown_table(TITLES, [(row.what, row.measured, row.limit, row.verdict) for row in self.rows])
         for title, columns, cells in self.details:
-            lines += ["", f"## {title}", "", *_markdown_table(columns, cells)]
+            lines += ["", f"## {title}", "", *markdown_table(columns, cells)]
         return [*lines, "", *(f"- {note}" for note in self.notes)]
 
 
@@ -88,7 +88,8 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
 
 
-def _markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows as a table in Markdown."""
     return [_line(titles), _line(["---"] * len(titles)), *(_line(row) for row in rows)]
 
 

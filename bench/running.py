@@ -61,6 +61,14 @@ class Running:
         found = dict(line.split(":", 1) for line in lines)
         return {name: int(found[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon") if name in found}
 
+    def bytes_read(self) -> int:
+        """What it had to have read from the disk; 0 where the kernel does not say."""
+        try:
+            lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
+        except OSError:
+            return 0
+        return next((int(line.partition(":")[2]) for line in lines if line.startswith("read_bytes")), 0)
+
     def cpu_seconds(self) -> float:
         """Processor time that the process has used; 0 where the kernel does not say."""
         return process_seconds(self.pid)
@@ -75,9 +83,9 @@ def server(variant: str, database: str, folder: Path, *more: str) -> Iterator[Ru
 
 
 @contextmanager
-def as_installed(database: str, folder: Path) -> Iterator[Running]:
+def as_installed(database: str, folder: Path, *more: str) -> Iterator[Running]:
     """`python -m touchbase serve`, without anything of ours around it."""
-    with _started([sys.executable, "-m", "touchbase", "serve", *_serving(database)], folder) as (process, address):
+    with _started([sys.executable, "-m", "touchbase", "serve", *_serving(database), *more], folder) as (process, address):
         yield Running("real", address, process.pid, folder / LOG)
 
 

@@ -17,11 +17,12 @@ from typing import Any
 from touchbase import wiring
 from touchbase.cli import cli
 from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import CreateCompany, CreateContact, Created, EnsureClient, KeepDelivery, Kept
+from touchbase.domain.commands import CreateCompany, CreateContact, Created, EnsureClient, KeepDelivery, Kept, UpdateContact
+from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import WorkReport
-from touchbase.domain.queries import AnyKey, CountInbox, FindClient
+from touchbase.domain.queries import AnyKey, CountInbox, FindClient, GetContact, ListContacts
 from touchbase.storage.postgres import engine
 from touchbase.storage.sql import group
 
@@ -53,11 +54,17 @@ class BareStore:
         if isinstance(command, CreateCompany):
             command.company.id = self._last
             return Created(command.company, True)
+        if isinstance(command, UpdateContact):
+            return _contact(command.id)
         return _client(command.client_id) if isinstance(command, EnsureClient) else None
 
     async def read(self, query: Any) -> Any:
         if isinstance(query, FindClient):
             return _client(query.client_id)
+        if isinstance(query, GetContact):
+            return _contact(query.id)
+        if isinstance(query, ListContacts):
+            return [_contact(number) for number in range(1, query.limit + 1)]
         if isinstance(query, CountInbox):
             raise Overloaded("nothing is kept here that could be counted")
         return False if isinstance(query, AnyKey) else []
@@ -74,6 +81,12 @@ class BareStore:
 
 def _client(client_id: str) -> Client:
     return Client(1, client_id, 0, ClientSettings())
+
+
+def _contact(number: int) -> Contact:
+    fields = [CustomField(number, "Seats", "40", 1), CustomField(number, "Team", "Sales", 1)]
+    names = {"email": "bare@example.com", "first_name": "Nora", "last_name": "Quill", "origin": "import", "status": "new"}
+    return Contact(1, number, 1, 1, **names, custom_fields=fields)  # type: ignore[arg-type]
 
 
 async def _open_bare(url: str, **options: Any) -> Any:

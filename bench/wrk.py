@@ -14,13 +14,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from bench.bodies import KINDS, NAMED, PEOPLE, Shape, first_second, new_run
+from bench.bodies import KINDS, NAMED, PEOPLE, STRIDE, Shape, first_known, first_second, new_run
 from bench.load import Address, Burst
 
 SCRIPT = """
 local run, start, n, second, text = %(run)s, %(start)d, 0, -1, ""
 local kinds = {%(kinds)s}
-local head = %(head)s
+local rest = %(rest)s
 
 local gap = %(gap)f
 
@@ -38,8 +38,10 @@ request = function()
   local who = math.floor(n / %(block)d) * %(people)d + n %% %(people)d
   local kind = kinds[math.floor(n / %(people)d) %% #kinds + 1]
   local when = text .. string.format("%%03dZ", n %% 1000)
+  local known = (%(first)d + n * %(stride)d) %% %(known)d + 1
+  local path = %(path)s
   local body = %(body)s
-  return head .. #body .. "\\r\\n\\r\\n" .. body
+  return path .. rest .. #body .. "\\r\\n\\r\\n" .. body
 end
 
 done = function(summary, latency, requests)
@@ -92,19 +94,28 @@ def _burst(address: Address, shape: Shape, connections: int, seconds: float, rat
 
 
 def _script(address: Address, shape: Shape, gap_ms: float) -> str:
-    head = f"POST {shape.path} HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: "
-    pieces = NAMED.split(shape.body)
-    body = " .. ".join(each if odd % 2 else _quoted(each) for odd, each in enumerate(pieces) if each)
+    rest = f" HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: "
+    run = new_run()
     return SCRIPT % {
-        "run": _quoted(new_run()),
+        "run": _quoted(run),
         "start": first_second(),
         "gap": gap_ms,
         "kinds": ", ".join(_quoted(kind) for kind in KINDS),
-        "head": _quoted(head),
+        "rest": _quoted(rest),
         "block": PEOPLE * len(KINDS),
         "people": PEOPLE,
-        "body": body,
+        "first": first_known(run, shape.known),
+        "stride": STRIDE,
+        "known": shape.known,
+        "path": _filled(f"{shape.method} {shape.path}"),
+        "body": _filled(shape.body),
     }
+
+
+def _filled(text: str) -> str:
+    """A text with names in it as Lua puts it together."""
+    pieces = NAMED.split(text)
+    return " .. ".join(each if odd % 2 else _quoted(each) for odd, each in enumerate(pieces) if each or not text)
 
 
 def _quoted(text: str) -> str:

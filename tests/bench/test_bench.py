@@ -53,7 +53,7 @@ def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
 
 
 def test_a_run_says_what_it_did_not_measure(report: dict[str, Any]) -> None:
-    assert "not measured: fairness, limits, start, translate, auth, postgresql" in report["notes"]
+    assert "not measured: fairness, limits, start, translate, auth, paths, growth, processes, compare, postgresql" in report["notes"]
 
 
 def test_no_store_is_left_behind(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:

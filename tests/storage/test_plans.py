@@ -27,9 +27,12 @@ LISTS: list[q.Query[Any]] = [
     q.ListContacts(1, 50, company_id=1),
     q.ListContacts(1, 50, updated_since_us=5),
     q.ListContacts(1, 50, updated_since_us=5, after=(6, 7)),
+    q.ListContacts(1, 50, status="a", updated_since_us=5),
+    q.ListContacts(1, 50, status="a", updated_since_us=5, after=(6, 7)),
     q.ListCompanies(1, 50, domain="a"),
     q.ListCompanies(1, 50, status="a"),
     q.ListCompanies(1, 50, updated_since_us=5),
+    q.ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
     q.GetHistory(1, 1, 1),
     q.DeliveryEvents(1, 1),
     q.ExpiredAnswers(1, 50),
@@ -90,6 +93,16 @@ def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: q.Query
     if query == q.ListContacts(1, 50):
         plan = []  # all that the client has, in order of id: the primary key is the index
     assert walks(plan) == []
+
+
+@pytest.mark.parametrize("after", [None, (6, 7)], ids=["first", "later"])
+@pytest.mark.parametrize("listing", [q.ListContacts, q.ListCompanies], ids=["contacts", "companies"])
+def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(store: apsw.Cursor, listing: Any, after: Any) -> None:
+    asked = next(ANSWERS[listing](listing(1, 50, status="rare", updated_since_us=5, after=after)))
+
+    assert isinstance(asked, Ask)
+    (step,) = steps(store, asked.sql, len(asked.params))
+    assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
 
 
 def test_clients_with_waiting_deliveries_are_found_by_leaps_through_an_index(store: apsw.Cursor) -> None:

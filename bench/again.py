@@ -1,0 +1,60 @@
+"""`python -m bench.again`: measure everything that `docs/performance.md` tells, and write the page anew.
+
+Each run is a process of its own and leaves its JSON in `docs/performance/`. Names of runs choose some of them:
+`python -m bench.again paths-sqlite compare-sqlite`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+from bench.pages import DATA, write
+from bench.running import ROOT
+
+RUNS: dict[str, list[str]] = {
+    "paths-sqlite": ["bench", "--only", "paths", "--engine", "sqlite", "--seconds", "2", "--backlog", "30000"],
+    "paths-postgresql": ["bench", "--only", "paths", "--engine", "postgresql", "--seconds", "2", "--backlog", "30000"],
+    "growth-sqlite": ["bench", "--only", "growth", "--engine", "sqlite", "--seconds", "2", "--backlog", "30000", "--grown", ".bench/grown"],
+    "growth-postgresql": ["bench", "--only", "growth", "--engine", "postgresql", "--seconds", "2", "--backlog", "30000"],
+    "processes": ["bench", "--only", "processes", "--engine", "postgresql", "--seconds", "3", "--rounds", "2"],
+    "compare-sqlite": ["bench", "--only", "compare", "--engine", "sqlite", "--seconds", "3"],
+    "compare-postgresql": ["bench", "--only", "compare", "--engine", "postgresql", "--seconds", "3"],
+    "profile-sqlite": ["bench.profile", "--all", "--engine", "sqlite", "--seconds", "6", "--backlog", "60000"],
+}
+"""The module and its options, by the name of the JSON."""
+
+
+def main() -> int:
+    chosen, more = _chosen(sys.argv[1:])
+    failed = [name for name in chosen if not _measured(name, more)]
+    write()
+    if failed:
+        print(f"could not be measured, their figures stay what they were: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _measured(name: str, more: list[str]) -> bool:
+    """Run it and keep its JSON. A missed limit is a figure too; only what could not be had at all is no run."""
+    out = ROOT / ".bench" / "again" / name
+    print(f"{name}:", flush=True)
+    if subprocess.run([sys.executable, "-m", *RUNS[name], *more, "--out", str(out)], cwd=ROOT, check=False).returncode:
+        return False
+    DATA.mkdir(exist_ok=True)
+    shutil.copyfile(out / "report.json", DATA / f"{name}.json")
+    return True
+
+
+def _chosen(words: list[str]) -> tuple[list[str], list[str]]:
+    """Names of runs, and after `--` options for all of them."""
+    at = words.index("--") if "--" in words else len(words)
+    names, more = words[:at], words[at + 1 :]
+    unknown = [name for name in names if name not in RUNS]
+    if unknown:
+        raise SystemExit(f"no run is called {unknown[0]}; there are {', '.join(RUNS)}")
+    return names or list(RUNS), more
+
+
+if __name__ == "__main__":
+    sys.exit(main())

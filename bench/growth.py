@@ -1,0 +1,135 @@
+"""Growth: the same calls on a small store and on large ones at the same time, and pages at any depth.
+
+The bursts go to the stores in turn, so a machine that others use too slows both alike. Apply comes first, on stores at rest.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from bench.asked import ABOUT, shapes
+from bench.bodies import Shape
+from bench.figures import NAMES
+from bench.grown import grow
+from bench.pages_deep import slowest_pages
+from bench.paths import applied_rates
+from bench.plan import CONNECTIONS, Plan
+from bench.report import spread
+from bench.rounds import settle
+from bench.running import Running, server
+from bench.sizes import sizes_of
+
+LEAST = 0.85
+"""What the small store does, a large one must do to this part."""
+HELD = ("create", "webhook", "apply", "get")
+ASKED = ("create", "webhook", "get", "update", "patch", "list")
+PAGE_MS = 20.0
+
+
+@dataclass(slots=True)
+class Grown:
+    """One store and what was found on it."""
+
+    count: int
+    database: str
+    folder: Path
+    applied: list[float]
+
+
+def measure(plan: Plan, engine: str) -> None:
+    """All sizes on one engine."""
+    print(f"growth, {NAMES[engine]}: stores of {', '.join(f'{count:,}' for count in plan.sizes)} contacts", flush=True)
+    stores = [_grown(plan, engine, count) for count in plan.sizes]
+    with ExitStack() as ending:
+        running = [ending.enter_context(server("real", store.database, store.folder)) for store in stores]
+        for store in stores:
+            _read_once(store.database)
+        rates = {name: _rates(plan, name, running) for name in ASKED}
+        pages = [slowest_pages(each.address, store.count) for each, store in zip(running, stores, strict=True)]
+        memory = [each.memory_mb() for each in running]
+    rates["apply"] = [store.applied for store in stores]
+    for large in range(1, len(stores)):
+        for name, found in sorted(rates.items(), key=lambda one: one[0] not in HELD):
+            _flat(plan, engine, name, stores[large].count, found[0], found[large])
+    for store, found_pages, used in zip(stores, pages, memory, strict=True):
+        _deep(plan, engine, store.count, found_pages)
+        _space(plan, engine, store, used)
+
+
+def _grown(plan: Plan, engine: str, count: int) -> Grown:
+    folder = plan.new_folder()
+    kept = None if plan.grown is None or engine != "sqlite" else plan.grown.resolve() / f"{count}.db"
+    database = f"sqlite:///{kept}" if kept else plan.new_store(engine, folder, "grown")
+    if kept is None or not kept.exists():
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+        before = perf_counter()
+        grow(database, count, folder, plan.superuser)
+        print(f"  grown to {count:,} contacts in {perf_counter() - before:.0f} s", flush=True)
+    return Grown(count, database, folder, applied_rates(plan, database, folder, count))
+
+
+def _read_once(database: str) -> None:
+    """Let the kernel have as much of a SQLite file in memory as it will: a server that has run for a while is not cold."""
+    if database.startswith("sqlite"):
+        with Path(database.removeprefix("sqlite:///")).open("rb", buffering=0) as file:
+            while file.read(16 * 1024 * 1024):
+                pass
+
+
+def _rates(plan: Plan, name: str, running: list[Running]) -> list[list[float]]:
+    """Good answers a second, by store and burst."""
+    asked: list[Shape] = [shapes(count)[name] for count in plan.sizes]
+    found: list[list[float]] = [[] for _ in running]
+    read = [0.0 for _ in running]
+    for each, shape in zip(running, asked, strict=True):
+        plan.generator.closed(each.address, shape, CONNECTIONS, min(1.0, plan.warm_seconds))
+        settle(each)
+    for _ in range(plan.rounds):
+        for place, (each, shape) in enumerate(zip(running, asked, strict=True)):
+            before = each.bytes_read()
+            burst = plan.generator.closed(each.address, shape, CONNECTIONS, plan.seconds)
+            read[place] = (each.bytes_read() - before) / max(1, burst.requests)
+            if burst.errors:
+                plan.report.note(f"{burst.errors} ERRORS of {name} on the store of {plan.sizes[place]:,}")
+            found[place].append(burst.rate)
+            settle(each)
+    if any(read):
+        told = ", ".join(f"{each / 1024:.1f}" for each in read)
+        plan.report.note(f"{name}: KiB that the server itself read from the disk for a request, small store first: {told}")
+    print(f"  {name}: {'; '.join(spread(rates, '/s') for rates in found)}", flush=True)
+    return found
+
+
+def _flat(plan: Plan, engine: str, name: str, count: int, small: list[float], large: list[float]) -> None:
+    ratio = median(large) / max(1e-9, median(small))
+    held = name in HELD
+    limit = (
+        f"{LEAST} x {spread(small, '/s')} with {plan.sizes[0]:,}" if held else f"{spread(small, '/s')} with {plan.sizes[0]:,}, told only"
+    )
+    what = f"{ABOUT[name]} with {count:,} contacts, {NAMES[engine]}"
+    plan.report.add(what, f"{spread(large, '/s')} = {ratio:.2f} x", limit, ratio >= LEAST if held else None, small=small, large=large)
+
+
+def _deep(plan: Plan, engine: str, count: int, found: dict[str, list[list[float]]]) -> None:
+    worst = max(median(times) for depths in found.values() for times in depths)
+    slowest = max(time for depths in found.values() for times in depths for time in times)
+    measured = f"{worst:.1f} ms (the slowest single page {slowest:.1f} ms)"
+    what = f"page of 50 at its slowest filter and depth, {count:,} contacts, {NAMES[engine]}"
+    plan.report.add(what, measured, f"under {PAGE_MS:g} ms", worst < PAGE_MS, pages=found)
+    rows = [[filters, *(f"{median(times):.1f} (at most {max(times):.1f})" for times in depths)] for filters, depths in found.items()]
+    title = f"A page of 50 with {count:,} contacts on {NAMES[engine]}, ms by how far down it begins"
+    plan.report.details.append((title, ["filters", "at the top", "half way", "near the end"], rows))
+
+
+def _space(plan: Plan, engine: str, store: Grown, memory: dict[str, float]) -> None:
+    per = sizes_of(plan, engine, store.database)
+    measured = ", ".join(f"{each:,.0f} bytes per {what}" for what, each in per.items())
+    plan.report.add(f"on disk with {store.count:,} contacts, {NAMES[engine]}", measured, "told only", None, bytes=per)
+    if memory:
+        told = f"{memory['VmRSS']:,.0f} MB, of which {memory['RssAnon']:,.0f} MB are no file's pages"
+        plan.report.add(f"memory of the server with {store.count:,} contacts, {NAMES[engine]}", told, "told only", None, memory=memory)
