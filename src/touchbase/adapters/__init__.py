@@ -20,6 +20,7 @@ from touchbase.adapters.kit.decided import as_decided
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.kit.proof import Scheme, presented
 from touchbase.adapters.kit.proof_keys import is_public_key
+from touchbase.adapters.kit.reading import objects
 from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
 from touchbase.domain.encoding import LARGEST_SIGNED, decoded
@@ -41,7 +42,7 @@ Demand = Callable[[bytes], ProtocolAnswer | None]
 class Adapters:
     """All adapters, and which of them to ask about a call.
 
-    An adapter declares `signs`: keys of a body (its first object) and header names of which its calls have
+    An adapter declares `signs`: keys of a body (its first objects) and header names of which its calls have
     at least one. It is asked about a call that shows one of them; an adapter without signs is always asked.
     """
 
@@ -164,7 +165,7 @@ class Adapters:
     def _candidates(self, call: Call) -> Iterable[Adapter]:
         index = self._by_sign[call.request.channel]
         asked = {id(adapter): adapter for adapter in self._always[call.request.channel]}
-        for shown in (_first_object(call.data), call.headers):
+        for shown in (*objects(call.data), call.headers):
             for sign in index.keys() & shown.keys():
                 for adapter in index[sign]:
                     asked[id(adapter)] = adapter
@@ -212,12 +213,6 @@ def _translated(adapter: Adapter, call: Call) -> Translation:
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
     return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown, may_ask)
-
-
-def _first_object(data: object) -> dict[str, object]:
-    if isinstance(data, list):
-        data = next((item for item in data if isinstance(item, dict)), None)
-    return data if isinstance(data, dict) else {}
 
 
 def _why_not(call: Call) -> str:

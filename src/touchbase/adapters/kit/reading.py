@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import islice
 
+_FIRST_FEW = 5
 _LONGEST_ADDRESS = 320
 _LONGEST_URL = 2_000
 _LONGEST_NUMBER = 256
@@ -98,3 +100,10 @@ def items(value: object) -> list[object]:
     if isinstance(value, dict) and value and all(isinstance(key, str) and key.isdecimal() for key in value):
         return [value[key] for key in sorted(value, key=int)]
     return []
+
+
+def objects(data: object) -> list[dict[str, object]]:
+    """What a body is recognised by: the object that it is, or the first few of its list, so that one bad item hides no other."""
+    if isinstance(data, dict):
+        return [data]
+    return list(islice((item for item in data if isinstance(item, dict) and item), _FIRST_FEW)) if isinstance(data, list) else []
