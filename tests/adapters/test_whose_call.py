@@ -98,3 +98,42 @@ def test_a_campaign_tools_list_keeps_its_tool_and_so_its_kinds(junk: object) -> 
 
     assert translation.tool == "mailjet"
     assert [(event.event, event.kind) for event in translation.events][1] == ("email_bounced", "hard")
+
+
+# Forms that a relay hands on as flat fields.
+
+
+@pytest.mark.parametrize(
+    ("channel", "body", "tool", "event"),
+    [
+        (
+            EMAIL_CAMPAIGN,
+            {"mandrill_events": '[{"event":"hard_bounce","_id":"i","ts":1795167000,"msg":{"email":"l@example.com"}}]'},
+            "mandrill",
+            ("email_bounced", "l@example.com"),
+        ),
+        (CRM, {"contacts[update][0][id]": "5", "account[subdomain]": "s"}, "kommo", ("contact.updated", "5")),
+        (
+            CRM,
+            {"type": "update", "initiated_from": "admin", "contact[id]": "5", "contact[email]": "l@example.com"},
+            "activecampaign",
+            ("contact.updated", "l@example.com"),
+        ),
+        (
+            EMAIL_CAMPAIGN,
+            {"type": "unsubscribe", "fired_at": "2026-11-20 09:30:00", "data[email]": "l@example.com", "data[list_id]": "x"},
+            "mailchimp",
+            ("email_unsubscribed", "l@example.com"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_wrapped", [True, False])
+def test_a_form_that_a_relay_hands_on_is_its_tools(
+    channel: str, body: dict[str, str], tool: str, event: tuple[str, str], is_wrapped: bool
+) -> None:
+    form = "application/x-www-form-urlencoded"
+    envelope = {"headers": {"content-type": form}, "query": {}, "params": {}, "body": body}
+
+    translation = told(envelope, channel) if is_wrapped else told(body, channel, content_type=form)
+
+    assert (translation.tool, events(translation)) == (tool, [event])
