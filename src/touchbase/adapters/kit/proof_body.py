@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.kit.proof import Scheme, one_of, same
-from touchbase.adapters.kit.reading import objects
+from touchbase.adapters.kit.reading import objects, text
 from touchbase.domain.connection import Arrival
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.times import Micros
@@ -15,7 +15,7 @@ def field_of(name: str) -> Scheme:
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         given = fields(arrival).get(name)
-        return isinstance(given, str) and same(given, secret)
+        return same(given if isinstance(given, str) else text(given), secret)
 
     return Scheme(f"field `{name}` of the body: the secret itself", check)
 
