@@ -445,6 +445,6 @@ class Stub:
 def test_a_connected_tool_that_knows_the_call_comes_before_all_but_a_sure_one(of_other: int, of_connected: int, reads: str) -> None:
     adapters = Adapters([Stub("other", of_other), Stub("only", of_connected)])
 
-    found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b"{}", None, [connected("only", EMAIL_CAMPAIGN)]))
+    found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b'{"a": 1}', None, [connected("only", EMAIL_CAMPAIGN)]))
 
     assert found.tool == reads

@@ -40,6 +40,9 @@ TWENTYS_OWN = frozenset(
 """Twenty's standard objects: other CRMs write their events like it, `contact.created`, but have no `person` beside them."""
 
 
+_SEVERAL = {"emails": ("primaryEmail", "additionalEmails"), "domainName": ("primaryLinkUrl", "secondaryLinks")}
+
+
 class Twenty(CrmAdapter):
     """Reads Twenty's webhook calls."""
 
@@ -79,9 +82,13 @@ class Twenty(CrmAdapter):
 
 
 def _flat(record: Body) -> Body:
-    """The record with a person's name, an object of two parts, laid out flat."""
+    """The record with a person's name, an object of two parts, laid out flat, and with all its addresses in one list each."""
     name = record.get("name")
-    return {**record, **name} if isinstance(name, dict) else record
+    flat = {**record, **name} if isinstance(name, dict) else dict(record)
+    for kind, (main, others) in _SEVERAL.items():
+        if isinstance(several := record.get(kind), dict):
+            flat[kind] = [several.get(main), *as_list(several.get(others))]
+    return flat
 
 
 ADAPTER = Twenty()
