@@ -68,6 +68,8 @@ class Adapters:
         named = tool or request.tool
         if named is not None:
             return self._by_that_tool(call, named)
+        if call.data in ({}, []):
+            return Translation(_ANY_TOOL, [])
         sure, adapter, found = self._best(call)
         if request.connections and sure < _SURE and (only := self._only(call, sure)) is not None:
             with suppress(UnrecognisedPayload):
@@ -142,9 +144,11 @@ class Adapters:
         call = _with_settings(call, tool)
         if not adapter.recognise(call):
             call = unwrap(call)
+        if call.data in ({}, []) and FETCHED not in call.headers:
+            # The body of a test button.
+            return Translation(tool, [])
         translation = _translated(adapter, call)
-        is_empty = call.data in ({}, [])
-        if not is_empty and not adapter.recognise(call) and all(event.about is None for event in translation.events):
+        if not adapter.recognise(call) and all(event.about is None for event in translation.events):
             raise UnrecognisedPayload(
                 f"The connection says '{tool}', but this is not one of its calls. Was the address pasted into another tool?"
             )
