@@ -93,6 +93,16 @@ def linkedin(value: object) -> str | None:
     return found
 
 
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def flag(value: object) -> bool | None:
+    """Yes or no as tools write it, also as a number or a text; None when it is neither."""
+    if isinstance(value, str):
+        return _FLAGS.get(value.strip().lower())
+    return bool(value) if isinstance(value, int) and value in (0, 1) else None
+
+
 def items(value: object) -> list[object]:
     """A list's elements; of an object whose keys are all numbers (a form's list with gaps) its values; else nothing."""
     if isinstance(value, list):

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.decided import reworded
 from touchbase.adapters.kit.labels import bounce_kind, status_of
 from touchbase.adapters.kit.meaning import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.proof import Scheme
-from touchbase.adapters.kit.reading import address, linkedin, objects, text
+from touchbase.adapters.kit.reading import address, flag, linkedin, objects, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import EMAIL_CAMPAIGN
 from touchbase.domain.events import Event
@@ -159,7 +159,7 @@ class Table:
         """One item as an event."""
         name = self.named(item, call)
         meaning = UNKNOWN if name is None else self.meaning(name, item)
-        if meaning.event == "email_replied" and self.automated and self.find(item, "automated", _flag):
+        if meaning.event == "email_replied" and self.automated and any(flag(at(item, path)) for path in self._places["automated"]):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
         if call.settings.status_labels:
@@ -265,7 +265,3 @@ def _shown(item: object, path: Path) -> bool:
     """Whether the last key of a path is there, be it with null."""
     parent = at(item, path[:-1])
     return path[-1] in parent if isinstance(parent, dict) else False
-
-
-def _flag(value: object) -> bool | None:
-    return True if value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes")) else None
