@@ -155,6 +155,14 @@ class Adapters:
         return translation
 
     def _surest(self, call: Call) -> tuple[int, Adapter | None]:
+        if isinstance(call.data, list) and len(call.data) > 1:
+            # A list's first object mostly shows whose it is; the next few are asked only where it does not.
+            found = self._surest_of(replace(call, data=objects(call.data)[:1]))
+            if found[0] >= _ENOUGH:
+                return found
+        return self._surest_of(call)
+
+    def _surest_of(self, call: Call) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
         # The one for any tool is never so sure: it comes last, and only where it may be needed.
         for adapter in sorted(self._candidates(call), key=_is_for_any_tool):
