@@ -87,6 +87,13 @@ def test_the_empty_body_of_a_test_button_says_nothing_and_is_no_fault(body: obje
     assert adapters.translate(request(body), tool).events == []
 
 
+@pytest.mark.parametrize("tool", [None, "hubspot", "espocrm", "zoho"])
+@pytest.mark.parametrize("body", [{}, []])
+def test_the_empty_body_of_a_crms_test_button_is_no_fault_either(body: object, tool: str | None, adapters: Adapters) -> None:
+    assert adapters.translate(request(body, CRM), tool).events == []
+    assert adapters.translate(request(body, CRM, **{"x-hubspot-signature": "s"}), tool).events == []
+
+
 def test_an_event_of_the_named_tool_that_we_do_not_know_is_unknown_and_kept(adapters: Adapters) -> None:
     events = adapters.translate(request({**OPENED, "event_type": "email_teleported"}), "instantly").events
 

@@ -95,7 +95,9 @@ CHANGED_STATUS: dict[str, Any] = {
         "type": "person.updated", "source": "https://api.folk.app/v1", "createdAt": AT,
         "data": {"id": "per_1", "changes": [{"path": ["customFieldValues", "grp", "Stage"], "type": "set", "value": "Hot"}]},
     },
-    "gohighlevel": {"type": "ContactUpdate", "locationId": "l", "id": "1", "email": "a@example.com", "stage": "Hot"},
+    "gohighlevel": {
+        "type": "ContactUpdate", "locationId": "l", "id": "1", "email": "a@example.com", "customFields": [{"id": "f1", "value": "Hot"}],
+    },
     "insightly": {"entity": {"CONTACT_ID": 1, "DATE_UPDATED_UTC": AT, "CUSTOMFIELDS": [{"FIELD_NAME": "Stage__c", "FIELD_VALUE": "Hot"}]}},
     "intercom": {
         "type": "notification_event", "topic": "contact.created",
@@ -131,7 +133,7 @@ CHANGED_STATUS: dict[str, Any] = {
 }  # fmt: skip
 NAMED = {
     "activecampaign": "fields.stage", "affinity": "44", "capsule": "Stage", "close": "custom.Stage", "copper": "contact_type",
-    "dynamics365": "new_stage", "folk": "Stage", "gohighlevel": "stage", "insightly": "Stage__c", "intercom": "custom_attributes.stage",
+    "dynamics365": "new_stage", "folk": "Stage", "gohighlevel": "f1", "insightly": "Stage__c", "intercom": "custom_attributes.stage",
     "kommo": "Stage", "monday": "text_1", "odoo": "x_stage", "outreach": "custom3", "pipedrive": "a1b2", "salesforce": "Stage__c",
     "streak": "stage", "twenty": "stage", "zoho": "Stage", "generic": "funnel",
 }  # fmt: skip
@@ -144,6 +146,24 @@ def test_every_crm_has_its_status_where_the_client_says(tool: str) -> None:
     assert translation.tool == tool
     assert statuses(translation) == [("contact.status_changed", "Hot")]
     assert statuses(told(CHANGED_STATUS[tool])) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "status"),
+    [
+        ({"type": "enum", "id": 33}, "33"),
+        ({"type": "set", "values": [{"id": 1}, {"id": 2}]}, "1, 2"),
+        ({"type": "varchar", "value": "Hot"}, "Hot"),
+    ],
+)
+@pytest.mark.parametrize("previous", [None, {"custom_fields": {"abc": None}}])
+def test_pipedrives_status_may_be_a_custom_field_from_the_start(field: object, status: str, previous: object) -> None:
+    body = {
+        "meta": {"version": "2.0", "action": "change" if previous else "create", "entity": "person", "entity_id": "7"},
+        "data": {"id": 7, "custom_fields": {"abc": field}}, "previous": previous,
+    }  # fmt: skip
+
+    assert statuses(told(body, connected("pipedrive", status_property={"contact": "abc"}))) == [("contact.status_changed", status)]
 
 
 def test_a_boards_groups_are_the_status_where_the_client_says() -> None:
@@ -425,6 +445,6 @@ class Stub:
 def test_a_connected_tool_that_knows_the_call_comes_before_all_but_a_sure_one(of_other: int, of_connected: int, reads: str) -> None:
     adapters = Adapters([Stub("other", of_other), Stub("only", of_connected)])
 
-    found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b"{}", None, [connected("only", EMAIL_CAMPAIGN)]))
+    found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b'{"a": 1}', None, [connected("only", EMAIL_CAMPAIGN)]))
 
     assert found.tool == reads

@@ -6,7 +6,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from touchbase.adapters import Adapters
+from touchbase.adapters import Adapters, catalogue
 from touchbase.adapters.kit.table import Table, plain
 from touchbase.domain.events import CRM_EVENTS, EMAIL_EVENTS
 
@@ -50,3 +50,12 @@ def test_a_fixture_speaks_our_vocabulary(recorded) -> None:
     words = EMAIL_EVENTS if recorded.channel == "email_campaign" else CRM_EVENTS
 
     assert {event["event"] for event in recorded.content["events"]} <= words
+
+
+def test_the_catalogue_says_all_that_a_shape_asks_for() -> None:
+    told = {tool.tool: tool.recognised for tool in catalogue.catalogue() if tool.channel == "email_campaign"}
+
+    assert told["lemlist"][0] == "_id + type, _id beginning with act_"
+    assert "type + data, header svix-id" in told["resend"]
+    assert "type + data, with a known name" in told["mailersend"]
+    assert told["salesloft"] == ["header x-salesloft-event"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hmac
 import json
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -201,6 +203,58 @@ async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(here
     (delivery,) = await kept(here)
     assert reply.status == 200
     assert delivery.body == left.replace(b"%s", b"*" * len(SECRET))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        rb'{"secret_key":"s3cr\/et &long"}', rb'{"secret_key":"s3cr/et &long"}', b"secret_key=s3cr%2Fet+%26long&x=1",
+        b"secret_key=s3cr%2fet%20%26long", rb'"{\"secret_key\":\"s3cr/et &long\",\"event_type\":\"x\"}"',
+        b"%7B%22secret_key%22%3A%22s3cr%2Fet%20%26long%22%7D",
+        b'--b\r\nContent-Disposition: form-data; name="secret_key"\r\n\r\ns3cr/et &long\r\n--b--\r\n',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_packed", [False, True])
+async def test_a_secret_is_struck_out_however_it_is_written(here: Caller, written: bytes, is_packed: bool) -> None:
+    await connect(here, "smartlead", "s3cr/et &long", channel="email_campaign")
+    encoding = {"content_encoding": "gzip"} if is_packed else {}
+
+    reply = await here("POST", MAILS, raw=gzip.compress(written) if is_packed else written, **encoding)
+
+    (delivery,) = await kept(here)
+    assert (reply.status, delivery.verified) == (200, True)
+    assert b"s3cr" not in delivery.body
+    assert b"*" * 13 in delivery.body
+    assert "content-encoding" not in delivery.headers
+
+
+async def test_a_secret_that_is_a_number_is_struck_out_too(here: Caller) -> None:
+    await connect(here, "zoho", "12345678")
+
+    await here("POST", CRM, raw=b'{"ids": [1123456789], "token": 12345678, "n": 123456789}')
+
+    (delivery,) = await kept(here)
+    assert delivery.body == b'{"ids": [1123456789], "token": "********", "n": 123456789}'
+
+
+async def test_a_packed_call_that_shows_no_secret_is_kept_byte_for_byte(here: Caller) -> None:
+    await connect(here, "smartlead", SECRET, channel="email_campaign")
+    body = gzip.compress(b'{"event_type":"EMAIL_SENT"}')
+
+    await here("POST", MAILS, raw=body, content_encoding="gzip", x_token=SECRET)
+
+    (delivery,) = await kept(here)
+    assert (delivery.body, delivery.headers["content-encoding"]) == (body, "gzip")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+async def test_a_tool_without_a_secret_gets_in_beside_one_with_a_secret_packed_or_not(here: Caller, pack: Callable[[bytes], bytes]) -> None:
+    await connect(here, "smartlead", SECRET, channel="email_campaign")
+    await connect(here, "instantly", channel="email_campaign")
+    body = json.dumps({"event_type": "email_sent", "lead_email": "a@example.com", "email_account": "b@example.net"}).encode()
+    encoding = {"content_encoding": "gzip"} if pack is gzip.compress else {}
+
+    assert (await here("POST", MAILS, raw=pack(body), **encoding)).status == 200
 
 
 async def test_the_same_call_is_recognised_while_its_token_is_replaced(here: Caller) -> None:

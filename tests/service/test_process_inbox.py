@@ -80,6 +80,7 @@ SENT = {"event": "email_sent", "email": "ann@example.com", "occurred_us": NOON -
         ([{"event": "unknown", "source_event": "moon_landed"}], "email_campaign", "unrecognised", "do not know: moon_landed"),
         ("strange", "email_campaign", "unrecognised", "no tool that we know sends this"),
         ([{"event": "email_replied"}], "email_campaign", "unrecognised", "names no person"),
+        ([{"event": "campaign_completed"}], "email_campaign", "ignored", "campaign_completed"),
         ([{"event": "contact.updated", "object_id": "7"}], "crm", "parked", "waits until"),
     ],
 )

@@ -20,6 +20,7 @@ from touchbase.adapters.kit.decided import as_decided
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.kit.proof import Scheme, presented
 from touchbase.adapters.kit.proof_keys import is_public_key
+from touchbase.adapters.kit.reading import objects
 from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
 from touchbase.domain.encoding import LARGEST_SIGNED, decoded
@@ -41,7 +42,7 @@ Demand = Callable[[bytes], ProtocolAnswer | None]
 class Adapters:
     """All adapters, and which of them to ask about a call.
 
-    An adapter declares `signs`: keys of a body (its first object) and header names of which its calls have
+    An adapter declares `signs`: keys of a body (its first objects) and header names of which its calls have
     at least one. It is asked about a call that shows one of them; an adapter without signs is always asked.
     """
 
@@ -67,6 +68,8 @@ class Adapters:
         named = tool or request.tool
         if named is not None:
             return self._by_that_tool(call, named)
+        if call.data in ({}, []):
+            return Translation(_ANY_TOOL, [])
         sure, adapter, found = self._best(call)
         if request.connections and sure < _SURE and (only := self._only(call, sure)) is not None:
             with suppress(UnrecognisedPayload):
@@ -141,15 +144,25 @@ class Adapters:
         call = _with_settings(call, tool)
         if not adapter.recognise(call):
             call = unwrap(call)
+        if call.data in ({}, []) and FETCHED not in call.headers:
+            # The body of a test button.
+            return Translation(tool, [])
         translation = _translated(adapter, call)
-        is_empty = call.data in ({}, [])
-        if not is_empty and not adapter.recognise(call) and all(event.about is None for event in translation.events):
+        if not adapter.recognise(call) and all(event.about is None for event in translation.events):
             raise UnrecognisedPayload(
                 f"The connection says '{tool}', but this is not one of its calls. Was the address pasted into another tool?"
             )
         return translation
 
     def _surest(self, call: Call) -> tuple[int, Adapter | None]:
+        if isinstance(call.data, list) and len(call.data) > 1:
+            # A list's first object mostly shows whose it is; the next few are asked only where it does not.
+            found = self._surest_of(replace(call, data=objects(call.data)[:1]))
+            if found[0] >= _ENOUGH:
+                return found
+        return self._surest_of(call)
+
+    def _surest_of(self, call: Call) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
         # The one for any tool is never so sure: it comes last, and only where it may be needed.
         for adapter in sorted(self._candidates(call), key=_is_for_any_tool):
@@ -164,7 +177,7 @@ class Adapters:
     def _candidates(self, call: Call) -> Iterable[Adapter]:
         index = self._by_sign[call.request.channel]
         asked = {id(adapter): adapter for adapter in self._always[call.request.channel]}
-        for shown in (_first_object(call.data), call.headers):
+        for shown in (*objects(call.data), call.headers):
             for sign in index.keys() & shown.keys():
                 for adapter in index[sign]:
                     asked[id(adapter)] = adapter
@@ -212,12 +225,6 @@ def _translated(adapter: Adapter, call: Call) -> Translation:
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
     return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown, may_ask)
-
-
-def _first_object(data: object) -> dict[str, object]:
-    if isinstance(data, list):
-        data = next((item for item in data if isinstance(item, dict)), None)
-    return data if isinstance(data, dict) else {}
 
 
 def _why_not(call: Call) -> str:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from touchbase.adapters import load_adapters
-from touchbase.adapters.kit.table import Table
+from touchbase.adapters.kit.table import Shape, Table
 from touchbase.domain.delivery import CHANNELS, EMAIL_CAMPAIGN
 from touchbase.domain.ports import Adapter
 
@@ -23,7 +23,7 @@ MARKS = {
     "I": "inferred by us",
 }
 SHOWN = "the secret itself in a header or in the address"
-_ADDRESSES = {EMAIL_CAMPAIGN: "campaign tool"}
+_CHANNEL_WORDS = {EMAIL_CAMPAIGN: "campaign tool"}
 _SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 _SURE = re.compile(r"^## How sure we are$\n\s*(.*?)\n\n", re.MULTILINE | re.DOTALL)
 
@@ -45,7 +45,7 @@ class Tool:
     title: str
     channel: str
     recognised: list[str]
-    """What shows a call to be its: keys that stand together in a body, or a header."""
+    """What shows a call to be its: keys that stand together in a body, or a header; for a CRM one key, which makes it worth a look."""
     proofs: list[str]
     """How it can prove who it is, besides showing the secret itself."""
     understood: list[Understood]
@@ -85,9 +85,15 @@ def _tool(channel: str, name: str) -> Tool:
 
 def _recognised(adapter: Adapter) -> list[str]:
     if isinstance(adapter, Table):
-        found = [f"header {shape.header}" if not shape.keys else shape.keys.replace(" ", " + ") for shape in adapter.shapes]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(map(_shown, adapter.shapes)))
     return sorted(adapter.signs)
+
+
+def _shown(shape: Shape) -> str:
+    """A shape in words: keys, header, and what its name must be."""
+    keys, header = shape.keys.replace(" ", " + "), f"header {shape.header}" if shape.header else ""
+    begun = f"{shape.keys.split()[0]} beginning with {shape.starts}" if shape.starts else ""
+    return ", ".join(filter(None, (keys, header, begun, "with a known name" if shape.named else "")))
 
 
 def _understood(readme: str) -> Iterator[Understood]:
@@ -121,10 +127,12 @@ def page(tools: list[Tool]) -> str:
 
 
 def _section(tool: Tool) -> Iterator[str]:
-    kind = _ADDRESSES.get(tool.channel, "CRM")
+    kind = _CHANNEL_WORDS.get(tool.channel, "CRM")
     yield from ("", f"## {tool.title} ({kind})", "")
-    recognised = ", or ".join(f"`{each}`" for each in tool.recognised)
-    yield f"- Recognised by {recognised}." if recognised else "- Asked about every call that no other takes for its own."
+    how = "Recognised by" if tool.channel == EMAIL_CAMPAIGN else "Looked at when it has"
+    recognised = "; or ".join(re.sub("^([^,]+)", r"`\1`", each) for each in tool.recognised)
+    asked = "Asked about every call of which no other is sure" if tool.tool == "generic" else "Asked about every call"
+    yield f"- {how} {recognised}." if recognised else f"- {asked}."
     yield f"- Proof of the sender: {'; or '.join([*tool.proofs, SHOWN])}."
     if tool.channel == EMAIL_CAMPAIGN:
         yield f"- How sure: {tool.sure}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.errors import Unauthorized
+from touchbase.domain.encoding import LARGEST_SIGNED, decoded
+from touchbase.domain.errors import Unauthorized, UnrecognisedPayload
 from touchbase.domain.ports import Senders
 from touchbase.domain.times import Micros
 
@@ -27,7 +29,15 @@ def prove_sender(senders: Senders, connections: Sequence[Connection], arrival: A
         if senders.proves(one, arrival, now):
             return Sender(one.tool, True, secrets)
     unguarded = {one.tool for one in here} - {one.tool for one in guarded}
-    if unguarded and senders.surest(WebhookRequest(arrival.channel, arrival.headers, arrival.query, arrival.body)) in unguarded:
+    if unguarded and senders.surest(_unpacked(arrival)) in unguarded:
         return Sender(None, False, secrets)
     tools = ", ".join(one.tool for one in guarded)
     raise Unauthorized(f"this call does not prove who sends it: the client has set a secret for {tools}, and the call fails it")
+
+
+def _unpacked(arrival: Arrival) -> WebhookRequest:
+    """The call by whose content its tool is known; one that cannot be unpacked shows none."""
+    body = arrival.body
+    with suppress(UnrecognisedPayload):
+        body = decoded(arrival.headers.get("content-encoding", ""), body, LARGEST_SIGNED)
+    return WebhookRequest(arrival.channel, arrival.headers, arrival.query, body)

@@ -11,7 +11,7 @@ from touchbase.domain.fetching import FETCHED
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.times import Micros
-from touchbase.service.receive_webhook import without_secrets
+from touchbase.service.strike_secrets import without_secrets
 
 
 async def keep_fetched(store: Store, connection: Connection, object_type: str, body: bytes, at: Micros) -> Kept:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
 from json import JSONEncoder
 from typing import Any
-from urllib.parse import unquote_plus
 
 from touchbase.domain.client import Client
 from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept
@@ -18,6 +16,7 @@ from touchbase.domain.fetching import FETCHED
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.times import Micros
+from touchbase.service.strike_secrets import without_secrets
 
 _as_json = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Proofs of who calls, which must not lie in the inbox, our own mark of what we have fetched, and what belongs to the connection only.
@@ -45,16 +44,6 @@ def kept_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str]
         if name.endswith(EVENT_ENDINGS):
             naming.append(f"{text}: {content}")
     return kept, "\n".join(sorted(naming))
-
-
-def without_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
-    """The call without the secrets that it showed: no such header, no such parameter, stars in the body."""
-    clean = {name: value for name, value in headers.items() if not any(secret in value for secret in secrets)}
-    pieces = [piece for piece in query.split("&") if unquote_plus(piece.partition("=")[2]) not in secrets]
-    for shown in (secret.encode() for secret in secrets):
-        if shown in body:
-            body = re.sub(rb'(?<=[="])' + re.escape(shown) + rb'(?=["&]|\s*\Z)', b"*" * len(shown), body)
-    return clean, "&".join(pieces), body
 
 
 def _fields(command: KeepDelivery) -> dict[str, Any]:

@@ -21,6 +21,7 @@ RULES = {
     "other": [
         "reply_forwarded", "reply drafted", "reply categorised", "tag_added_to_lead",
          "task_completed", "campaign paused", "meeting_cancelled",
+         "whatsappMessageSent", "whatsapp_message_replied", "smsReplied", "SMS_SENT", "voicemail_sent", "voice note delivered",
     ],
     "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
     "lead_status_changed": [
@@ -30,7 +31,7 @@ RULES = {
     "email_clicked": ["click", "link_clicked", "EMAIL_LINK_CLICK"],
     "email_opened": ["open", "EmailOpened", "email.opened"],
     "email_delivered": ["delivered", "Delivery"],
-    "email_send_failed": ["failed", "dropped", "rejected", "blocked", "email.delivery_failed"],
+    "email_send_failed": ["failed", "email_not_delivered", "not sent", "dropped", "rejected", "blocked", "email.delivery_failed"],
     "email_deferred": ["deferred", "delayed", "email.delivery_delayed"],
     "email_sent": ["sent", "EMAIL_SENT", "send", "processed", "request", "lead_first_contacted", "MessageSent"],
     "account_event": ["email_account_disconnected", "warmup_disabled", "mailbox_error", "sendLimitReached"],

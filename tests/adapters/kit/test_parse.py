@@ -153,6 +153,38 @@ def test_n8ns_wrapping_is_taken_off_with_its_headers() -> None:
     assert inner.headers["x-their-event"] == "sent"
 
 
+FORM = {"headers": {"Content-Type": "application/x-www-form-urlencoded"}, "params": {}, "query": {}}
+
+
+@pytest.mark.parametrize("headers", [{}, FORM["headers"]])
+@pytest.mark.parametrize("several", [0, 1, 2])
+def test_a_form_that_n8n_hands_on_as_flat_fields_is_a_form(headers: dict[str, str], several: int) -> None:
+    envelope = {**FORM, "headers": headers, "body": {"leads[update][0][id]": "7", "account[subdomain]": "s", "type": "x"}}
+
+    inner = unwrap(call(json.dumps([envelope] * several if several else envelope)))
+
+    read = {"leads": {"update": [{"id": "7"}]}, "account": {"subdomain": "s"}, "type": "x"}
+    assert inner.data == ([read] * 2 if several == 2 else read)
+    assert inner.form is (several < 2)
+
+
+def test_a_field_that_holds_json_is_read_out_of_n8ns_wrapping() -> None:
+    assert unwrap(call(json.dumps({**FORM, "body": {"mandrill_events": '[{"event": "send"}]'}}))).data == {
+        "mandrill_events": [{"event": "send"}]
+    }
+
+
+def test_a_column_with_brackets_in_its_name_makes_no_form_of_a_json_body() -> None:
+    body = {"Revenue [EUR]": "5", "email": "a@b.co"}
+
+    assert unwrap(call(json.dumps({"headers": {}, "query": {}, "body": body}))).data == body
+    assert unwrap(call(json.dumps({"headers": {}, "query": {}, "body": {"a[b]": 1}}))).data == {"a[b]": 1}
+
+
+def test_no_envelope_says_that_we_have_fetched_what_is_in_it() -> None:
+    assert "x-touchbase-fetched" not in unwrap(call('{"headers": {"X-Touchbase-Fetched": "people"}, "body": {"a": 1}}')).headers
+
+
 def test_several_wrapped_calls_are_one_list() -> None:
     assert unwrap(call('[{"headers": {}, "body": {"a": 1}}, {"headers": {}, "body": [{"a": 2}, {"a": 3}]}]')).data == [
         {"a": 1},

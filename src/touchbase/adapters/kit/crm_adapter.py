@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.proof import Scheme
+from touchbase.adapters.kit.reading import objects
 from touchbase.domain.connection import ConnectionSettings
 from touchbase.domain.delivery import CRM, ProtocolAnswer
 from touchbase.domain.events import Event
@@ -33,13 +34,10 @@ class CrmAdapter(ABC):
     """How the CRM is asked for records that its calls leave out; None: it never is."""
 
     def recognise(self, call: Call) -> int:
-        """How sure we are that the call is this CRM's, judged by its first object."""
-        data = call.data
+        """How sure we are that the call is this CRM's, judged by the surest of its first objects."""
         if self._fetched_type(call) is not None:
             return 100
-        if isinstance(data, list):
-            data = next((item for item in data if isinstance(item, dict)), None)
-        return self.sure(data, call) if isinstance(data, dict) else 0
+        return max((self.sure(body, call) for body in objects(call.data)), default=0)
 
     def translate(self, call: Call) -> list[Event]:
         """The events of all items, in their order; what is no object gives `unrecognised`."""

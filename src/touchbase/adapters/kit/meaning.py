@@ -90,6 +90,8 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
 
 
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
+    # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
+    (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
     (r"linked ?in\b|connection request|\binvit|\binmail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
@@ -111,6 +113,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
     (r"\b(closed|won)\b", _always(status("closed"))),
+    (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
     (r"\bclick(ed|s)?\b", _always(CLICKED)),
     (r"\bopen(ed|s)?\b", _always(OPENED)),
     (r"\b(deferred|deferral|delayed|delay)\b|\bfail(ed|ure)? temporary|\btemporary fail", _always(DEFERRED)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import unquote_to_bytes
 
@@ -11,6 +13,7 @@ import msgspec
 
 from touchbase.adapters.kit import forms
 from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.fetching import FETCHED
 from touchbase.domain.ports import Call
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -21,6 +24,7 @@ _RELAY_KEYS = frozenset(
 )  # fmt: skip
 _DEEPEST_WRAP = 3
 _LONGEST_NUMBER = 100
+_BRACKETED = re.compile(r"\w+(\[\w*\])+")
 
 
 def parse(request: WebhookRequest) -> Call:
@@ -36,9 +40,8 @@ def parse(request: WebhookRequest) -> Call:
         body = unquote_to_bytes(body.replace(b"+", b" ")).strip()
     if body[:1] in (b"{", b"[", b'"'):
         data = _from_json(body.rstrip(b"="))
-        if isinstance(data, dict) and "form" in request.headers.get("content-type", ""):
-            # Form fields that somebody has written down as JSON, bracketed names and all.
-            data = forms.nested(data.items())
+        if isinstance(data, dict) and _says_form(request.headers):
+            return Call(request, request.headers, _from_flat(data), form=True)
         return Call(request, request.headers, data)
     fields = _fields(body)
     if not fields:
@@ -61,7 +64,7 @@ def _unwrapped(call: Call) -> Call | None:
     if isinstance(data, list) and any(_is_envelope(item) for item in data):
         if len(data) == 1:
             return _opened(call, data[0])
-        return replace(call, data=[event for item in data for event in _listed(item["body"] if _is_envelope(item) else item)])
+        return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
     if not isinstance(data, dict):
         return None
     if _is_envelope(data):
@@ -80,8 +83,26 @@ def _is_envelope(item: object) -> bool:
 def _opened(call: Call, envelope: dict[str, object]) -> Call:
     headers = envelope["headers"]
     assert isinstance(headers, dict)
-    named = {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
-    return replace(call, data=envelope["body"], headers={**call.headers, **named})
+    # What we have fetched ourselves never comes in an envelope, whatever that says.
+    named = {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
+    data = envelope["body"]
+    if isinstance(data, dict) and (_says_form(named) or _looks_flat(data)):
+        return replace(call, data=_from_flat(data), headers={**call.headers, **named}, form=True)
+    return replace(call, data=data, headers={**call.headers, **named})
+
+
+def _says_form(headers: Mapping[str, str]) -> bool:
+    return "form" in headers.get("content-type", "")
+
+
+def _looks_flat(data: dict[str, object]) -> bool:
+    """Whether an object holds nothing but texts, and one of them under a form's bracketed name."""
+    return any(_BRACKETED.fullmatch(name) for name in data) and all(isinstance(value, str | list) for value in data.values())
+
+
+def _from_flat(data: dict[str, object]) -> dict[str, object]:
+    """Form fields that somebody has written down as JSON, bracketed names and all."""
+    return forms.nested(data.items()) | _json_fields([(name, value) for name, value in data.items() if isinstance(value, str)])
 
 
 def _listed(value: object) -> list[object]:

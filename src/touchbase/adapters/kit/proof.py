@@ -47,9 +47,9 @@ def one_of(given: Iterable[str | bytes | None], wanted: str | bytes) -> bool:
     return found
 
 
-def in_time(text: str | None, now: Micros, unit: Micros = SECOND) -> bool:
-    """Whether a time in whole units (seconds, unless told) is near to ours."""
-    return text is not None and text.isascii() and text.isdigit() and len(text) < 20 and abs(int(text) * unit - now) <= WINDOW
+def in_time(text: str | None, now: Micros, unit: Micros = SECOND, *, past: Micros = WINDOW) -> bool:
+    """Whether a time in whole units (seconds, unless told) is near to ours, or not longer ago than `past`."""
+    return text is not None and text.isascii() and text.isdigit() and len(text) < 20 and -WINDOW <= now - int(text) * unit <= past
 
 
 def keyed(secret: str | bytes, message: bytes, digest: str = "sha256") -> bytes:

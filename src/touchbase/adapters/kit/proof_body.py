@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.kit.proof import Scheme, one_of, same
+from touchbase.adapters.kit.reading import objects, text
 from touchbase.domain.connection import Arrival
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.times import Micros
@@ -14,7 +15,7 @@ def field_of(name: str) -> Scheme:
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         given = fields(arrival).get(name)
-        return isinstance(given, str) and same(given, secret)
+        return same(given if isinstance(given, str) else text(given), secret)
 
     return Scheme(f"field `{name}` of the body: the secret itself", check)
 
@@ -29,6 +30,4 @@ ANY_FIELD = Scheme("any field at the top of the body: the secret itself", _any_f
 def fields(arrival: Arrival) -> dict[str, object]:
     """The fields at the top of a body, of a list's first object."""
     data = unwrap(parse(WebhookRequest(arrival.channel, arrival.headers, arrival.query, arrival.body))).data
-    if isinstance(data, list):
-        data = next((item for item in data if isinstance(item, dict)), None)
-    return data if isinstance(data, dict) else {}
+    return next(iter(objects(data)), {})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import islice
 
+_FIRST_FEW = 5
 _LONGEST_ADDRESS = 320
 _LONGEST_URL = 2_000
 _LONGEST_NUMBER = 256
@@ -91,6 +93,16 @@ def linkedin(value: object) -> str | None:
     return found
 
 
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def flag(value: object) -> bool | None:
+    """Yes or no as tools write it, also as a number or a text; None when it is neither."""
+    if isinstance(value, str):
+        return _FLAGS.get(value.strip().lower())
+    return bool(value) if isinstance(value, int) and value in (0, 1) else None
+
+
 def items(value: object) -> list[object]:
     """A list's elements; of an object whose keys are all numbers (a form's list with gaps) its values; else nothing."""
     if isinstance(value, list):
@@ -98,3 +110,10 @@ def items(value: object) -> list[object]:
     if isinstance(value, dict) and value and all(isinstance(key, str) and key.isdecimal() for key in value):
         return [value[key] for key in sorted(value, key=int)]
     return []
+
+
+def objects(data: object) -> list[dict[str, object]]:
+    """What a body is recognised by: the object that it is, or the first few of its list, so that one bad item hides no other."""
+    if isinstance(data, dict):
+        return [data]
+    return list(islice((item for item in data if isinstance(item, dict) and item), _FIRST_FEW)) if isinstance(data, list) else []

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.decided import reworded
 from touchbase.adapters.kit.labels import bounce_kind, status_of
 from touchbase.adapters.kit.meaning import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.proof import Scheme
-from touchbase.adapters.kit.reading import address, linkedin, text
+from touchbase.adapters.kit.reading import address, flag, linkedin, objects, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import EMAIL_CAMPAIGN
 from touchbase.domain.events import Event
@@ -60,12 +60,6 @@ def batch(data: object) -> list[object]:
     if isinstance(data, list):
         return data
     return [data] if isinstance(data, dict) and data else []
-
-
-def sample(data: object) -> Item:
-    """The first object of a body, by which it is recognised; empty when there is none."""
-    found = next((item for item in data if isinstance(item, dict)), None) if isinstance(data, list) else data
-    return found if isinstance(found, dict) else {}
 
 
 def each(data: object, read: Callable[[Item], Event]) -> list[Event]:
@@ -141,12 +135,11 @@ class Table:
         self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.sure)]
 
     def recognise(self, call: Call) -> int:
-        """How sure the surest fitting shape makes us."""
-        item = sample(call.data)
-        for asked in self._shapes:
-            if asked.tops <= item.keys() and self._fits(asked, item, call):
-                return asked.shape.sure
-        return 0
+        """How sure the surest fitting shape makes us of the surest of the call's first objects."""
+        # Without a loop where there is nothing to loop over: most calls are one object.
+        if isinstance(call.data, dict):
+            return self._sure(call.data, call)
+        return max((self._sure(item, call) for item in objects(call.data)), default=0)
 
     def translate(self, call: Call) -> list[Event]:
         """One event per item."""
@@ -166,7 +159,7 @@ class Table:
         """One item as an event."""
         name = self.named(item, call)
         meaning = UNKNOWN if name is None else self.meaning(name, item)
-        if meaning.event == "email_replied" and self.automated and self.find(item, "automated", _flag):
+        if meaning.event == "email_replied" and self.automated and any(flag(at(item, path)) for path in self._places["automated"]):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
         if call.settings.status_labels:
@@ -210,6 +203,12 @@ class Table:
 
     def _kind(self, meaning: Meaning, item: Item) -> str:
         return meaning.kind or bounce_kind(*(at(item, path) for path in self._places["bounce"]))
+
+    def _sure(self, item: Item, call: Call) -> int:
+        for asked in self._shapes:
+            if asked.tops <= item.keys() and self._fits(asked, item, call):
+                return asked.shape.sure
+        return 0
 
     def _fits(self, asked: _Asked, item: Item, call: Call) -> bool:
         shape = asked.shape
@@ -266,7 +265,3 @@ def _shown(item: object, path: Path) -> bool:
     """Whether the last key of a path is there, be it with null."""
     parent = at(item, path[:-1])
     return path[-1] in parent if isinstance(parent, dict) else False
-
-
-def _flag(value: object) -> bool | None:
-    return True if value is True or (isinstance(value, str) and value.lower() in ("true", "1", "yes")) else None

@@ -96,6 +96,10 @@ def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, ma
         may_create=may_create,
     )
     if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
+        if event.event == "campaign_completed":
+            # It may be the whole campaign's end, which is about nobody.
+            outcome.other = event.source_event or event.event
+            return
         outcome.nameless += 1
     else:
         outcome.sightings.append(sighting)

@@ -15,7 +15,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOL
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query
 from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.reading import dig, first, objects, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.connection import IGNORE
 from touchbase.domain.events import Event
@@ -42,7 +42,7 @@ class Attio(CrmAdapter):
         """Known by the ids that each event carries, else by Attio's signature."""
         if dig(body, "id", "workspace_id") is not None and "event_type" in body:
             return 100
-        if "webhook_id" in body and isinstance(dig(body, "events", 0, "event_type"), str):
+        if "webhook_id" in body and any("event_type" in event for event in objects(body.get("events"))):
             return 100
         return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
 

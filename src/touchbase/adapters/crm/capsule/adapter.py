@@ -55,7 +55,7 @@ class Capsule(CrmAdapter):
                 events += self._party(source, what, record, call)
             else:
                 events.append(note("unrecognised", source))
-        return events or [note("unrecognised", source or None)]
+        return events or [note("ignored" if body.get("payload") == [] and source else "unrecognised", source or None)]
 
     def _party(self, source: str, what: str, record: Body, call: Call) -> list[Event]:
         word = text(record.get("type")) or _guess(record)

@@ -41,7 +41,11 @@ class Copper(CrmAdapter):
     proofs = (ANY_FIELD,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     signs = frozenset({"updated_attributes", "subscription_id", "ids"})
-    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": ("status",), "lead": ("status", "status_id"), "company": ("status",)}
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "person": ("status", "contact_type_id"),
+        "lead": ("status", "status_id"),
+        "company": ("status",),
+    }
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the list of ids beside type and event."""
@@ -56,6 +60,8 @@ class Copper(CrmAdapter):
         ids = [text(one) for one in as_list(body.get("ids"))] or [None]
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
+        if body.get("ids") == []:
+            return [note("ignored", source, word)]
         changed = _changed(as_dict(body.get("updated_attributes")))
         at = when(first(body, "timestamp"))
         events: list[Event] = []

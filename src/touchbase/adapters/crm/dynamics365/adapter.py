@@ -45,6 +45,7 @@ MESSAGES = {
     "create": CREATED, "update": UPDATED, "delete": DELETED, "merge": UPDATED, "setstate": UPDATED, "setstatedynamicentity": UPDATED,
     "added": CREATED, "modified": UPDATED, "deleted": DELETED,
 }  # fmt: skip
+_OPTIONS = ("statuscode", "statecode")
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
@@ -81,6 +82,8 @@ class Dynamics365(CrmAdapter):
         now = _attributes(target)
         if source and source.lower().startswith("setstate"):
             now = {"statuscode": _scalar(parameters.get("Status")), "statecode": _scalar(parameters.get("State"))}
+        # The target has the number of an option; the image of after has its label, where it is registered.
+        now |= {name: after[name] for name in _OPTIONS if name in now and isinstance(after.get(name), str)}
         key = text(body.get("OperationId"))
         item = Item(SHAPES[word], what, word, object_id, source, when(body.get("OperationCreatedOn")), None if key == _NOBODY else key)
         item.record, item.status = {**before, **after, **now}, self.statuses(call, item.shape.kind, word)
@@ -119,7 +122,7 @@ def _attributes(entity: Body) -> Body:
     """An entity's attributes; an option shows its label where the body has it, a link the name of what it leads to."""
     labels = _pairs(entity.get("FormattedValues"))
     values = {name: _scalar(value) for name, value in _pairs(entity.get("Attributes")).items()}
-    return {name: labels.get(name, value) if name in ("statuscode", "statecode") else value for name, value in values.items()}
+    return {name: labels.get(name, value) if name in _OPTIONS else value for name, value in values.items()}
 
 
 def _scalar(value: object) -> object:

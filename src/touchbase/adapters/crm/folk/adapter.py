@@ -27,6 +27,8 @@ SHAPES = {
     ),
     "company": Shape(COMPANY, domain=("domain", "urls"), company=("name",), useful=("industry",)),
 }  # fmt: skip
+_OWN = frozenset[str]().union(*(shape.own for shape in SHAPES.values()))
+_CUSTOM = "customFieldValues"
 ACTIONS = {"created": CREATED, "updated": UPDATED, "groups_updated": UPDATED, "deleted": DELETED}
 
 
@@ -90,7 +92,9 @@ def _added(changes: list[object]) -> dict[str, object]:
 
 def _name(change: object) -> str:
     path = [part for part in as_list(dig(change, "path")) if isinstance(part, str) and not part.isdecimal()]
-    return text(path[-1]) or "" if path else ""
+    name = text(path[-1]) or "" if path else ""
+    # A group's own field is not the person's, even if somebody has called it "email".
+    return f"{_CUSTOM}.{name}" if path[:1] == [_CUSTOM] and name in _OWN else name
 
 
 ADAPTER = Folk()

@@ -113,7 +113,10 @@ class Generic(CrmAdapter):
         what, kind = verb_in(words), noun_in(words) or noun_in(words_of(text(first(body, *OBJECT_KEYS)) or key))
         known = any(mail(record.get(name)) for name in MAIL_KEYS)
         object_id = text(
-            first(record, "id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id") or first(body, "object_id", "record_id")
+            first(record, "id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id")
+            or first(body, "object_id", "record_id")
+            # Beside the object's own word the id is the object's, elsewhere as well the event's.
+            or (body.get("id") if noun_in(words_of(text(first(body, *OBJECT_KEYS)))) else None)
         )
         if what is None or kind is None:
             if not known or (source is not None and what is None and kind is None):

@@ -57,7 +57,7 @@ class GoHighLevel(CrmAdapter):
         at, key = when(body.get("timestamp")), text(body.get("webhookId"))
         status = self.statuses(call, CONTACT, "contact")
         if source is None and "contact_id" in body:
-            return Item(PERSON, UPDATED, "contact", text(body.get("contact_id")), "workflow", at, key, body, status=status).events()
+            return Item(PERSON, UPDATED, "contact", text(body.get("contact_id")), "workflow", at, key, _flat(body), status=status).events()
         if source in RECORDS:
             return self._record(source, body, at, key, call)
         if source in DEALS:
@@ -69,7 +69,7 @@ class GoHighLevel(CrmAdapter):
         if what == CREATED:
             # Older deliveries have no time of their own, but a contact's creation has one.
             at = at or when(body.get("dateAdded"))
-        item = Item(PERSON, what, "contact", text(body.get("id")), source, at, key, body, status=status)
+        item = Item(PERSON, what, "contact", text(body.get("id")), source, at, key, _flat(body), status=status)
         if source == "ContactTagUpdate":
             item.changed = {"tags": (body.get("tags"), UNTOLD)}
         elif source == "ContactDndUpdate":
@@ -84,6 +84,12 @@ class GoHighLevel(CrmAdapter):
         record = _properties(body.get("properties"))
         status = self.statuses(call, COMPANY, "business")
         return Item(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
+
+
+def _flat(body: Body) -> Body:
+    """The contact with its custom fields, a list of ids and values, beside the others."""
+    listed = map(as_dict, as_list(body.get("customFields")))
+    return {**{name: first(one, "value", "field_value", "fieldValue") for one in listed if (name := text(one.get("id")))}, **body}
 
 
 def _properties(value: object) -> Body:

@@ -2,7 +2,7 @@
 
 Event reference: developers.intercom.com, webhook topics and model (read 2026-11-20). The topic's first word
 tells the kind: user, lead, contact and visitor are contacts. Topics of tags carry the contact one level
-lower and create nobody. Conversations, tickets and the rest are not used.
+lower; a tag is a change, not a field. Conversations, tickets and the rest are not used.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ class Intercom(CrmAdapter):
         about.restored = words[-1] == "unarchived"
         if "tag" in words:
             about.what, about.changed = UPDATED, _tag(item, words[-1])
-            return about.events()
+            events = about.events()
+            for event in events:
+                # A contact has many tags: as one field each would drive out the one before.
+                event.custom = {}
+            return events
         if words[-1] == "merged":
             about.changed = {}
             return about.merged(text(dig(record, "merged_from", "id")))

@@ -50,7 +50,8 @@ class Kommo(CrmAdapter):
         """Known by the account's subdomain beside an entity."""
         entities = [as_dict(body[name]) for name in _NAMES & body.keys()]
         if not any(entities):
-            return 0
+            is_theirs = isinstance(dig(body, "account", "subdomain"), str)
+            return 80 if is_theirs and any(as_dict(value).keys() & _VERBS for value in body.values()) else 0
         if isinstance(dig(body, "account", "subdomain"), str) or dig(body, "account", "_links") is not None:
             return 100
         return 60 if call.form and any(entity.keys() & _VERBS for entity in entities) else 0
@@ -62,7 +63,7 @@ class Kommo(CrmAdapter):
             for action, records in as_dict(actions).items():
                 if entity in ENTITIES:
                     events += self._records(entity, action, records, call)
-                elif entity in OTHERS:
+                elif entity in OTHERS or action in _VERBS:
                     events.append(note("ignored", f"{entity}.{action}", entity))
         return events or [note("unrecognised")]
 

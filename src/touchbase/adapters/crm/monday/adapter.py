@@ -79,7 +79,8 @@ class Monday(CrmAdapter):
         item = Item(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
         item.restored = source in ("restore_pulse", "item_restored")
         item.record = _record(event)
-        item.thin = item.restored or (what == CREATED and not event.get("columnValues"))
+        # Even where it brings columns, a new item's call leaves some out.
+        item.thin = item.restored or what == CREATED
         titles: dict[str, str] = {}
         if what == UPDATED:
             self._change(item, event, titles, call)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, differences
+from touchbase.adapters.kit.crm_values import as_dict, differences, label
 from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
@@ -81,11 +81,11 @@ class Pipedrive(CrmAdapter):
         item = self._item(source, object_id, first(meta, "timestamp"), text(meta.get("id")), call)
         if not isinstance(item, Item):
             return [item]
-        item.record = data or previous
+        item.record = _flat(data or previous)
         if item.what == DELETED:
             item.merged_into = text(meta.get("merged_to_id"))
         elif item.what == UPDATED:
-            item.record, item.changed = _flat(data), _listed(data, previous)
+            item.changed = _listed(data, previous)
         return item.merged(text(meta.get("merged_from_id")))
 
     def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, call: Call) -> list[Event]:
@@ -143,10 +143,10 @@ def _listed(data: Body, previous: Body) -> Changes:
 
 
 def _value(field: object) -> object:
-    """The value of a typed custom field: of `{"type": "double", "value": 978}` the 978, of an option its id."""
+    """The value of a typed custom field: of `{"type": "double", "value": 978}` the 978, of options their ids."""
     if not isinstance(field, dict):
         return field
-    return field.get("value", field.get("id", field))
+    return label(field["values"]) if "values" in field else field.get("value", field.get("id", field))
 
 
 ADAPTER = Pipedrive()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from touchbase.adapters.crm.salesforce.shapes import shape_of
+from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.reading import text
@@ -53,7 +53,7 @@ def _parsed(body: bytes) -> ElementTree.Element | None:
 
 def _notification(notification: ElementTree.Element, statuses: StatusNames) -> list[Event]:
     record, object_type, key = _record(notification)
-    object_id = text(record.get("Id"))
+    object_id = record_id(record.get("Id"))
     shape = shape_of(object_type, record)
     if shape is None:
         return [note("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
@@ -62,7 +62,7 @@ def _notification(notification: ElementTree.Element, statuses: StatusNames) -> l
     item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, record, nulls_clear=True)
     item.status = statuses(shape.kind, object_type)
     if what == DELETED:
-        item.merged_into = text(record.get("MasterRecordId"))
+        item.merged_into = record_id(record.get("MasterRecordId"))
     return item.events()
 
 

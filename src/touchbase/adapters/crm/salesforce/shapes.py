@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_values import Record
+from touchbase.adapters.kit.reading import text
 
 NOISE = frozenset(
     {
@@ -22,6 +25,18 @@ _PERSON_ACCOUNT = Shape(
     linkedin=_LINKEDIN, useful=None, noise=NOISE,
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), useful=None, noise=NOISE)
+
+_SHORT_ID = re.compile(r"[0-9A-Za-z]{15}")
+_CHECKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
+
+
+def record_id(value: object) -> str | None:
+    """A record's id in its long form: the short one of 15 characters gets the three that tell its capitals."""
+    found = text(value)
+    if found is None or not _SHORT_ID.fullmatch(found):
+        return found
+    groups = (found[0:5], found[5:10], found[10:15])
+    return found + "".join(_CHECKS[sum(1 << place for place, sign in enumerate(group) if "A" <= sign <= "Z")] for group in groups)
 
 
 def shape_of(object_type: str | None, record: Record) -> Shape | None:

@@ -6,7 +6,9 @@ The stream's `ChangeEventHeader` stands beside the fields, which relays put at t
 
 from __future__ import annotations
 
-from touchbase.adapters.crm.salesforce.shapes import NOISE, shape_of
+from collections.abc import Collection
+
+from touchbase.adapters.crm.salesforce.shapes import NOISE, record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
@@ -38,7 +40,7 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     what = CHANGES.get(change.removeprefix("GAP_"))
     record = _flat(payload)
     shape = shape_of(object_type, record)
-    ids = [text(one) for one in as_list(_bare(header.get("recordIds")))]
+    ids = [record_id(one) for one in as_list(_bare(header.get("recordIds")))]
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
         return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids or [None]]
@@ -56,7 +58,7 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
 def read_record(body: Body, statuses: StatusNames) -> list[Event]:
     """A record as the REST interface writes it (`attributes.type`), posted by a flow or a relay."""
     object_type = text(dig(body, "attributes", "type"))
-    object_id = text(body.get("Id"))
+    object_id = record_id(body.get("Id"))
     shape = shape_of(object_type, body)
     if shape is None:
         return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
@@ -73,8 +75,8 @@ def is_trigger(body: Body) -> bool:
 
 def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
     """The records of an Apex trigger, `{"new": [...], "old": [...]}`: without an old one made, without a new one gone."""
-    now = {text(record.get("Id")): record for record in map(as_dict, as_list(body.get("new")))}
-    before = {text(record.get("Id")): record for record in map(as_dict, as_list(body.get("old")))}
+    now = {record_id(record.get("Id")): record for record in map(as_dict, as_list(body.get("new")))}
+    before = {record_id(record.get("Id")): record for record in map(as_dict, as_list(body.get("old")))}
     events: list[Event] = []
     for object_id in now | before:
         record, old = now.get(object_id), before.get(object_id)
@@ -100,10 +102,16 @@ def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:
     if not names and not nulled:
         # The stream's own form marks changed fields by bits, which only its schema can read.
         names = list(record)
+    named = frozenset(names)
     told: dict[str, tuple[object, object]] = {
-        name: (record[name], UNTOLD) for name in names if record.get(name) is not None and name not in NOISE
+        name: (value, UNTOLD) for name, value in record.items() if value is not None and name not in NOISE and _is_named(name, named)
     }
     return told | dict.fromkeys(nulled, (None, UNTOLD))
+
+
+def _is_named(name: str, names: Collection[str]) -> bool:
+    """Whether a field is among these names, or a part of a compound one that is named whole."""
+    return name in names or name.partition(".")[0] in names
 
 
 def _flat(payload: Body) -> Body:

@@ -24,6 +24,8 @@ SHAPES = {
 ACTIONS = {"CREATE": CREATED, "EDIT": UPDATED, "UPDATE": UPDATED, "DELETE": DELETED}
 WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "FILE")
 
+_KEYS = frozenset({"boxKey", "pipelineKey", "key"})
+
 
 class Streak(CrmAdapter):
     """Reads Streak's webhook calls."""
@@ -33,11 +35,17 @@ class Streak(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
-        """Known by the event's name in capitals, or by the keys of box and pipeline."""
+        """Known by the event's name in capitals beside a key, or by the keys of box and pipeline.
+
+        Other CRMs write `CONTACT_UPDATED` too, so without a key only a box, or an action of Streak's own, is a sign.
+        """
         event = text(body.get("event")) or ""
-        if event.isupper() and event.partition("_")[0] in WORDS:
+        word, _, action = event.partition("_")
+        if event.isupper() and word in WORDS and (word == "BOX" or not _KEYS.isdisjoint(body)):
             return 85
-        return 70 if "pipelineKey" in body and ("boxKey" in body or "stageKey" in body) else 0
+        if "pipelineKey" in body and ("boxKey" in body or "stageKey" in body):
+            return 70
+        return 40 if word in SHAPES and action in ACTIONS else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one object."""

@@ -31,6 +31,16 @@ ACTIONS = {
     "created": CREATED, "updated": UPDATED, "upserted": UPDATED, "restored": UPDATED, "deleted": DELETED, "destroyed": DELETED,
     "merged": UPDATED,
 }  # fmt: skip
+TWENTYS_OWN = frozenset(
+    {
+        "person", "company", "opportunity", "note", "noteTarget", "task", "taskTarget", "attachment", "favorite", "timelineActivity",
+        "workspaceMember", "calendarEvent", "message", "messageThread", "workflow", "workflowRun", "workflowVersion",
+    }
+)  # fmt: skip
+"""Twenty's standard objects: other CRMs write their events like it, `contact.created`, but have no `person` beside them."""
+
+
+_SEVERAL = {"emails": ("primaryEmail", "additionalEmails"), "domainName": ("primaryLinkUrl", "secondaryLinks")}
 
 
 class Twenty(CrmAdapter):
@@ -47,8 +57,9 @@ class Twenty(CrmAdapter):
             return 100 if "objectMetadata" in body or "workspaceId" in body else 85
         if any(name.startswith("x-twenty-") for name in call.headers):
             return 100
-        action = (text(body.get("event")) or "").rpartition(".")[2]
-        return 60 if action in ACTIONS and isinstance(dig(body, "data", "id"), str) and "timestamp" in body else 0
+        named, _, action = (text(body.get("event")) or "").rpartition(".")
+        is_theirs = named in TWENTYS_OWN and action in ACTIONS and isinstance(dig(body, "data", "id"), str)
+        return 60 if is_theirs and "timestamp" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
@@ -71,9 +82,13 @@ class Twenty(CrmAdapter):
 
 
 def _flat(record: Body) -> Body:
-    """The record with a person's name, an object of two parts, laid out flat."""
+    """The record with a person's name, an object of two parts, laid out flat, and with all its addresses in one list each."""
     name = record.get("name")
-    return {**record, **name} if isinstance(name, dict) else record
+    flat = {**record, **name} if isinstance(name, dict) else dict(record)
+    for kind, (main, others) in _SEVERAL.items():
+        if isinstance(several := record.get(kind), dict):
+            flat[kind] = [several.get(main), *as_list(several.get(others))]
+    return flat
 
 
 ADAPTER = Twenty()

@@ -50,6 +50,8 @@ class Zoho(CrmAdapter):
         source = f"{word}.{operation.rpartition('.')[2]}"
         if shape is None or what is None:
             return [note("ignored" if word and operation else "unrecognised", source, word or None, one) for one in ids or [None]]
+        if body.get("ids") == [] and not records:
+            return [note("ignored", source, word)]
         at = when(first(body, "server_time", "timestamp"))
         values = {text(one.get("record_id")): as_dict(one.get("values")) for one in map(as_dict, as_list(body.get("affected_values")))}
         events: list[Event] = []

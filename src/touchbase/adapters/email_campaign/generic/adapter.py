@@ -15,7 +15,7 @@ from touchbase.adapters.email_campaign.generic.spread import spread
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import bounce_kind, status_of
 from touchbase.adapters.kit.meaning import Meaning, meaning_of
-from touchbase.adapters.kit.reading import address, linkedin, person, text
+from touchbase.adapters.kit.reading import address, flag, linkedin, person, text
 from touchbase.adapters.kit.table import Item, at, batch, pick, split_name
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import EMAIL_CAMPAIGN
@@ -90,7 +90,7 @@ class _Reader:
 
     def _meaning(self, name: str) -> Meaning:
         meaning = meaning_of(name)
-        if meaning.event == "email_replied" and pick(self.item, places.AUTOMATED, _true):
+        if meaning.event == "email_replied" and self._is_automated():
             return m.AUTO_REPLIED
         if meaning.event == "email_send_failed":
             return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(str(self.item.get("severity")).lower(), meaning)
@@ -103,9 +103,12 @@ class _Reader:
         has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
         has_sent = any(self.item.get(key) for key in ("sent_message", "sent_at", "time_sent", "sent"))
         if is_reply or (has_reply and not has_sent):
-            return m.AUTO_REPLIED if pick(self.item, places.AUTOMATED, _true) else m.REPLIED
+            return m.AUTO_REPLIED if self._is_automated() else m.REPLIED
         step = pick(self.item, places.STEP, text) or ""
         return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
+
+    def _is_automated(self) -> bool:
+        return any(flag(at(self.item, path)) for path in places.AUTOMATED)
 
     def _email(self, meaning: Meaning) -> str | None:
         ours = {found for path in places.OURS if (found := address(at(self.item, path)))}
@@ -160,10 +163,6 @@ class _Reader:
 def _name(value: object) -> str | None:
     found = text(value) if isinstance(value, str) else None
     return None if found is None or found.upper() in _HTTP_VERBS else found
-
-
-def _true(value: object) -> bool | None:
-    return True if value is True or value in ("true", "1", 1) else None
 
 
 ADAPTER = Generic()

@@ -27,6 +27,6 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
         inner = item.get(key)
         if isinstance(inner, dict) and inner:
             return [(inner, item)]
-        if isinstance(inner, list) and inner and all(isinstance(event, dict) for event in inner):
-            return [(event, item) for event in inner]
+        if isinstance(inner, list) and any(isinstance(event, dict) for event in inner):
+            return [(event, item) if isinstance(event, dict) else None for event in inner]
     return [(item, {})]

@@ -31,7 +31,7 @@ class HeyReach(Table):
         if known is not None:
             return known
         guessed = m.meaning_of(f"linkedin {name}")
-        return m.OTHER if guessed is m.LINKEDIN_OTHER else guessed
+        return m.UNKNOWN if guessed is m.LINKEDIN_OTHER else guessed
 
     def read(self, item: Item, call: Call) -> Event:
         """One call, with the newest message's time where it has none of its own."""
@@ -60,7 +60,6 @@ ADAPTER = HeyReach(
         Shape("recent_messages lead", 90),
         Shape("connection_message lead", 90),
         Shape("lead.profile_url event_type", 80),
-        Shape("event_type lead", 80, named=True),
     ),
     names={
         "connection_request_sent": m.LINKEDIN_INVITED,

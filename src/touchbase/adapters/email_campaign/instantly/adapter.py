@@ -36,6 +36,7 @@ ADAPTER = Instantly(
         Shape("unibox_url event_type", 95),
         Shape("event_type lead_email email_account", 85, named=True, spelt=str.islower),
         Shape("event_type workspace campaign_id", 85),
+        Shape("event_type workspace", 80, named=True, spelt=str.islower),
         Shape("event_type lead_email", 75, named=True, spelt=str.islower),
         Shape("event_type lead_email email_account", 60),
     ),

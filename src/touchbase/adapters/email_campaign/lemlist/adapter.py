@@ -80,7 +80,7 @@ ADAPTER = Lemlist(
         "skipped": m.OTHER,
         "stopped": m.OTHER,
     },
-    beginnings={"linkedin": m.LINKEDIN_OTHER},
+    beginnings={"linkedin": m.LINKEDIN_OTHER, "whatsapp": m.OTHER, "sms": m.OTHER, "aircall": m.OTHER},
     name="type",
     email="leadEmail email",
     time="createdAt",

@@ -13,6 +13,7 @@ from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 
 _SEVERITY = paths("event-data.severity severity")
+_FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
 
 
 class Mailgun(Table):
@@ -21,7 +22,7 @@ class Mailgun(Table):
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table, and for what failed by how badly."""
         if plain(name) == "failed":
-            return m.DEFERRED if pick(item, _SEVERITY, text) == "temporary" else m.HARD_BOUNCED
+            return _FAILED.get((pick(item, _SEVERITY, text) or "").lower(), m.BOUNCED)
         return self.names.get(plain(name), m.OTHER)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import flag
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
 
 
@@ -15,8 +16,8 @@ class Mailjet(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table; a bounce says with a flag whether it is for good."""
-        if plain(name) == "bounce" and isinstance(item.get("hard_bounce"), bool):
-            return m.HARD_BOUNCED if item["hard_bounce"] else m.SOFT_BOUNCED
+        if plain(name) == "bounce" and (is_hard := flag(item.get("hard_bounce"))) is not None:
+            return m.HARD_BOUNCED if is_hard else m.SOFT_BOUNCED
         return super().meaning(name, item)
 
 

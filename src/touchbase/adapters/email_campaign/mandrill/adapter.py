@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mandrill.proof import MANDRILL
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table, each, sample
+from touchbase.adapters.kit.reading import objects
+from touchbase.adapters.kit.table import Shape, Table, each
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -18,12 +19,16 @@ class Mandrill(Table):
 
     def recognise(self, call: Call) -> int:
         """By the form's field, else by the shape of the events in it."""
-        return 95 if "mandrill_events" in sample(call.data) else super().recognise(call)
+        return 95 if _field(call.data) is not None else super().recognise(call)
 
     def translate(self, call: Call) -> list[Event]:
         """One event per item of the field, or of the list where a relay has taken it out."""
-        inside = sample(call.data).get("mandrill_events")
+        inside = _field(call.data)
         return each(call.data if inside is None else inside, lambda item: self.read(item, call))
+
+
+def _field(data: object) -> object:
+    return next((body["mandrill_events"] for body in objects(data) if "mandrill_events" in body), None)
 
 
 ADAPTER = Mandrill(

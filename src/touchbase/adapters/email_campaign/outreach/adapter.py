@@ -41,6 +41,7 @@ ADAPTER = Outreach(
         Shape("meta.eventName data.type", 95),
         Shape("meta.eventName data.attributes", 95),
         Shape("meta.eventName", 90, header="outreach-webhook-cleanup-token"),
+        Shape("data", 85, header="outreach-webhook-cleanup-token"),
     ),
     names={
         "mailing_delivered": m.DELIVERED_AS_SENT,
@@ -66,10 +67,10 @@ ADAPTER = Outreach(
     linkedin="data.attributes.linkedInUrl",
     first_name="data.attributes.firstName",
     last_name="data.attributes.lastName",
-    campaign="data.relationships.sequence.data.id",
+    campaign="data.relationships.sequence.data.id data.relationships.sequence.id",
     message="data.id",
     label="data.attributes.stage data.attributes.stageName data.attributes.stage.name",
     bounce="data.attributes.bounceType data.attributes.errorReason",
     object_type="prospect",
-    object_id="data.relationships.prospect.data.id",
+    object_id="data.relationships.prospect.data.id data.relationships.prospect.id",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.reading import flag, text
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
 
 _BOUNCES = {
@@ -42,8 +42,10 @@ class Postmark(Table):
         if known == "bounce":
             return _BOUNCES.get(plain(text(item.get("Type")) or ""), m.BOUNCED)
         if known == "subscriptionchange":
-            if item.get("SuppressSending") is not True:
-                return m.RESUBSCRIBED
+            suppressed = flag(item.get("SuppressSending"))
+            if not suppressed:
+                # Only a plain no lifts "do not contact".
+                return m.OTHER if suppressed is None else m.RESUBSCRIBED
             return _SUPPRESSIONS.get(plain(text(item.get("SuppressionReason")) or ""), m.UNSUBSCRIBED)
         return self.names.get(known, m.OTHER)
 

@@ -28,6 +28,7 @@ class Replyify(Table):
 ADAPTER = Replyify(
     tool="replyify",
     shapes=(
+        Shape("eventType data.from_email data.to_email", 75, spelt=any_name),
         Shape("event data.from_email data.to_email", 75, spelt=any_name),
         Shape("event data.from_email timestamp", 65, named=True),
         Shape("event data.to_email timestamp", 65, named=True),

@@ -15,7 +15,7 @@ ADAPTER = Table(
         Shape("event prospect.email sequence.sequenceName", 92),
         Shape("event prospect.email sequence", 88),
         Shape("event prospect.email emailSentAt", 88),
-        Shape("event prospect.email", 75, named=True),
+        Shape("event prospect.email", 75, named=True, spelt=lambda name: "-" in name),
     ),
     names={
         "email_sent": m.SENT,

@@ -49,7 +49,7 @@ ADAPTER = Table(
         "manual_step_reached": m.OTHER,
     },
     name="event_type event",
-    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email",
+    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email to",
     time="event_timestamp timestamp reply_message.time reply.received_at",
     times={
         "email_sent": "event_timestamp time_sent",
@@ -65,6 +65,6 @@ ADAPTER = Table(
     full_name="to_name lead_name",
     campaign="campaign_name campaign_id",
     message="reply_message.message_id message_id sent_message.message_id email.message_id stats_id",
-    label="lead_category.new_name lead_category.name category.new_name category new_category lead_category",
+    label="lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category",
     bounce="bounce_type smtp_code bounce_reason metadata.diagnostic_code description",
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table, batch, each, plain, sample
+from touchbase.adapters.kit.reading import objects, text
+from touchbase.adapters.kit.table import Item, Shape, Table, batch, each, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -26,7 +26,7 @@ class SparkPost(Table):
 
     def recognise(self, call: Call) -> int:
         """By `msys`, which nobody else has."""
-        return 95 if "msys" in sample(call.data) else 0
+        return 95 if any("msys" in body for body in objects(call.data)) else 0
 
     def translate(self, call: Call) -> list[Event]:
         """One event per item; the empty item that tests the address has none."""

@@ -1,0 +1,58 @@
+"""Striking out: a secret that a call shows must not lie in the inbox, in whatever way it is written there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from touchbase.domain.encoding import LARGEST_SIGNED, decoded
+from touchbase.domain.errors import UnrecognisedPayload
+
+_ENCODING = "content-encoding"
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+# A value begins and ends so in JSON (also in JSON inside a text), in form fields, and in either of them escaped once more.
+_BEFORE, _AFTER = rb'(?:(?<=[="\n])|(?<=%22)|(?<=%3D)|(?<=%3d)|\A)', rb'(?=["&\\\r\n]|%22|%26|\s*\Z)'
+
+
+def without_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
+    """The call without the secrets that it showed: no such header, no such parameter, stars in the body.
+
+    A packed body that holds one is kept unpacked.
+    """
+    clean = {name: value for name, value in headers.items() if not any(secret in value for secret in secrets)}
+    pieces = [piece for piece in query.split("&") if unquote_plus(piece.partition("=")[2]) not in secrets]
+    plain = _unpacked(headers, body)
+    struck = _struck(secrets, plain)
+    if struck == plain:
+        return clean, "&".join(pieces), body
+    clean.pop(_ENCODING, None)
+    return clean, "&".join(pieces), struck
+
+
+def _unpacked(headers: Mapping[str, str], body: bytes) -> bytes:
+    with suppress(UnrecognisedPayload):
+        return decoded(headers.get(_ENCODING, ""), body, LARGEST_SIGNED)
+    return body
+
+
+def _struck(secrets: Sequence[str], body: bytes) -> bytes:
+    for secret in secrets:
+        for shown in _written(secret):
+            if shown in body:
+                body = re.sub(_BEFORE + re.escape(shown) + _AFTER, b"*" * len(secret), body)
+        if secret.isdecimal() and secret.isascii():
+            # A number: what takes its place must leave the body readable.
+            body = re.sub(rb"(:\s*)" + secret.encode() + rb"(?=\s*[,}])", rb'\1"%b"' % (b"*" * len(secret)), body)
+    return body
+
+
+def _written(secret: str) -> set[bytes]:
+    """The secret as JSON, JSON in a text, and forms write it."""
+    found = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    found |= {_ESCAPE.sub(lambda escape: escape[0].lower(), one) for one in found}
+    told = {json.dumps(secret, ensure_ascii=only_ascii)[1:-1] for only_ascii in (True, False)}
+    told |= {one.replace("/", "\\/") for one in told}
+    return {one.encode("utf-8", "surrogateescape") for one in found | told | {json.dumps(one)[1:-1] for one in told}}

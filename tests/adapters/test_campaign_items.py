@@ -1,0 +1,153 @@
+"""What single campaign tools mean: the forms in which they differ from a plain table."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.events import Event, Translation
+from touchbase.domain.times import from_text
+
+ADAPTERS = load_adapters()
+AT = "2026-11-20T09:30:00Z"
+
+
+def told(body: object, tool: str | None = None, **headers: str) -> Translation:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, named, "", json.dumps(body).encode()), tool)
+
+
+def only(translation: Translation) -> Event:
+    (event,) = translation.events
+    return event
+
+
+@pytest.mark.parametrize(
+    ("suppressed", "event"),
+    [
+        ({}, "other"), ({"SuppressSending": None}, "other"), ({"SuppressSending": "maybe"}, "other"),
+        ({"SuppressSending": "true"}, "email_unsubscribed"), ({"SuppressSending": True}, "email_unsubscribed"),
+        ({"SuppressSending": False}, "email_resubscribed"), ({"SuppressSending": "false"}, "email_resubscribed"),
+    ],
+)  # fmt: skip
+def test_only_a_plain_no_of_postmarks_lifts_a_suppression(suppressed: dict[str, Any], event: str) -> None:
+    body = {"RecordType": "SubscriptionChange", "MessageID": "m", "Recipient": "l@example.com", "ChangedAt": AT, **suppressed}
+
+    assert only(told(body)).event == event
+
+
+def test_an_unknown_tools_list_keeps_its_people_beside_a_null() -> None:
+    body = {"event": "email_opened", "data": [{"email": "a@example.com"}, None, {"email": "b@example.com"}]}
+
+    assert [(event.event, event.email) for event in told(body).events] == [
+        ("email_opened", "a@example.com"), ("unknown", None), ("email_opened", "b@example.com"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("prospect", [{"type": "prospect", "id": 77}, {"data": {"type": "prospect", "id": 77}}])
+def test_outreachs_prospect_is_found_with_and_without_data_around_it(prospect: dict[str, Any]) -> None:
+    body = {
+        "meta": {"eventName": "mailing.replied"},
+        "data": {"type": "mailing", "id": 5, "attributes": {"repliedAt": AT}, "relationships": {"prospect": prospect}},
+    }
+
+    assert (only(told(body)).event, only(told(body)).object_id) == ("email_replied", "77")
+
+
+def test_outreachs_header_alone_shows_its_call() -> None:
+    translation = told({"data": {"type": "prospect", "id": 1}}, outreach_webhook_cleanup_token="t")
+
+    assert (translation.tool, [event.event for event in translation.events]) == ("outreach", ["unknown"])
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("Lead", "custom:Lead"), ("Out of Office", "out_of_office"), ("Wrong Person", "wrong_person"), ("Closed", "closed")],
+)
+def test_plusvibes_plain_labels_are_statuses(name: str, status: str) -> None:
+    event = only(told({"webhook_event": name, "camp_id": "c", "lead_email": "l@example.com", "date": AT}))
+
+    assert (event.event, event.status) == ("lead_status_changed", status)
+
+
+def test_a_name_with_a_dot_beside_a_prospect_is_not_saleshandys() -> None:
+    translation = told({"event": "email.sent", "prospect": {"email": "l@example.com"}, "created_at": AT})
+
+    assert (translation.tool, only(translation).occurred_us) == ("generic", from_text(AT))
+
+
+def test_a_message_to_a_lead_is_not_heyreachs_for_its_name_alone() -> None:
+    translation = told({"event_type": "message_sent", "lead": {"email": "a@b.co"}, "timestamp": AT})
+
+    assert (translation.tool, only(translation).email) == ("generic", "a@b.co")
+
+
+def test_a_name_of_heyreachs_that_we_do_not_know_is_unknown_and_counted() -> None:
+    body = {"event_type": "profile_polished", "correlation_id": "c", "lead": {"profile_url": "https://www.linkedin.com/in/a"}}
+
+    assert (told(body).tool, only(told(body)).event) == ("heyreach", "unknown")
+
+
+def test_outboundrys_time_is_found_beside_the_lead() -> None:
+    body = {"event": "email.opened", "data": {"lead": {"email": "a@b.co"}, "campaign": {"id": 1}, "opened_at": AT}}
+
+    assert (told(body).tool, only(told(body)).occurred_us) == ("outboundry", from_text(AT))
+
+
+def test_smartleads_older_to_is_the_lead() -> None:
+    body = {"event_type": "EMAIL_SENT", "stats_id": "x", "from": "me@example.net", "to": "lead@example.com", "time_sent": AT}
+
+    assert (told(body).tool, only(told(body)).email) == ("smartlead", "lead@example.com")
+
+
+def test_smartleads_category_may_be_an_object() -> None:
+    body = {"event_type": "LEAD_CATEGORY_UPDATED", "sl_lead_email": "l@example.com", "category": {"name": "Interested"}}
+
+    assert (only(told(body)).event, only(told(body)).status) == ("lead_status_changed", "interested")
+
+
+@pytest.mark.parametrize("yes", [True, 1, "true", "1"])
+def test_a_flag_may_be_a_number_or_a_text(yes: object) -> None:
+    reply = {
+        "event": {"type": "LEAD_REPLIED", "instance_url": "u"},
+        "data": {"reply": {"automated_reply": yes}, "lead": {"email": "l@b.co"}},
+    }
+    bounce = {"event": "bounce", "mj_campaign_id": 7, "email": "l@b.co", "hard_bounce": yes}
+
+    assert only(told(reply, "emailbison")).event == "email_auto_replied"
+    assert only(told(bounce)).kind == "hard"
+
+
+@pytest.mark.parametrize("no", [False, 0, "false"])
+def test_a_flag_that_says_no_is_a_no(no: object) -> None:
+    assert only(told({"event": "bounce", "mj_campaign_id": 7, "email": "l@b.co", "hard_bounce": no})).kind == "soft"
+
+
+@pytest.mark.parametrize(
+    ("severity", "event", "kind"),
+    [
+        ({"severity": "permanent"}, "email_bounced", "hard"), ({"severity": "Temporary"}, "email_deferred", None),
+        ({}, "email_bounced", "unknown"),
+    ],
+)  # fmt: skip
+def test_mailguns_failure_is_for_good_only_where_it_says_so(severity: dict[str, str], event: str, kind: str | None) -> None:
+    body = {"signature": {}, "event-data": {"event": "failed", "recipient": "l@example.com", **severity}}
+
+    assert (only(told(body)).event, only(told(body)).kind) == (event, kind)
+
+
+@pytest.mark.parametrize(("name", "event"), [("account_error", "account_event"), ("supersearch_enrichment_completed", "other")])
+def test_instantlys_events_about_no_lead_are_its_own(name: str, event: str) -> None:
+    translation = told({"event_type": name, "workspace": "w", "timestamp": AT})
+
+    assert (translation.tool, only(translation).event) == ("instantly", event)
+
+
+def test_replyifys_name_may_stand_under_another_key() -> None:
+    body = {"eventType": "email.received", "data": {"from_email": "l@example.com", "to_email": "us@example.net"}, "timestamp": AT}
+
+    assert (told(body).tool, only(told(body)).event, only(told(body)).email) == ("replyify", "email_replied", "l@example.com")

@@ -1,0 +1,151 @@
+"""What single CRMs mean: the forms in which the same thing arrives."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.domain.events import Event, Translation
+
+ADAPTERS = load_adapters()
+AT = "2026-11-20T09:30:00Z"
+SHORT, LONG = "003xx000003DGb2", "003xx000003DGb2AAG"
+
+
+def told(body: object, tool: str | None = None, *, is_form: bool = False) -> Translation:
+    raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    headers = {"content-type": "application/x-www-form-urlencoded"} if is_form else {}
+    return ADAPTERS.translate(WebhookRequest(CRM, headers, "", raw), tool)
+
+
+def only(translation: Translation) -> Event:
+    (event,) = translation.events
+    return event
+
+
+# Salesforce.
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(SHORT, LONG), (LONG, LONG), ("0013t00002bNvhM", "0013t00002bNvhMAAS"), ("001D000000IRFma", "001D000000IRFmaIAH"), ("1", "1")],
+)
+def test_both_forms_of_a_salesforce_id_are_one_record(given: str, kept: str) -> None:
+    record = {"attributes": {"type": "Contact"}, "Id": given, "Email": "a@example.com"}
+    change = {"ChangeEventHeader": {"entityName": "Contact", "changeType": "DELETE", "recordIds": [given]}}
+    message = (
+        '<e xmlns="http://soap.sforce.com/2005/09/outbound" xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><Notification>'
+        f'<sObject i:type="s:Contact"><Id>{given}</Id></sObject></Notification></e>'
+    )
+
+    trigger = {"new": [], "old": [record]}
+
+    assert [only(told(body)).object_id for body in (record, change, message, trigger)] == [kept] * 4
+
+
+def test_a_compound_field_that_is_named_whole_tells_of_its_parts() -> None:
+    header = {"entityName": "Contact", "changeType": "UPDATE", "recordIds": [LONG], "changedFields": ["MailingAddress", "Title"]}
+    body = {"ChangeEventHeader": header, "MailingAddress": {"City": "Berlin"}, "Title": "CEO", "Phone": "1"}
+
+    event = only(told(body))
+
+    assert {change.property: change.value for change in event.changed} == {"MailingAddress.City": "Berlin", "Title": "CEO"}
+    assert event.custom == {"MailingAddress.City": "Berlin", "Title": "CEO"}
+
+
+# Intercom, monday.com, Dynamics 365, folk.
+
+
+@pytest.mark.parametrize("action", ["created", "deleted"])
+def test_intercoms_tags_are_changes_and_no_field_that_drives_out_the_one_before(action: str) -> None:
+    item = {"tag": {"name": "VIP"}, "contact": {"id": "1", "email": "a@example.com"}}
+
+    event = only(told({"type": "notification_event", "topic": f"contact.tag.{action}", "data": {"item": item}}))
+
+    assert [change.property for change in event.changed] == ["tag"]
+    assert event.custom == {}
+
+
+@pytest.mark.parametrize("columns", [{}, {"status": {"label": {"index": 1, "text": "Hot"}}, "text": {"value": "z"}}])
+def test_a_new_item_of_mondays_is_worth_asking_for_whatever_it_brings(columns: dict[str, Any]) -> None:
+    event = {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Ann", "columnValues": columns}
+
+    assert only(told({"event": event})).thin
+
+
+@pytest.mark.parametrize("message", ["Update", "SetState"])
+def test_a_status_of_dynamics_shows_its_label_where_an_image_of_after_has_it(message: str) -> None:
+    target = {"Attributes": [{"key": "statuscode", "value": {"Value": 2}}]}
+    image = {**target, "FormattedValues": [{"key": "statuscode", "value": "Active"}]}
+    body = {
+        "MessageName": message, "PrimaryEntityName": "contact", "PrimaryEntityId": "g",
+        "InputParameters": [{"key": "Target", "value": target}, {"key": "Status", "value": {"Value": 2}}],
+        "PostEntityImages": [{"key": "after", "value": image}],
+    }  # fmt: skip
+
+    assert [event.status for event in told(body).events if event.event == "contact.status_changed"] == ["Active"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("email", "other@example.com"), ("firstName", "Eve"), ("name", "Eve"), ("emails", "e@b.co")])
+@pytest.mark.parametrize("kind", ["set", "add"])
+def test_a_groups_field_of_folks_is_never_the_persons_own(name: str, value: str, kind: str) -> None:
+    changes = [{"path": ["customFieldValues", "grp", name], "type": kind, "value": value}]
+    body = {"type": "person.updated", "source": "https://api.folk.app/v1", "createdAt": AT, "data": {"id": "per_1", "changes": changes}}
+
+    event = only(told(body))
+
+    assert (event.email, event.fields) == (None, {})
+    assert event.custom == ({f"customFieldValues.{name}": value} if kind == "set" else {})
+
+
+# Kommo, Twenty, Copper, any other.
+
+
+def test_an_entity_of_kommos_that_we_do_not_know_is_still_kommos() -> None:
+    translation = told("newentity[add][0][id]=1&account[subdomain]=s", is_form=True)
+
+    assert (translation.tool, only(translation).event) == ("kommo", "ignored")
+
+
+def test_an_account_with_a_subdomain_is_not_kommos_for_that_alone() -> None:
+    body = {"event": "contact.updated", "account": {"subdomain": "s"}, "data": {"id": 1, "email": "a@example.com"}}
+
+    assert told(body).tool == "generic"
+
+
+def test_twentys_other_addresses_are_found_where_the_main_one_is_empty() -> None:
+    person = {"id": "1", "emails": {"primaryEmail": "", "additionalEmails": ["z@example.com"]}}
+    company = {"id": "2", "domainName": {"primaryLinkUrl": "", "secondaryLinks": [{"url": "https://example.com"}]}}
+
+    assert only(told({"eventName": "person.created", "record": person, "workspaceId": "w"})).email == "z@example.com"
+    assert only(told({"eventName": "company.created", "record": company, "workspaceId": "w"})).domain == "example.com"
+
+
+def test_a_copper_contacts_type_is_its_status() -> None:
+    body = {"subscription_id": 1, "ids": [1], "type": "person", "event": "update", "updated_attributes": {"contact_type_id": [7, 8]}}
+
+    assert only(told(body)).status == "8"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"module": "Contacts", "operation": "update", "ids": [], "channel_id": "1"},
+        {"subscription_id": 1, "ids": [], "type": "person", "event": "update"},
+        {"event": "party/updated", "payload": []},
+    ],
+)
+def test_a_call_about_no_record_is_understood_and_not_used(body: dict[str, Any]) -> None:
+    assert only(told(body)).event == "ignored"
+
+
+def test_an_id_beside_the_objects_word_is_the_objects() -> None:
+    body = {"action": "update", "object": "contact", "id": 5, "fields": {"email": "l@example.com"}}
+    events_id = {"event": "contact.updated", "id": "evt_1", "data": {"email": "l@example.com"}}
+
+    assert (only(told(body)).event, only(told(body)).object_id) == ("contact.updated", "5")
+    assert only(told(events_id)).object_id is None

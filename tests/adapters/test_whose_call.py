@@ -1,0 +1,139 @@
+"""Whose call it is: no adapter takes another tool's body for its own, and no bad item hides a good one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.connection import Connection
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.events import Translation
+
+ADAPTERS = load_adapters()
+AT = "2026-11-20T09:30:00Z"
+CREATION = {"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1, "eventId": 9}
+BOUNCE = {"event": "bounce", "time": 1_790_000_000, "MessageID": 1, "email": "a@example.com", "hard_bounce": True, "mj_campaign_id": 7}
+
+
+def told(body: object, channel: str = CRM, *connections: Connection, query: str = "", **headers: str) -> Translation:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return ADAPTERS.translate(WebhookRequest(channel, named, query, json.dumps(body).encode(), None, connections))
+
+
+def events(translation: Translation) -> list[tuple[str, str | None]]:
+    return [(event.event, event.email or event.object_id) for event in translation.events]
+
+
+# Other CRMs' commonest bodies.
+
+
+@pytest.mark.parametrize("number", ["42", 42])
+@pytest.mark.parametrize("name", ["contact.created", "lead.updated", "contact.deleted"])
+def test_an_unknown_crms_event_beside_its_data_is_not_taken_for_twentys(name: str, number: object) -> None:
+    translation = told({"event": name, "data": {"id": number, "email": "l@example.com"}, "timestamp": AT})
+
+    assert (translation.tool, [event.object_id for event in translation.events]) == ("generic", ["42"])
+    assert translation.events[0].about is not None
+
+
+@pytest.mark.parametrize(("name", "event"), [("person.created", "contact.created"), ("opportunity.updated", "ignored")])
+def test_twentys_own_objects_are_known_in_the_documents_form(name: str, event: str) -> None:
+    translation = told({"event": name, "data": {"id": "u-1"}, "timestamp": AT})
+
+    assert (translation.tool, [each.event for each in translation.events]) == ("twenty", [event])
+
+
+@pytest.mark.parametrize(
+    ("body", "event"),
+    [
+        ({"event": "CONTACT_UPDATED", "contact": {"id": 1, "email": "l@example.com"}}, "contact.updated"),
+        ({"event": "CONTACT_CREATED", "contact": {"id": 1, "email": "l@example.com"}}, "contact.created"),
+        ({"event": "ORGANIZATION_UPDATED", "organization": {"id": 1, "domain": "example.com"}}, "company.updated"),
+    ],
+)
+def test_a_name_in_capitals_is_not_streaks_for_that_alone(body: dict[str, Any], event: str) -> None:
+    assert (told(body).tool, told(body).events[0].event) == ("generic", event)
+
+
+def test_what_may_be_streaks_is_the_declared_tools_where_the_client_has_connected_one() -> None:
+    body = {"event": "CONTACT_CREATE", "contact": {"key": "k1", "email": "l@example.com"}}
+
+    assert told(body).tool == "streak"
+    assert told(body, CRM, Connection(1, CRM, "generic", 0, 0)).tool == "generic"
+
+
+# One bad item at the head of a list.
+
+
+@pytest.mark.parametrize("junk", [{}, {"eventId": 1, "foo": 1}, None, 7])
+def test_a_list_is_known_by_any_of_its_first_objects(junk: object) -> None:
+    translation = told([junk, CREATION])
+
+    assert translation.tool == "hubspot"
+    assert ("contact.created", "5") in events(translation)
+
+
+def test_a_list_of_records_is_known_past_one_without_an_id() -> None:
+    translation = told([{"x": 1}, {"id": "a1"}], query="event=Contact.delete")
+
+    assert translation.tool == "espocrm"
+    assert ("contact.deleted", "a1") in events(translation)
+
+
+def test_a_list_inside_a_call_is_known_past_its_bad_items() -> None:
+    event = {"event_type": "record.created", "id": {"record_id": "r1", "object_id": "o"}}
+
+    translation = told({"webhook_id": "w", "events": [None, event]}, query="object=people")
+
+    assert translation.tool == "attio"
+    assert ("contact.created", "r1") in events(translation)
+
+
+@pytest.mark.parametrize("junk", [{}, {"x": 1}])
+def test_a_campaign_tools_list_keeps_its_tool_and_so_its_kinds(junk: object) -> None:
+    translation = told([junk, BOUNCE], EMAIL_CAMPAIGN)
+
+    assert translation.tool == "mailjet"
+    assert [(event.event, event.kind) for event in translation.events][1] == ("email_bounced", "hard")
+
+
+# Forms that a relay hands on as flat fields.
+
+
+@pytest.mark.parametrize(
+    ("channel", "body", "tool", "event"),
+    [
+        (
+            EMAIL_CAMPAIGN,
+            {"mandrill_events": '[{"event":"hard_bounce","_id":"i","ts":1795167000,"msg":{"email":"l@example.com"}}]'},
+            "mandrill",
+            ("email_bounced", "l@example.com"),
+        ),
+        (CRM, {"contacts[update][0][id]": "5", "account[subdomain]": "s"}, "kommo", ("contact.updated", "5")),
+        (
+            CRM,
+            {"type": "update", "initiated_from": "admin", "contact[id]": "5", "contact[email]": "l@example.com"},
+            "activecampaign",
+            ("contact.updated", "l@example.com"),
+        ),
+        (
+            EMAIL_CAMPAIGN,
+            {"type": "unsubscribe", "fired_at": "2026-11-20 09:30:00", "data[email]": "l@example.com", "data[list_id]": "x"},
+            "mailchimp",
+            ("email_unsubscribed", "l@example.com"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_wrapped", [True, False])
+def test_a_form_that_a_relay_hands_on_is_its_tools(
+    channel: str, body: dict[str, str], tool: str, event: tuple[str, str], is_wrapped: bool
+) -> None:
+    form = "application/x-www-form-urlencoded"
+    envelope = {"headers": {"content-type": form}, "query": {}, "params": {}, "body": body}
+
+    translation = told(envelope, channel) if is_wrapped else told(body, channel, content_type=form)
+
+    assert (translation.tool, events(translation)) == (tool, [event])
