@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.cli.conftest import Run
 
@@ -162,6 +163,21 @@ def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> N
 
     assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1, "calls_to_tools": 0}
     assert states == {applied: "applied", unrecognised: "unrecognised"}
+
+
+def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: Run) -> None:
+    store("clients", "add", "acme")
+    store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours")
+    with apsw.Connection("touchbase.db") as connection:
+        connection.execute("UPDATE connection SET secrets = 'sealed:1:0123456789ab:AAAA'")
+    keep(SENT)
+    keep(SENT, client_id="other")
+
+    result = store("work", "--once")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["ended"] == {"applied": 1}
+    assert "the inbox of 1 clients could not be worked on" in result.stderr
 
 
 def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
