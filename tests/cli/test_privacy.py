@@ -64,6 +64,9 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
         (["--client", "nosuch", "--email", "a@b.com", "--yes"], "touchbase clients list"),
         (["--client", "acme", "--id", "99", "--yes"], "no contact with id 99"),
         (["--client", "acme", "--lift", "--id", "1"], "--email or --linkedin"),
+        ([*WHO, "--lift", "--id", "1"], "--lift takes --email or --linkedin"),
+        ([*WHO, "--lift", "--dry-run"], "and no --dry-run"),
+        (["--client", "acme", "--id", "99999999999999999999", "--yes"], "not in the range"),
     ],
 )
 def test_an_erasure_of_nobody_says_what_to_do(filled: Run, arguments: list[str], says: str) -> None:
@@ -82,6 +85,71 @@ def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
 
     assert lifted == "1 keyed hashes forgotten: the person may be kept again\n"
     assert asyncio.run(remains(URL, "goldfinch")) != []
+
+
+def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run) -> None:
+    nobody = filled("erase", *WHO, "--lift").output
+    filled("erase", *WHO, "--yes")
+
+    filled("erase", *WHO, "--lift", "--dry-run")
+    keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
+    filled("work", "--once")
+
+    assert nobody == "nobody with this address was erased\n"
+    assert asyncio.run(remains(URL, "goldfinch")) == []
+
+
+@pytest.mark.parametrize("how", ["--yes", "--dry-run"])
+def test_two_people_are_not_erased_as_one(filled: Run, how: str) -> None:
+    (other,) = [each["id"] for each in exported(filled) if each["email"] == "contact@example.com"]
+
+    result = filled("erase", *WHO, "--id", str(other), how)
+
+    assert result.exit_code == 1
+    assert "these are several contacts" in result.output
+    assert asyncio.run(remains(URL, "goldfinch")) != []
+
+
+def exported(run: Run) -> list[dict[str, Any]]:
+    """The contacts of the two people."""
+    emails = ("goldfinch@example.com", "contact@example.com")
+    return [json.loads(run("export-person", "--client", "acme", "--email", email).output)["contact"] for email in emails]
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments", "says"),
+    [
+        ("would_erase", ["--dry-run"], "stopped; nothing was erased"),
+        ("would_erase", [], "stopped; nothing was erased"),
+        ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase work`, goes on with it"),
+    ],
+)
+def test_an_erasure_that_is_stopped_says_what_is_true(
+    filled: Run, monkeypatch: pytest.MonkeyPatch, step: str, arguments: list[str], says: str
+) -> None:
+    async def stopped(*arguments: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"touchbase.service.erase.Eraser.{step}", stopped)
+
+    result = filled("erase", *WHO, *arguments)
+
+    assert (result.exit_code, result.stderr) == (130, f"\n{says}\n")
+    assert (filled("export-person", *WHO).exit_code == 0) == (step == "would_erase")
+
+
+def test_of_a_suspended_client_an_erasure_says_what_still_waits(filled: Run) -> None:
+    filled("clients", "suspend", "acme")
+    keep(b"  " + CANARY.replace(b"09:30", b"10:30"))
+
+    told = filled("erase", *WHO, "--yes").output
+    waiting = asyncio.run(remains(URL, "goldfinch"))
+    filled("clients", "resume", "acme")
+    filled("work", "--once")
+
+    assert told.endswith("\n1 calls wait, as the client is suspended; what they tell of this person goes when it is resumed\n")
+    assert waiting != []
+    assert asyncio.run(remains(URL, "goldfinch")) == []
 
 
 def test_a_delivery_without_a_body_says_why(filled: Run) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import find_client, opened, run, setting_options
-from touchbase.cli.person import named, person_options
+from touchbase.cli.person import named, no_contact, person_options, refuse_several
 
 if TYPE_CHECKING:
     from touchbase.api.privacy import PersonExport
@@ -51,12 +51,11 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
 async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
     from touchbase.domain.erasure import FindPerson
 
-    found = (await store.read(FindPerson(client.number, contact_id, refs))).contacts
-    if not found:
-        raise click.ClickException("nobody of this name is kept")
-    if len(found) > 1:
-        raise click.ClickException(f"these are several contacts: {', '.join(map(str, found))}; name one with --id")
-    return found[0]
+    found = await store.read(FindPerson(client.number, contact_id, refs))
+    if not found.contacts:
+        raise click.ClickException("nobody of this name is kept" if contact_id is None else no_contact(contact_id))
+    refuse_several(found)
+    return found.contacts[0]
 
 
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
