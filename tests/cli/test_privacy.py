@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -199,10 +200,23 @@ def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkey
     assert all("goldfinch" in each["body"]["content"] for each in printed["deliveries"])
 
 
+def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = filled("export-person", *WHO, "--out", "nowhere/person.json")
+    done = filled("export-person", *WHO, "--out", "person.json")
+    with monkeypatch.context() as broken:
+        broken.setattr("touchbase.cli.export_person._pieces", lambda page, is_first: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            filled("export-person", *WHO, "--out", "half.json")
+
+    assert (nowhere.exit_code, nowhere.output) == (1, "Error: cannot write nowhere/person.json: No such file or directory\n")
+    assert (done.exit_code, stat.S_IMODE(Path("person.json").stat().st_mode)) == (0, 0o600)
+    assert [path.name for path in Path.cwd().glob("*.json*")] == ["person.json"]
+
+
 def test_nobody_cannot_be_exported(filled: Run) -> None:
     result = filled("export-person", "--client", "acme", "--email", "nobody@example.com")
 
-    assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept\n")
+    assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept: try another address of theirs, or --id\n")
 
 
 def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:

@@ -110,6 +110,14 @@ def read_file(file: Path) -> bytes:
         raise click.ClickException(f"cannot read {file}: {error.strerror}") from error
 
 
+def read_text(file: Path) -> str:
+    """The text in a file, as `read_file`, without the line's end."""
+    try:
+        return read_file(file).decode().strip()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{file} holds no text (UTF-8)") from error
+
+
 def print_json(value: object) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

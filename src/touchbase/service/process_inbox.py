@@ -48,14 +48,21 @@ async def no_connections(client: int) -> Sequence[Connection]:
     return ()
 
 
+def request_of(
+    channel: str, headers: dict[str, str], query: str, body: bytes, proved: str | None = None, connections: Sequence[Connection] = ()
+) -> WebhookRequest:
+    """A call as adapters read it, its body unpacked; `UnrecognisedPayload` where that cannot be done, or holds more than any call does."""
+    plain = decoded(headers.get("content-encoding", ""), body)
+    refuse_bulk(plain)
+    return WebhookRequest(channel, headers, query, plain, proved, connections)
+
+
 def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[Delivery], Translation]:
     """What a kept delivery says, from what adapters make of a request and of what its client has connected."""
 
     def translate(delivery: Delivery) -> Translation:
-        body = decoded(delivery.headers.get("content-encoding", ""), delivery.body)
-        refuse_bulk(body)
         proved = delivery.tool if delivery.verified else None
-        return read(WebhookRequest(delivery.channel, delivery.headers, delivery.query, body, proved, connections))
+        return read(request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections))
 
     return translate
 
