@@ -54,6 +54,11 @@ class Journal:
                 self.odd.append(f"{what}: {status}")
             return False
 
+    def note_odd(self, what: str) -> None:
+        """Note an answer that nobody should get."""
+        with self._lock:
+            self.odd.append(what)
+
     def note_unanswered(self) -> None:
         """Note a call that was written and got no answer."""
         with self._lock:

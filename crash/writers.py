@@ -121,6 +121,8 @@ class Load:
         except Unanswered as error:
             if not error.never_sent:
                 journal.note_unanswered()
+        except Exception as error:  # an answer that acknowledges and cannot be used, too, is one that nobody should get
+            journal.note_odd(f"{step.__name__}: {error!r}")
         finally:
             caller.close()
 

@@ -57,7 +57,7 @@ def _look(plan: Plan, server: Process, database: str, journal: Journal, found: F
             found.fault(f"deliveries of {journal.client} are never applied")
         found.add(check(database, journal))
         send_again(server.address, journal)
+        worked_off(server.address, journal.client, plan.still_seconds)
     except Unanswered:
         found.fault("the server did not answer after its start")
-    worked_off(server.address, journal.client, plan.still_seconds)
     found.add(check(database, journal))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class Settings:
     @property
     def fetch_allowed(self) -> tuple[str, ...]:
         """The origins in `fetch_allow`."""
-        return tuple(one.strip() for one in self.fetch_allow.split(",") if one.strip())
+        return _listed(self.fetch_allow)
 
     @property
     def open_mode(self) -> bool:
@@ -165,7 +165,8 @@ def without_password(url: str) -> str:
         parts = urlsplit(url)
         # A port that is none is a piece of a password with a / or # in it, and so is an @ that comes late.
         password, _ = parts.password, parts.port
-        misplaced = not url.startswith("sqlite") and bool({"@", ":"} & {*parts.path, *parts.fragment})
+        # Without a place it is in another form, such as libpq's `host=... password=...`.
+        misplaced = not url.startswith("sqlite") and (not parts.netloc or bool({"@", ":"} & {*parts.path, *parts.fragment}))
     except ValueError:
         misplaced = True
     if misplaced:
@@ -203,6 +204,16 @@ def _is_network(text: str) -> bool:
 def _is_origin(text: str) -> bool:
     """Whether a text is an origin as browsers write it: scheme, host in small letters, port only where it is not the usual one."""
     return _ORIGIN.fullmatch(text) is not None and not text.endswith(_USUAL_PORTS[text.partition(":")[0]])
+
+
+def _is_api_origin(text: str) -> bool:
+    """Whether a text is an origin that may be called."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        return False
+    return text.isascii() and _is_address(text) and "@" not in parts.netloc and parts.path in ("", "/")
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -249,19 +260,17 @@ def _check(each: Field[Any], value: Any) -> None:
         raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
     if each.name == "public_url" and value and not _is_address(value):
         raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
-    if each.name == "fetch_allow" and not all(_is_address(one.strip()) for one in value.split(",") if one.strip()):
-        raise BadSettings(
-            f"{environment_name(each.name)} must be origins such as https://crm.internal:8443, joined by commas, not {value!r}"
-        )
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
-    if each.name == "trusted_proxies":
+    if each.name in _LISTS:
+        is_one, wanted = _LISTS[each.name]
         for one in _listed(value):
-            if not _is_network(one):
-                wanted = "addresses or networks such as 10.0.0.0/8, not everybody"
+            if not is_one(one):
                 raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
-    if each.name == "cors_origins":
-        for one in _listed(value):
-            if not _is_origin(one):
-                wanted = "origins such as https://app.example.com, each in full"
-                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
+
+
+_LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "trusted_proxies": (_is_network, "addresses or networks such as 10.0.0.0/8, not everybody"),
+    "cors_origins": (_is_origin, "origins such as https://app.example.com, each in full"),
+    "fetch_allow": (_is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
+}

@@ -286,6 +286,7 @@ async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_ch
         ({**HUBSPOT, "access_token": "x" * 4001}, ["/access_token"]),
         ({**HUBSPOT, "settings": {"api_base": "http://api.example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://b\u00fccher.example"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "https://user:pw@api.example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "https://api.example.com:x"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_user": "a\nb"}}, ["/settings/api_user"]),

@@ -114,6 +114,23 @@ def test_a_damaged_backup_without_a_checksum_is_refused_too(kept: Run) -> None:
     assert clients(kept) == ["acme", "later"]
 
 
+def test_a_backup_with_one_damaged_page_and_no_checksum_is_refused_in_a_sentence(kept: Run) -> None:
+    Path("b.db.sha256").unlink()
+    connection = apsw.Connection("b.db")
+    (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'connection'").fetchall()[0]
+    size = connection.pragma("page_size")
+    connection.close()
+    with Path("b.db").open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+    refused = kept("restore", "b.db")
+
+    assert (refused.exit_code, refused.output.count("\n")) == (1, 1), refused.output
+    assert "b.db is damaged" in refused.output
+    assert clients(kept) == ["acme", "later"]
+
+
 @pytest.mark.parametrize("content", [b"", b"not a database, and long enough to be asked for its header" * 100])
 def test_what_is_no_backup_is_refused(kept: Run, content: bytes) -> None:
     Path("x.db").write_bytes(content)
@@ -223,3 +240,103 @@ def test_whoever_was_erased_since_the_backup_is_erased_again(store: Run) -> None
     assert asyncio.run(remains("sqlite:///touchbase.db", "goldfinch")) == []
     assert asyncio.run(remains("sqlite:///b.db", "goldfinch")) != []
     assert store("verify").exit_code == 0
+
+
+BODY = b'{"event_type": "email_sent", "lead_email": "goldfinch@example.com", "timestamp": "2026-11-20T09:30:00Z"}'
+WHO = ("--client", "acme", "--email", "goldfinch@example.com")
+
+
+@pytest.fixture
+def erased(store: Run) -> Run:
+    """A store where somebody was erased after the backup was taken."""
+    keep(BODY)
+    store("work", "--once")
+    store("backup", "b.db")
+    store("erase", *WHO, "--yes")
+    return store
+
+
+def is_back(run: Run) -> bool:
+    return run("export-person", *WHO).exit_code == 0
+
+
+@pytest.mark.parametrize(("address", "says"), [("sqlite:///typo.db", "there is no store at"), ("sqlite:///empty.db", "is no store")])
+def test_erasures_are_not_asked_of_what_is_no_store(erased: Run, address: str, says: str) -> None:
+    Path("empty.db").touch()
+
+    refused = erased("restore", "--erasures", address, "b.db")
+
+    assert (refused.exit_code, Path("typo.db").exists()) == (1, False)
+    assert says in refused.output
+    assert not is_back(erased)
+
+
+def test_erasures_of_another_store_are_heeded_and_it_stays_as_it_is(erased: Run) -> None:
+    Path("touchbase.db").rename("lost.db")
+    connection = apsw.Connection("lost.db")
+    connection.execute("INSERT INTO migration VALUES ('0099_future', 'digest')")
+    connection.close()
+    before = Path("lost.db").read_bytes()
+
+    restored = erased("restore", "--erasures", "sqlite:///lost.db", "b.db")
+
+    assert "1 identities were erased after" in restored.output
+    assert not is_back(erased)
+    assert Path("lost.db").read_bytes() == before
+
+
+def test_going_back_after_an_upgrade_takes_erasures_along(erased: Run) -> None:
+    connection = apsw.Connection("touchbase.db")
+    connection.execute("INSERT INTO migration VALUES ('0099_future', 'digest')")
+    connection.close()
+
+    restored = erased("restore", "b.db")
+
+    assert restored.exit_code == 0, restored.output
+    assert "1 identities were erased after" in restored.output
+    assert not is_back(erased)
+
+
+def test_a_store_of_a_schema_that_cannot_be_asked_is_replaced_only_when_somebody_answers_for_erasures(erased: Run) -> None:
+    connection = apsw.Connection("touchbase.db")
+    connection.execute("ALTER TABLE erased RENAME TO gone_people; INSERT INTO migration VALUES ('0099_future', 'digest')")
+    connection.close()
+
+    refused = erased("restore", "b.db")
+    restored = erased("restore", "--without-erasures", "b.db")
+
+    assert (refused.exit_code, restored.exit_code) == (1, 0), restored.output
+    assert "--without-erasures" in refused.output
+    assert is_back(erased)
+
+
+def test_without_erasures_nobody_is_asked(erased: Run) -> None:
+    restored = erased("restore", "--without-erasures", "b.db")
+
+    assert restored.exit_code == 0
+    assert is_back(erased)
+
+
+def test_a_store_whose_master_key_is_lost_is_asked_all_the_same(store: Run) -> None:
+    keep(BODY)
+    store("work", "--once")
+    store("backup", "b.db")  # nothing is sealed in it
+    store("erase", *WHO, "--yes")
+    store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
+    Path("touchbase.db.key").unlink()
+
+    restored = store("restore", "b.db")
+
+    assert restored.exit_code == 0, restored.output
+    assert not is_back(store)
+
+
+def test_a_store_from_before_erasures_has_erased_nobody(erased: Run) -> None:
+    connection = apsw.Connection("touchbase.db")
+    connection.execute("DROP TABLE erased; DELETE FROM migration WHERE name >= '0008'")
+    connection.close()
+
+    restored = erased("restore", "b.db")
+
+    assert restored.exit_code == 0, restored.output
+    assert is_back(erased)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.cli.conftest import Run
 
@@ -164,6 +169,21 @@ def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> N
     assert states == {applied: "applied", unrecognised: "unrecognised"}
 
 
+def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: Run) -> None:
+    store("clients", "add", "acme")
+    store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours")
+    with apsw.Connection("touchbase.db") as connection:
+        connection.execute("UPDATE connection SET secrets = 'sealed:1:0123456789ab:AAAA'")
+    keep(SENT)
+    keep(SENT, client_id="other")
+
+    result = store("work", "--once")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["ended"] == {"applied": 1}
+    assert "the inbox of 1 clients could not be worked on" in result.stderr
+
+
 def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
     (delivery,) = keep(SENT)
     store("work", "--once")
@@ -260,3 +280,55 @@ def test_every_tool_is_listed_with_what_it_says(run: Run) -> None:
     assert "`contact.creation`" in hubspot["understood"][0]["theirs"]
     assert len(table) == len(listed) + 1
     assert run("tools", "--markdown").output.startswith("# Tools\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["create", "--name", " "], 2, "--name says what or whom"),
+        (["create", "--name", "x" * 201], 2, "--name says what or whom"),
+        (["create", "--name", "\udcff"], 2, "--name says what or whom"),
+        (["create", "--name", "x", "--expires-in", "0"], 2, "--expires-in is above 0"),
+        (["show", "x"], 1, "there is no key 'x': `touchbase keys list`"),
+        (["rotate", "x"], 1, "`touchbase keys list`"),
+        (["revoke", "x"], 1, "`touchbase keys list`"),
+        (["list", "--before", "x"], 1, "`touchbase keys list`"),
+    ],
+)
+def test_a_key_that_cannot_be_made_or_found_says_what_to_do(store: Run, arguments: list[str], status: int, says: str) -> None:
+    result = store("keys", *arguments)
+
+    assert result.exit_code == status
+    assert says in result.output
+    assert json.loads(store("keys", "list", "--json").output) == []
+
+
+def test_a_packed_call_is_translated_as_a_kept_one_would_be(run: Run) -> None:
+    packed = run("translate", "--channel", "email_campaign", "-H", "content-encoding: gzip", "-", given=gzip.compress(SENT))
+    bulk = run("translate", "--channel", "crm", "-", given=b"[" + b"{}," * 200_000 + b"{}]")
+
+    assert [event["email"] for event in json.loads(packed.output)["events"]] == ["contact@example.com"]
+    assert bulk.exit_code == 1
+    assert "more than" in bulk.output
+
+
+def test_a_store_in_which_no_secret_is_lost_has_nothing_to_replace(store: Run) -> None:
+    assert store("secrets", "replace-lost", "--yes").output == "no secret is lost: there is nothing to replace\n"
+
+
+def test_an_argument_that_no_store_takes_is_refused_in_a_sentence(store: Run) -> None:
+    result = store("clients", "show", "\udcff")
+
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: clients cannot be done: ")
+
+
+def test_a_reader_who_has_enough_ends_a_command_well() -> None:
+    program = [sys.executable, "-m", "touchbase", "tools", "--markdown"]
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")

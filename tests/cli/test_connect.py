@@ -195,3 +195,29 @@ def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
     assert [json.loads(output)["events"][0]["status"] for output in (plain, decided)] == ["OPEN", "warm"]
     assert nobody.exit_code == 1
     assert "there is no client 'nobody'" in nobody.output
+
+
+def test_the_address_that_is_printed_has_the_id_that_stays(acme: Run) -> None:
+    acme("clients", "rotate-id", "acme", "--to", "newid")
+
+    made = acme("clients", "connect", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    changed = acme("clients", "connect", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+
+    assert "https://hooks.example.com/public/crm-webhook/newid\n" in made.output
+    assert "https://hooks.example.com/public/crm-webhook/newid\n" in changed.output
+
+
+@pytest.mark.parametrize("option", ["--secret-file", "--access-token-file"])
+def test_a_file_that_is_no_text_is_no_secret(acme: Run, option: str) -> None:
+    result = acme("clients", "connect", *HUBSPOT, option, "-", given=b"\xff" * 20)
+
+    assert result.exit_code == 1
+    assert "holds no text" in result.output
+    assert listed(acme) == []
+
+
+def test_a_tool_that_is_not_connected_is_told_with_what_to_do(acme: Run) -> None:
+    result = acme("clients", "disconnect", *HUBSPOT)
+
+    assert result.exit_code == 1
+    assert "`touchbase clients connections acme`" in result.output

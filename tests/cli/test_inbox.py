@@ -86,12 +86,32 @@ def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
         (["--received-since", "yesterday"], "'yesterday' is no time"),
         (["--state", "failed", "--from", "acme:x"], "'acme:x' is no place"),
         (["--from", "acme:1"], "either ids or filters"),
+        (["17", "--from", "acme:1"], "--from goes with filters"),
+        (["--state", "failed", "--from", "acme:99999999999999999999"], "is no place"),
+        (["99999999999999999999"], "is not in the range"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says: str) -> None:
     result = store("inbox", "replay", *arguments)
 
     assert result.exit_code == 2
+    assert says in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["show", "99999999999999999999"], 2, "is not in the range"),
+        (["list", "--before", "99999999999999999999"], 2, "is not in the range"),
+        (["list", "--group", "--before", "7"], 2, "--before goes with a list"),
+        (["show", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
+        (["replay", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
+    ],
+)
+def test_an_inbox_that_cannot_be_shown_says_what_to_do(store: Run, arguments: list[str], status: int, says: str) -> None:
+    result = store("inbox", *arguments)
+
+    assert result.exit_code == status
     assert says in result.output
 
 

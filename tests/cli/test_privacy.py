@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
         (["--client", "nosuch", "--email", "a@b.com", "--yes"], "touchbase clients list"),
         (["--client", "acme", "--id", "99", "--yes"], "no contact with id 99"),
         (["--client", "acme", "--lift", "--id", "1"], "--email or --linkedin"),
+        ([*WHO, "--lift", "--id", "1"], "--lift takes --email or --linkedin"),
+        ([*WHO, "--lift", "--dry-run"], "and no --dry-run"),
+        (["--client", "acme", "--id", "99999999999999999999", "--yes"], "not in the range"),
     ],
 )
 def test_an_erasure_of_nobody_says_what_to_do(filled: Run, arguments: list[str], says: str) -> None:
@@ -82,6 +86,71 @@ def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
 
     assert lifted == "1 keyed hashes forgotten: the person may be kept again\n"
     assert asyncio.run(remains(URL, "goldfinch")) != []
+
+
+def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run) -> None:
+    nobody = filled("erase", *WHO, "--lift").output
+    filled("erase", *WHO, "--yes")
+
+    filled("erase", *WHO, "--lift", "--dry-run")
+    keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
+    filled("work", "--once")
+
+    assert nobody == "nobody with this address was erased\n"
+    assert asyncio.run(remains(URL, "goldfinch")) == []
+
+
+@pytest.mark.parametrize("how", ["--yes", "--dry-run"])
+def test_two_people_are_not_erased_as_one(filled: Run, how: str) -> None:
+    (other,) = [each["id"] for each in exported(filled) if each["email"] == "contact@example.com"]
+
+    result = filled("erase", *WHO, "--id", str(other), how)
+
+    assert result.exit_code == 1
+    assert "these are several contacts" in result.output
+    assert asyncio.run(remains(URL, "goldfinch")) != []
+
+
+def exported(run: Run) -> list[dict[str, Any]]:
+    """The contacts of the two people."""
+    emails = ("goldfinch@example.com", "contact@example.com")
+    return [json.loads(run("export-person", "--client", "acme", "--email", email).output)["contact"] for email in emails]
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments", "says"),
+    [
+        ("would_erase", ["--dry-run"], "stopped; nothing was erased"),
+        ("would_erase", [], "stopped; nothing was erased"),
+        ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase work`, goes on with it"),
+    ],
+)
+def test_an_erasure_that_is_stopped_says_what_is_true(
+    filled: Run, monkeypatch: pytest.MonkeyPatch, step: str, arguments: list[str], says: str
+) -> None:
+    async def stopped(*arguments: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"touchbase.service.erase.Eraser.{step}", stopped)
+
+    result = filled("erase", *WHO, *arguments)
+
+    assert (result.exit_code, result.stderr) == (130, f"\n{says}\n")
+    assert (filled("export-person", *WHO).exit_code == 0) == (step == "would_erase")
+
+
+def test_of_a_suspended_client_an_erasure_says_what_still_waits(filled: Run) -> None:
+    filled("clients", "suspend", "acme")
+    keep(b"  " + CANARY.replace(b"09:30", b"10:30"))
+
+    told = filled("erase", *WHO, "--yes").output
+    waiting = asyncio.run(remains(URL, "goldfinch"))
+    filled("clients", "resume", "acme")
+    filled("work", "--once")
+
+    assert told.endswith("\n1 calls wait, as the client is suspended; what they tell of this person goes when it is resumed\n")
+    assert waiting != []
+    assert asyncio.run(remains(URL, "goldfinch")) == []
 
 
 def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
@@ -131,10 +200,23 @@ def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkey
     assert all("goldfinch" in each["body"]["content"] for each in printed["deliveries"])
 
 
+def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = filled("export-person", *WHO, "--out", "nowhere/person.json")
+    done = filled("export-person", *WHO, "--out", "person.json")
+    with monkeypatch.context() as broken:
+        broken.setattr("touchbase.cli.export_person._pieces", lambda page, is_first: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            filled("export-person", *WHO, "--out", "half.json")
+
+    assert (nowhere.exit_code, nowhere.output) == (1, "Error: cannot write nowhere/person.json: No such file or directory\n")
+    assert (done.exit_code, stat.S_IMODE(Path("person.json").stat().st_mode)) == (0, 0o600)
+    assert [path.name for path in Path.cwd().glob("*.json*")] == ["person.json"]
+
+
 def test_nobody_cannot_be_exported(filled: Run) -> None:
     result = filled("export-person", "--client", "acme", "--email", "nobody@example.com")
 
-    assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept\n")
+    assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept: try another address of theirs, or --id\n")
 
 
 def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:

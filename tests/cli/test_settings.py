@@ -35,11 +35,16 @@ def test_the_environment_switches_with_plain_words(text: str, value: bool) -> No
 
 def test_a_list_stands_between_commas_or_spaces() -> None:
     settings = Settings.read(
-        {"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "TOUCHBASE_CORS_ORIGINS": "https://a.example http://b.example:81"}
+        {
+            "TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
+            "TOUCHBASE_CORS_ORIGINS": "https://a.example http://b.example:81",
+            "TOUCHBASE_FETCH_ALLOW": "https://a.example http://b.example:81/, https://[::1]:8443",
+        }
     )
 
     assert settings.proxies == ("10.0.0.0/8", "::1")
     assert settings.origins == ("https://a.example", "http://b.example:81")
+    assert settings.fetch_allowed == ("https://a.example", "http://b.example:81/", "https://[::1]:8443")
 
 
 def test_an_empty_variable_is_none_at_all() -> None:
@@ -75,6 +80,10 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_CORS_ORIGINS": "https://app.example.com:443"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
         ({"TOUCHBASE_CORS_ORIGINS": "https://*.example.com"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
         ({"TOUCHBASE_CORS_ORIGINS": "https://ok.example https://App.example.com"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOW": "https://crm.internal:99999"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOW": "https://u:p@crm.internal"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOW": "https://a.example crm.internal"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOW": "https://crm.internal/api"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
         ({"TOUCHBASE_DATABASE_FILE": "no-such-file"}, "TOUCHBASE_DATABASE_FILE names a file that cannot be read"),
         ({"TOUCHBASE_DATABASE": "sqlite://", "TOUCHBASE_DATABASE_FILE": "x"}, "keep one of them"),
     ],
@@ -137,6 +146,10 @@ def test_no_password_is_ever_shown(password: str) -> None:
 @pytest.mark.parametrize("slashes", ["//", "/"])
 def test_not_even_a_password_that_breaks_its_address_is_shown(password: str, slashes: str) -> None:
     assert "swordfish" not in without_password(f"postgresql:{slashes}user:{password}@db.example:5432/name")
+
+
+def test_an_address_in_libpqs_form_is_not_shown() -> None:
+    assert without_password("host=db user=t password=swordfish") == "(not a URL)"
 
 
 @pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])

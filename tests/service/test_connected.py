@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from touchbase.domain.client import ClientSettings
+from touchbase.domain.client_life import RotateClientId
 from touchbase.domain.commands import EnsureClient, KeepDelivery, SetClientSettings
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import WebhookRequest
@@ -17,7 +18,9 @@ from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListContacts
 from touchbase.domain.times import DAY, SECOND
+from touchbase.service.clients import Clients
 from touchbase.service.connections import FRESH, Connections, new_secret
+from touchbase.service.erase import Eraser
 from touchbase.service.process_inbox import InboxWorker
 
 NOON = 1_790_000_000 * SECOND
@@ -166,3 +169,42 @@ async def test_a_connection_decides_before_its_client_whether_a_linkedin_reply_c
     (contact,) = await store.read(ListContacts(client, 5))
     assert (contact.last_reply_us is not None) is counts
     assert contact.status == ("replied" if counts else None)
+
+
+async def test_a_change_is_seen_at_once_by_whoever_was_reading_meanwhile(store: Store) -> None:
+    class Slow:
+        """A store whose first answer about connections comes after somebody has changed them."""
+
+        def __init__(self) -> None:
+            self.slow = True
+
+        async def read(self, query: Any) -> Any:
+            found = await store.read(query)
+            if self.slow:
+                self.slow = False
+                await known.connect(hubspot(client))
+            return found
+
+        async def write(self, command: Any) -> Any:
+            return await store.write(command)
+
+    client = await client_of(store)
+    known = Connections(Slow(), Clock())  # type: ignore[arg-type]
+
+    assert [one.tool for one in await known.of(client)] == ["hubspot"]
+    assert [one.tool for one in await known.of(client)] == ["hubspot"]
+
+
+async def test_a_client_is_forgotten_under_its_former_ids_too(store: Store) -> None:
+    clock = Clock()
+    number = await client_of(store)
+    await store.write(RotateClientId(number, "present", NOON + DAY))
+    clients = Clients(store, clock)
+    before = [await clients.find(name) for name in ("acme", "present")]
+    await Eraser(store, lambda request: Translation("test", []), clock).erase(number, refs=[("", "email", "ann@example.com")])
+
+    clients.forget("present")
+    after = [await clients.find(name) for name in ("acme", "present")]
+
+    assert [one and one.has_erased for one in before] == [False, False]
+    assert [one and one.has_erased for one in after] == [True, True]

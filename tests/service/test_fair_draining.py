@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.errors import Overloaded
 from touchbase.domain.events import Translation
 from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import CountDeliveries, GetDelivery
+from touchbase.domain.queries import BusyClients, CountDeliveries, GetDelivery
 from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.process_inbox import LEFT_ALONE_SECONDS, InboxWorker
 from touchbase.service.turns import SHORT_TURN, TURN
 
 NOON = 1_790_000_000 * SECOND
@@ -99,3 +103,88 @@ async def test_everything_is_applied_in_the_end(store: Store) -> None:
         await worker.run()
 
     assert [await store.read(CountDeliveries(client, state="ignored")) for client in clients] == [2_000, 1_500, 1]
+
+
+BREAKS = [Overloaded("a secret cannot be opened now", retry_after=3600), ZeroDivisionError("we broke")]
+
+
+class Broken:
+    """A client's connections, which cannot be read so many times."""
+
+    def __init__(self, client: int, error: Exception, times: int = 1_000) -> None:
+        self.client, self.error, self.left, self.tried = client, error, times, 0
+        self.failed = asyncio.Event()
+
+    async def connections(self, client: int) -> Sequence[Connection]:
+        if client == self.client and self.left:
+            self.left -= 1
+            self.tried += 1
+            self.failed.set()
+            raise self.error
+        return ()
+
+
+@pytest.mark.parametrize("error", BREAKS, ids=type)
+async def test_a_client_whose_turns_fail_holds_up_nobody(store: Store, error: Exception) -> None:
+    broken, loaded = Broken(await client_of(store, "broken"), error), await client_of(store, "loaded")
+    await keep(store, broken.client, 1)
+    await keep(store, loaded, 2_000)
+    clock, turns = Clock(), list[int]()
+
+    def on_report(report: WorkReport) -> None:
+        turns.append(report.taken)
+        clock.now += 100 * report.taken
+        worker.wake(broken.client)
+        if sum(turns) == 2_000:
+            worker.stop()
+
+    worker = InboxWorker(store, nothing_in_it, clock, connections=broken.connections, on_report=on_report)
+    async with asyncio.timeout(60):
+        await worker.run()
+
+    assert turns[:2] == [SHORT_TURN, TURN]
+    assert broken.tried == 1
+
+
+async def test_a_client_whose_turn_failed_gets_another_one_later(store: Store) -> None:
+    broken = Broken(await client_of(store, "broken"), BREAKS[0], times=1)
+    await keep(store, broken.client, 1)
+    clock = Clock()
+    worker = InboxWorker(store, nothing_in_it, clock, connections=broken.connections, on_report=lambda report: worker.stop())
+    running = asyncio.create_task(worker.run())
+    async with asyncio.timeout(60):
+        await broken.failed.wait()
+        clock.now += int(LEFT_ALONE_SECONDS * SECOND)
+        await running
+
+    assert await store.read(CountDeliveries(broken.client, state="ignored")) == 1
+
+
+@pytest.mark.parametrize("error", BREAKS, ids=type)
+async def test_what_is_due_is_applied_at_once_for_all_clients_but_the_failing_one(store: Store, error: Exception) -> None:
+    broken, other = Broken(await client_of(store, "broken"), error), await client_of(store, "other")
+    await keep(store, broken.client, 1)
+    await keep(store, other, 700)
+
+    report = await InboxWorker(store, nothing_in_it, Clock(), connections=broken.connections).drain()
+
+    assert (report.ended, report.failing, broken.tried) == ({"ignored": 700}, 1, 1)
+
+
+async def test_a_worker_that_waits_for_its_store_stops_at_once(store: Store) -> None:
+    class Full:
+        commands_taken = 0
+
+        async def read(self, query: Any) -> Any:
+            if isinstance(query, BusyClients):
+                asked.set()
+                raise Overloaded("the disk is full", retry_after=3600)
+            return await store.read(query)
+
+    asked = asyncio.Event()
+    worker = InboxWorker(Full(), nothing_in_it, Clock())  # type: ignore[arg-type]
+    running = asyncio.create_task(worker.run())
+    async with asyncio.timeout(60):
+        await asked.wait()
+        worker.stop()
+        await running

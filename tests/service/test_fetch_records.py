@@ -12,19 +12,23 @@ from typing import Any
 
 import pytest
 from tests.api_of_tools import NOON, TOKEN, Answer, Asked, Shop, open_shop, shop_asking
+from tests.conftest import ByHand
 
-from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import ChangeConnection, FinishFetch, KeepDelivery, ReplayDeliveries
+from touchbase.domain.client import ACTIVE, LAST_CALLS, SUSPENDED, Client, ClientSettings
+from touchbase.domain.client_life import BeginDeletion, FindClientByNumber, SetClientState
+from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, FinishFetch, KeepDelivery, ReplayDeliveries
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.events import CONTACT
 from touchbase.domain.fetching import ApiAnswer, ApiCall
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, GetHistory, ListContacts, ListDeliveries
+from touchbase.domain.queries import DueFetches, GetDelivery, GetHistory, ListConnections, ListContacts, ListDeliveries
 from touchbase.domain.times import SECOND, to_text
 from touchbase.outbound.caller import HttpCaller
+from touchbase.service import fetch_records
 from touchbase.service.fetch_records import FetchWorker
+from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.receive_fetched import keep_fetched
 from touchbase.service.receive_webhook import receive_webhook
 from touchbase.service.verify import Verified, verify
@@ -391,6 +395,102 @@ async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) 
         await shop.work()
 
         assert await emails(shop) == {"person-1@example.com"}
+
+
+@pytest.mark.parametrize("goes", ["deleting", "gone"])
+async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, by_hand: ByHand, goes: str) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+
+        async def ask(base: str, call: ApiCall) -> ApiAnswer:
+            answer = await shop.fetch._ask(base, call)
+            await store.write(BeginDeletion(shop.client, NOON))
+            if goes == "gone":
+                clock = shop.clock.now + LAST_CALLS
+                await Housekeeper(store, lambda: clock).round()
+            return answer
+
+        calls = await FetchWorker(store, shop.fetch._senders, ask, shop.clock).drain()
+
+        left = await store.read(FindClientByNumber(shop.client))
+        assert calls == len(server.asked) == 1
+        assert (left is None) == (goes == "gone")
+        assert await by_hand("SELECT count(*) FROM delivery_body") == [(0 if goes == "gone" else 1,)]
+
+
+async def test_a_suspended_client_is_not_asked_for_and_one_that_is_resumed_is(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        await store.write(SetClientState(shop.client, SUSPENDED, NOON))
+        suspended = await shop.work()
+
+        await store.write(SetClientState(shop.client, ACTIVE, NOON))
+        resumed = await shop.work()
+
+        assert (suspended, resumed, len(server.asked)) == (0, 1, 1)
+
+
+class Sealed(Mortal):
+    """A store that cannot open the connections of one client; counts who looks, and who tries."""
+
+    looked = tried = 0
+    enough = 5
+
+    def __init__(self, store: Store, client: int) -> None:
+        super().__init__(store, type(None), after=False)
+        self._client = client
+        self.seen = asyncio.Event()
+
+    async def read(self, query: Any) -> Any:
+        if isinstance(query, DueFetches):
+            self.looked += 1
+            if self.looked == self.enough:
+                self.seen.set()
+        if isinstance(query, ListConnections) and query.client == self._client:
+            self.tried += 1
+            raise Overloaded("a secret that this needs cannot be opened now")
+        return await self._store.read(query)
+
+
+async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOOK_SECONDS", "SHORT_SECONDS"):
+        monkeypatch.setattr(fetch_records, name, 0)
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        sealed = Sealed(store, shop.client)
+        worker = FetchWorker(sealed, shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+        running = asyncio.create_task(worker.run())
+
+        await sealed.seen.wait()
+        early = sealed.tried
+        shop.clock.move(fetch_records.LEFT_ALONE_SECONDS)
+        sealed.enough, _ = sealed.looked + 5, sealed.seen.clear()
+        await sealed.seen.wait()
+        worker.stop()
+        await running
+
+        assert (early, sealed.tried) == (1, 2)
+
+
+async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        other = (await store.write(EnsureClient("other", NOON))).number
+        await store.write(AddConnection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN)))
+        await store.write(KeepDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
+        await shop.inbox.drain()
+        shop.clock.move(3)
+        worker = FetchWorker(Sealed(store, shop.client), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+
+        calls = await worker.drain()
+
+        assert (calls, len(server.asked)) == (1, 1)
 
 
 async def test_a_replay_gives_the_same_and_asks_nobody(store: Store) -> None:

@@ -141,3 +141,21 @@ async def test_the_housekeeper_writes_the_uses_that_the_doorkeeper_saw(store: St
     key = await store.read(FindKey(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == later
+
+
+async def test_uses_that_could_not_be_written_for_any_reason_wait_on(store: Store) -> None:
+    class Broken:
+        async def write(self, command: Any) -> Any:
+            raise ZeroDivisionError
+
+    ours, uses = await store.write(EnsureClient("ours", 1)), KeyUses()
+    text = await add_key(store, ours.number, [READ], "test", 1)
+    uses.note(text[KEY_ID], Clock.now)
+    with pytest.raises(ZeroDivisionError):
+        await uses.flush(Broken())  # type: ignore[arg-type]
+
+    await uses.flush(store)
+
+    key = await store.read(FindKey(text[KEY_ID]))
+    assert key is not None
+    assert key.last_used_us == Clock.now

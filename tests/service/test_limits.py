@@ -66,6 +66,22 @@ def test_rows_and_bytes_are_counted_apart_from_requests() -> None:
     assert limiter.request(ours, None, NOON) is None
 
 
+def test_what_is_refused_for_its_bytes_uses_up_no_rows() -> None:
+    limiter, ours = Limiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
+    limiter.storing(ours, 1, 1500, NOON)
+
+    assert granted(lambda: limiter.storing(ours, 3, 500, NOON)) == 0
+
+    assert granted(lambda: limiter.storing(ours, 1, 0, NOON + SECOND // 2)) >= 9
+
+
+def test_what_is_refused_for_the_client_uses_up_nothing_of_the_key() -> None:
+    limiter, ours = Limiter(Rates(requests=1, key_requests=5, burst_seconds=1)), client()
+    assert granted(lambda: limiter.request(ours, "key", NOON)) == 1
+
+    assert granted(lambda: limiter.key("key", NOON)) == 4
+
+
 def test_more_than_fits_at_once_is_stored_and_then_waited_for() -> None:
     limiter, ours = Limiter(Rates(rows=10, burst_seconds=1)), client()
 

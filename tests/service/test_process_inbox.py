@@ -19,7 +19,8 @@ from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import GetContact, GetDelivery, ListContacts, ListDeliveries
 from touchbase.domain.times import DAY, SECOND
-from touchbase.service.process_inbox import LONGEST_REST, PATIENCE, InboxWorker, rest_seconds
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.rest import LONGEST_REST, PATIENCE, rest_seconds
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tests.storage.remains import remains
@@ -10,7 +12,9 @@ from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, 
 
 from touchbase.domain.client import ClientSettings
 from touchbase.domain.commands import EnsureClient, SetClientSettings
-from touchbase.domain.erasure import AddErasures, ListErasures, OpenErasures
+from touchbase.domain.connection import Connection
+from touchbase.domain.erasure import AddErasures, ListErasures, OpenErasures, RetainBodies
+from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListClients
 from touchbase.domain.times import DAY
@@ -175,3 +179,47 @@ async def test_a_delivery_without_a_body_is_read_as_such(house: House) -> None:
 
     assert found is not None
     assert (found.headers, found.query, found.body, found.body_gone_us) == ({}, "", b"", house.now)
+
+
+async def test_a_client_that_fails_keeps_nobody_elses_work_from_being_done(store: Store, house: House) -> None:
+    other = House(store, (await store.write(EnsureClient("other", NOON))).number)
+    calls = [(each, await each.tell(sent("bob@example.com"))) for each in (house, other)]
+    for each, _ in calls:
+        await each.eraser.erase(each.client, refs=[REF])
+    (first, *_) = await store.read(OpenErasures())
+    due = NOON + 91 * DAY
+
+    async def connections(client: int) -> Sequence[Connection]:
+        if client == first.client:
+            raise Overloaded("a secret cannot be opened now")
+        return ()
+
+    await Retention(store, Eraser(store, read, lambda: due, connections), lambda: due, rest=0).once()
+
+    assert [each.client for each in await store.read(OpenErasures())] == [first.client]
+    assert [await body(each, number) for each, number in calls] == [b"", b""]
+
+
+async def test_bodies_that_could_not_be_removed_are_tried_again_with_the_next_look(store: Store, house: House) -> None:
+    class Full:
+        failures = 1
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        async def write(self, command: Any) -> Any:
+            if isinstance(command, RetainBodies) and self.failures:
+                self.failures -= 1
+                raise Overloaded("the disk is full")
+            return await store.write(command)
+
+    applied = await house.tell(sent(EMAIL))
+    house.now += 91 * DAY
+    retention = Retention(Full(), house.eraser, house.clock, rest=0)  # type: ignore[arg-type]
+    await retention.once()
+    before = await body(house, applied)
+
+    await retention.once()
+
+    assert before != b""
+    assert await body(house, applied) == b""

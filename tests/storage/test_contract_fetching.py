@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from touchbase.domain.client_life import BeginDeletion, SetClientState
 from touchbase.domain.commands import AddConnection, ChangeConnection, ClaimFetch, EnsureClient, FinishFetch, KeepDelivery
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import WebhookRequest
@@ -75,6 +76,31 @@ async def test_only_who_has_a_token_is_due(store: Store, token: str) -> None:
     await told(store, client, {"object_id": "1"})
 
     assert await store.read(DueFetches(SOON)) == ([(client, "test")] if token else [])
+
+
+async def test_whoever_waits_longest_is_due_first(store: Store) -> None:
+    clients = [await client_of(store, f"c{number}") for number in range(4)]
+    for client, next_us in zip(clients, (NOON + 3, NOON + 1, None, NOON + 2), strict=True):
+        await told(store, client, {"object_id": "1"})
+        if next_us is not None:
+            await claim(store, client)
+            await store.write(FinishFetch(client, "test", UNTIL, next_us))
+
+    due = await store.read(DueFetches(SOON))
+
+    assert due == [(clients[place], "test") for place in (2, 1, 3, 0)]
+
+
+@pytest.mark.parametrize("state", ["active", "suspended", "deleting"])
+async def test_only_of_an_active_client_records_are_due(store: Store, state: str) -> None:
+    client = await client_of(store)
+    await told(store, client, {"object_id": "1"})
+    if state == "deleting":
+        await store.write(BeginDeletion(client, NOON))
+    else:
+        await store.write(SetClientState(client, state, NOON))
+
+    assert await store.read(DueFetches(SOON)) == ([(client, "test")] if state == "active" else [])
 
 
 @pytest.mark.parametrize(

@@ -243,3 +243,11 @@ def test_a_sqlite_that_can_corrupt_its_file_is_refused() -> None:
 async def test_an_unknown_engine_names_those_that_exist() -> None:
     with pytest.raises(UnusableStore, match="no storage engine is called 'mysql'; there are postgresql, sqlite"):
         await open_store("mysql://localhost/touchbase")
+
+
+@pytest.mark.parametrize("address", ["host=db user=t password=swordfish", "swordfish", "t:swordfish@db/touchbase", "sword fish://x"])
+async def test_an_address_in_another_form_is_not_repeated(address: str) -> None:
+    with pytest.raises(UnusableStore, match="write sqlite:///touchbase") as refused:
+        await open_store(address)
+
+    assert "sword" not in str(refused.value)

@@ -6,6 +6,7 @@ A command's file is imported when that command is used, and what it needs when i
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -65,6 +66,12 @@ class Commands(click.Group):
             raise click.UsageError(str(error)) from error
         except TouchbaseError as error:
             raise click.ClickException(error.detail) from error
+        except BrokenPipeError:
+            # Whoever read our output has had enough of it (`touchbase inbox list | head`); nothing may be written to it at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return None
+        except (OSError, UnicodeError, OverflowError) as error:  # the last net: arguments that no store, file or system takes
+            raise click.ClickException(f"{ctx.invoked_subcommand} cannot be done: {error}") from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -75,9 +82,4 @@ def cli() -> None:
 
 def main() -> None:
     """The `touchbase` command."""
-    try:
-        cli(prog_name="touchbase")
-    except BrokenPipeError:
-        # Whoever read our output has had enough of it (`touchbase inbox list | head`).
-        sys.stderr.close()
-        sys.exit(0)
+    cli(prog_name="touchbase")

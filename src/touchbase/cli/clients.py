@@ -130,7 +130,7 @@ def _settings_in(file: Path) -> ClientSettings:
     try:
         return checked(msgspec.json.decode(data, type=SettingsBody))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"these are no client settings: {error}") from error
+        raise click.ClickException(f"these are no client settings: {error}; docs/cli.md says what they are") from error
 
 
 def _now() -> Micros:

@@ -6,19 +6,24 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from touchbase.domain.errors import NotFound
+from touchbase.domain.text import LARGEST_ID
 from touchbase.settings import Settings, environment_name, without_password
 
 if TYPE_CHECKING:
     from touchbase.domain.client import Client
     from touchbase.domain.ports import Store
+
+ID = click.IntRange(1, LARGEST_ID)
+"""What ids of ours can be."""
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -74,6 +79,15 @@ async def opened(database: str | None, *, as_is: bool = False) -> AsyncIterator[
         await store.close()
 
 
+@contextmanager
+def saying(what_to_do: str) -> Iterator[None]:
+    """Whatever is not found meanwhile is told together with what to do then."""
+    try:
+        yield
+    except NotFound as error:
+        raise click.ClickException(f"{error.detail}: {what_to_do}") from error
+
+
 def must_exist(url: str) -> None:
     """Fail when a SQLite address names a file that is not there: opening it would make an empty store."""
     path = url.removeprefix("sqlite:///")
@@ -94,6 +108,14 @@ def read_file(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {error.strerror}") from error
+
+
+def read_text(file: Path) -> str:
+    """The text in a file, as `read_file`, without the line's end."""
+    try:
+        return read_file(file).decode().strip()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{file} holds no text (UTF-8)") from error
 
 
 def print_json(value: object) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, print_json, print_table, read_file, read_settings, run, setting_options
+from touchbase.cli.common import find_client, opened, print_json, print_table, read_settings, read_text, run, saying, setting_options
 from touchbase.domain.delivery import CHANNELS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def connect(
     """
     from touchbase.service.connections import new_secret
 
-    given = [*secrets, *([read_file(secret_file).decode().strip()] if secret_file else [])]
+    given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
     made = new_secret() if generate_secret else None
     if no_secret and (given or made):
         raise click.UsageError("--no-secret goes with no other secret")
@@ -60,12 +60,12 @@ def connect(
     token = _token(access_token, access_token_file, no_access_token)
     decided = read_settings(public_url=public_url, fetch_allow=fetch_allow)
     wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
-    connected = run(_connect(database, client_id, channel, tool, wanted))
+    present_id, connected = run(_connect(database, client_id, channel, tool, wanted))
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
     if connected.access_token:
         click.echo("  records  fetched with its access token; `touchbase clients connections` shows how that goes")
     base = decided.public_url.rstrip("/") or "(the address of your server)"
-    click.echo(f"  address  {base}/public/{_PATHS[channel]}/{client_id}")
+    click.echo(f"  address  {base}/public/{_PATHS[channel]}/{present_id}")
     if made is not None:
         click.echo(f"  secret   {made}  (it is shown this once)")
     if connected.secrets:
@@ -112,7 +112,8 @@ class _Wanted:
     allowed: tuple[str, ...]
 
 
-async def _connect(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> Connection:
+async def _connect(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection]:
+    """The connection, and the id that its client has now: the given one may be a former one."""
     from touchbase.adapters import load_adapters
     from touchbase.domain.commands import AddConnection, ChangeConnection
     from touchbase.domain.connection import NO_SETTINGS, Connection
@@ -132,9 +133,10 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
         kept = known.access_token if known is not None and token is None else token
         raise_if_any([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
         if known is not None:
-            return await store.write(ChangeConnection(client.number, channel, tool, secrets, settings, now, token))
+            changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token)
+            return client.client_id, await store.write(changed)
         made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
-        return await store.write(AddConnection(made))
+        return client.client_id, await store.write(AddConnection(made))
 
 
 async def _list(database: str | None, client_id: str) -> list[ConnectionOut]:
@@ -153,7 +155,8 @@ async def _disconnect(database: str | None, client_id: str, channel: str, tool: 
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        await store.write(RemoveConnection(client.number, channel, tool))
+        with saying(f"`touchbase clients connections {client_id}` shows those that are"):
+            await store.write(RemoveConnection(client.number, channel, tool))
 
 
 def _check_secrets(secrets: list[str]) -> None:
@@ -218,7 +221,7 @@ def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
         raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")
     if taken:
         return ""
-    token = read_file(file).decode(errors="replace").strip() if file is not None else given
+    token = read_text(file) if file is not None else given
     if token is not None and not 1 <= len(token) <= LONGEST_TOKEN:
         raise click.UsageError(f"an access token has 1 to {LONGEST_TOKEN} characters")
     return token

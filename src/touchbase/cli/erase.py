@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from touchbase.cli.common import find_client, opened, run, setting_options
-from touchbase.cli.person import named, person_options
+from touchbase.cli.person import named, no_contact, person_options, refuse_several
+from touchbase.domain.delivery import RECEIVED
 
 if TYPE_CHECKING:
-    from touchbase.domain.erasure import Erasure
+    from touchbase.domain.erasure import Erasure, FindPerson
     from touchbase.domain.links import Ref
     from touchbase.domain.ports import Store
     from touchbase.service.erase import Eraser
@@ -23,6 +25,8 @@ WORDS = {
     "events": "events of the timeline",
     "links": "former addresses and tool objects",
     "deliveries": "bodies of deliveries",
+    "wanted_records": "records still to be fetched",
+    "kept_answers": "kept answers to repeated requests",
 }
 
 
@@ -45,42 +49,72 @@ def erase(
     """Erase a person: contact, custom fields, timeline, links, and every kept call that tells of them.
 
     It cannot be undone. Keyed hashes of their addresses stay, so that a late call does not bring them back.
-    Ctrl+C stops the search of the inbox; the server, or the same command again, goes on with it.
+    Ctrl+C stops the search of the inbox; a running server, or `touchbase work`, goes on with it.
     """
     refs = named(email, linkedin_url, contact_id)
     if lift:
-        click.echo(f"{run(_lift(database, client_id, refs))} keyed hashes forgotten: the person may be kept again")
+        if dry_run or contact_id is not None:
+            raise click.UsageError("--lift takes --email or --linkedin, and no --dry-run")
+        forgotten = run(_lift(database, client_id, refs))
+        click.echo(
+            f"{forgotten} keyed hashes forgotten: the person may be kept again" if forgotten else "nobody with this address was erased"
+        )
         return
+    progress = _Progress()
     try:
-        run(_erase(database, client_id, contact_id, refs, dry_run=dry_run, asked=yes))
+        if dry_run or not yes:
+            _tell("would remove", run(_count(database, client_id, contact_id, refs)))
+        if not dry_run and (yes or click.confirm("Erase this person for good?", abort=True)):
+            run(_erase(database, client_id, contact_id, refs, progress))
     except KeyboardInterrupt:
-        click.echo("\nerased; the search of the inbox stopped: the server, or this command again, goes on with it", err=True)
+        click.echo(f"\n{progress.stopped}", err=True)
         sys.exit(130)
 
 
-async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], *, dry_run: bool, asked: bool) -> None:
-    from touchbase.domain.errors import NotFound
+@dataclass
+class _Progress:
+    """What is true if we are stopped now."""
 
+    stopped: str = "stopped; nothing was erased"
+
+
+async def _count(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number
+        refuse_several(await store.read(_person(client, contact_id, refs)))
+        found = await _eraser(store).would_erase(client, contact_id, refs)
+    if contact_id is not None and not found.get("contacts"):
+        raise click.ClickException(no_contact(contact_id))
+    return found
+
+
+async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> None:
+    from touchbase.domain.client import SUSPENDED
+    from touchbase.domain.queries import CountDeliveries
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
         eraser = _eraser(store)
-        if dry_run or not asked:
-            found = await eraser.would_erase(client, contact_id, refs)
-            if contact_id is not None and not found.get("contacts"):
-                raise NotFound(f"there is no contact with id {contact_id}")
-            _tell("would remove", found)
-        if dry_run or not (asked or click.confirm("Erase this person for good?", abort=True)):
-            return
-        erasure = await eraser.erase(client, contact_id, refs)
-        await eraser.apply_waiting(client)
+        refuse_several(await store.read(_person(client.number, contact_id, refs)))
+        progress.stopped = "stopped while the person was being erased; the same command with --dry-run says whether they are there"
+        erasure = await eraser.erase(client.number, contact_id, refs)
+        progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase work`, goes on with it"
+        await eraser.apply_waiting(client.number)
         _tell("removed", (await eraser.search(erasure, on_page=_progress)).removed)
+        waiting = await store.read(CountDeliveries(client.number, state=RECEIVED)) if client.state == SUSPENDED else 0
+    if waiting:
+        click.echo(f"{waiting} calls wait, as the client is suspended; what they tell of this person goes when it is resumed")
+
+
+def _person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
+    from touchbase.domain.erasure import FindPerson
+
+    return FindPerson(client, contact_id, refs)
 
 
 async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
     from touchbase.domain.erasure import LiftErasure
 
-    if not refs:
-        raise click.UsageError("say whose: --email or --linkedin")
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number
         return await store.write(LiftErasure(client, refs))
@@ -99,6 +133,13 @@ def _progress(erasure: Erasure) -> None:
     if sys.stderr.isatty():
         done = erasure.done_us is not None
         click.echo(f"\rsearching the inbox: {max(0, erasure.swept_to)} of {erasure.sweep_until}", err=True, nl=done)
+
+
+def _tell_lifted(forgotten: int) -> None:
+    if forgotten:
+        click.echo(f"{forgotten} keyed hashes forgotten: the person may be kept again")
+    else:
+        click.echo("nobody with this address was erased")
 
 
 def _tell(what: str, removed: Mapping[str, int]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from touchbase.cli.common import find_client, opened, run, setting_options
-from touchbase.cli.person import named, person_options
+from touchbase.cli.person import named, no_contact, person_options, refuse_several
 
 if TYPE_CHECKING:
     from touchbase.api.privacy import PersonExport
@@ -39,7 +41,7 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
     async with opened(database) as store:
         client = await find_client(store, client_id)
         number = await _contact(store, client, refs, contact_id)
-        with click.open_file(str(out) if out else "-", "w", encoding="utf-8") as file:
+        with _written(out) as file:
             is_first = True
             async for page in _pages(store, client, number):
                 for piece in _pieces(page, is_first):
@@ -48,15 +50,35 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
             file.write("\n]}\n")
 
 
+@contextmanager
+def _written(out: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that only its owner can read, and that is there once it is whole."""
+    if out is None or str(out) == "-" or (out.exists() and not out.is_file()):
+        with click.open_file(str(out or "-"), "w", encoding="utf-8") as file:
+            yield file
+        return
+    part = out.with_name(f"{out.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            yield file
+        os.replace(part, out)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {out}: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
 async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
     from touchbase.domain.erasure import FindPerson
 
-    found = (await store.read(FindPerson(client.number, contact_id, refs))).contacts
-    if not found:
-        raise click.ClickException("nobody of this name is kept")
-    if len(found) > 1:
-        raise click.ClickException(f"these are several contacts: {', '.join(map(str, found))}; name one with --id")
-    return found[0]
+    found = await store.read(FindPerson(client.number, contact_id, refs))
+    if not found.contacts:
+        nobody = "nobody of this name is kept: try another address of theirs, or --id"
+        raise click.ClickException(nobody if contact_id is None else no_contact(contact_id))
+    refuse_several(found)
+    return found.contacts[0]
 
 
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:

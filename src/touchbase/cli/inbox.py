@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import opened, print_json, print_table, run, setting_options
+from touchbase.cli.common import ID, opened, print_json, print_table, run, saying, setting_options
 from touchbase.cli.inbox_replay import filters, replay, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
@@ -35,12 +35,14 @@ inbox.add_command(replay)
 @setting_options("database")
 @filters
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
-@click.option("--before", type=int, help="Only deliveries with an id below this one: the next page.")
+@click.option("--before", type=ID, help="Only deliveries with an id below this one: the next page.")
 @click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: str | None) -> None:
     """List deliveries, newest first, or groups of those that changed nothing."""
     if group:
+        if before is not None:
+            raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
         _show_groups(run(_groups(database, sought, limit)), as_json)
         return
     found = run(_list(database, sought, limit, before))
@@ -55,7 +57,7 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
 
 @inbox.command()
 @setting_options("database")
-@click.argument("delivery_id", type=int)
+@click.argument("delivery_id", type=ID)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, the body byte for byte.")
 def show(database: str | None, delivery_id: int, as_json: bool) -> None:
     """Show one delivery: headers, body, and the events that it caused."""
@@ -124,7 +126,8 @@ async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[
     from touchbase.service.inbox import get_delivery
 
     async with opened(database) as store:
-        return await get_delivery(store, delivery_id, None)
+        with saying("`touchbase inbox list` shows those that are there"):
+            return await get_delivery(store, delivery_id, None)
 
 
 def as_values(delivery: Delivery) -> dict[str, object]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import ID, find_client, opened, run, saying, setting_options
 from touchbase.domain.delivery import CHANNELS, STATES
+from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros, from_text
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def place_of(context: click.Context, parameter: click.Parameter, text: str | Non
     if text is None:
         return None
     client_id, _, number = text.partition(":")
-    if number and not number.isdecimal():
+    if number and not (number.isdecimal() and int(number[:20]) <= LARGEST_ID):
         raise click.BadParameter(f"{text!r} is no place such as acme:1234")
     return client_id, int(number) if number else None
 
@@ -78,7 +79,7 @@ class Done:
 
 @click.command()
 @setting_options("database")
-@click.argument("delivery_ids", type=int, nargs=-1)
+@click.argument("delivery_ids", type=ID, nargs=-1)
 @filters
 @click.option("--received-since", "received_since_us", callback=moment, metavar="TIME", help="Only those received then or later.")
 @click.option("--from", "place", callback=place_of, metavar="PLACE", help="Go on where a replay was stopped, as it said.")
@@ -99,6 +100,8 @@ def replay(
     chosen = any(sought.values()) or received_since_us is not None
     if bool(delivery_ids) == chosen:
         raise click.UsageError("give either ids or filters: `inbox replay 17 18`, or `inbox replay --state failed`")
+    if delivery_ids and place is not None:
+        raise click.UsageError("--from goes with filters, not with ids")
     done = Done(place=place)
     try:
         run(_replay(database, delivery_ids, {**sought, "received_since_us": received_since_us}, dry_run, done))
@@ -151,7 +154,8 @@ async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
     from touchbase.service.replay import Page
 
     clients = {client.number: client for client in await store.read(ListClients())}
-    found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
+    with saying("`touchbase inbox list` shows those that are there"):
+        found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
     for delivery in found:
         refuse_bodiless(delivery)
     for delivery in found:

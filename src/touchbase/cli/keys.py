@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, print_json, print_table, run, setting_options
+from touchbase.cli.common import find_client, opened, print_json, print_table, run, saying, setting_options
 from touchbase.cli.durations import duration, keep_old_option
 from touchbase.domain.api_key import KEY_STATES, ApiKey
 from touchbase.domain.times import Micros, to_text
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from touchbase.domain.ports import Store
 
 SCOPES = ("records:read", "records:write", "admin")
+KNOWN = "`touchbase keys list` shows those that are there"
 Shown = dict[str, object]
 
 
@@ -36,7 +37,7 @@ def create(database: str | None, client_id: str | None, scopes: tuple[str, ...],
 
     Without --scope it may read and write records.
     """
-    click.echo(run(_create(database, client_id, list(scopes) or list(SCOPES[:2]), name, env, expires_in)))
+    click.echo(run(_create(database, client_id, list(scopes) or list(SCOPES[:2]), name.strip(), env, expires_in)))
 
 
 @keys.command("list")
@@ -91,8 +92,13 @@ def revoke(database: str | None, key_id: str) -> None:
 
 
 async def _create(database: str | None, client_id: str | None, scopes: list[str], name: str, env: str, expires_in: Micros | None) -> str:
+    from touchbase.domain.text import NAME, why_unusable
     from touchbase.service.api_keys import ENV, add_key
 
+    if not name or len(name) > NAME or why_unusable(name):
+        raise click.UsageError(f"--name says what or whom the key is for, in 1 to {NAME} characters")
+    if expires_in == 0:
+        raise click.UsageError("--expires-in is above 0: a key that has ended opens nothing")
     if ENV.fullmatch(env) is None:
         raise click.UsageError("--env is 1 to 16 small letters and digits")
     async with opened(database) as store:
@@ -109,7 +115,8 @@ async def _list(database: str | None, client_id: str | None, state: str | None, 
         client = (await find_client(store, client_id)).number if client_id is not None else None
         place = None
         if before is not None:
-            last = await get_key(store, before)
+            with saying(KNOWN):
+                last = await get_key(store, before)
             place = (last.created_us, last.key_id)
         page, more = await list_keys(store, _now(), limit, client=client, state=state, before=place)
         return [await _as_values(store, key) for key in page], more is not None
@@ -119,14 +126,16 @@ async def _show(database: str | None, key_id: str) -> Shown:
     from touchbase.service.api_keys import get_key
 
     async with opened(database) as store:
-        return await _as_values(store, await get_key(store, key_id))
+        with saying(KNOWN):
+            return await _as_values(store, await get_key(store, key_id))
 
 
 async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[str, str]:
     from touchbase.service.api_keys import get_key, rotate_key
 
     async with opened(database) as store:
-        text, _ = await rotate_key(store, key_id, _now(), keep_old)
+        with saying(KNOWN):
+            text, _ = await rotate_key(store, key_id, _now(), keep_old)
         return text, to_text((await get_key(store, key_id)).expires_us or 0)
 
 
@@ -134,7 +143,8 @@ async def _revoke(database: str | None, key_id: str) -> None:
     from touchbase.domain.key_life import RevokeKey
 
     async with opened(database) as store:
-        await store.write(RevokeKey(key_id, _now()))
+        with saying(KNOWN):
+            await store.write(RevokeKey(key_id, _now()))
 
 
 async def _as_values(store: Store, key: ApiKey) -> Shown:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from touchbase.cli.common import ID
 from touchbase.domain.errors import Invalid
 
 if TYPE_CHECKING:
+    from touchbase.domain.erasure import Person
     from touchbase.domain.links import Ref
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def person_options(function: F) -> F:
     """The options that name a person."""
     for option in (
-        click.option("--id", "contact_id", type=click.IntRange(1), help="The contact's id."),
+        click.option("--id", "contact_id", type=ID, help="The contact's id."),
         click.option("--linkedin", "linkedin_url", help="Their LinkedIn address."),
         click.option("--email", help="Their e-mail address, also a former one."),
         click.option("--client", "client_id", required=True, help="Whose contact it is."),
@@ -37,3 +39,14 @@ def named(email: str | None, linkedin_url: str | None, contact_id: int | None) -
         return identities(email, linkedin_url)
     except Invalid as error:
         raise click.UsageError("; ".join(f"--{fault.pointer.removesuffix('_url')} {fault.detail}" for fault in error.faults)) from error
+
+
+def refuse_several(found: Person) -> None:
+    """Fail when the options name more than one contact."""
+    if len(found.contacts) > 1:
+        raise click.ClickException(f"these are several contacts: {', '.join(map(str, found.contacts))}; name one with --id")
+
+
+def no_contact(contact_id: int) -> str:
+    """That a contact is not there, and what to do."""
+    return f"there is no contact with id {contact_id} of this client: name them with --email, or look for them with GET /public/v2/contacts"

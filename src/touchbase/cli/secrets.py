@@ -78,8 +78,12 @@ def replace_lost(database: str | None, yes: bool) -> None:
 
     Calls that had to prove such a secret are refused until `touchbase clients connect` sets a new one: nobody gets in unproven.
     """
-    for why in run(_check(database)).lost:
+    lost = run(_check(database)).lost
+    for why in lost:
         click.echo(f"lost: {why}")
+    if not lost:
+        click.echo("no secret is lost: there is nothing to replace")
+        return
     if not yes:
         click.echo("nothing was changed; --yes replaces them")
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import find_client, opened, print_json, read_file, run, setting_options
-from touchbase.domain.delivery import CHANNELS, WebhookRequest
+from touchbase.domain.delivery import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.domain.connection import Connection
@@ -32,9 +32,10 @@ def translate(
     """
     from touchbase.adapters import load_adapters
     from touchbase.adapters.kit.describe import describe
+    from touchbase.service.process_inbox import request_of
 
     connections = run(_connections(database, client_id)) if client_id is not None else ()
-    request = WebhookRequest(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
+    request = request_of(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
     print_json(describe(load_adapters().translate(request, tool)))
 
 

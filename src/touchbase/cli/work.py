@@ -34,6 +34,8 @@ async def _drain(settings: Settings) -> None:
     async with wiring.worker_alone(settings) as worker:
         report, calls = await worker.drain()
     print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
+    if report.failing:
+        raise click.ClickException(f"the inbox of {report.failing} clients could not be worked on: the lines above say why")
 
 
 async def _work(settings: Settings) -> None:

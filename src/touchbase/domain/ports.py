@@ -29,6 +29,8 @@ class WorkReport:
     created: int = 0
     oldest_us: Micros | None = field(default=None, compare=False)
     """When the oldest of them was received: how far the inbox is behind."""
+    failing: int = 0
+    """Clients whose turns failed, so that what waits for them still waits; the log says why."""
 
 
 @dataclass(slots=True)

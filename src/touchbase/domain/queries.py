@@ -174,7 +174,10 @@ class ListConnections(Query[list[Connection]]):
 
 @dataclass(slots=True)
 class DueFetches(Query[list[tuple[int, str]]]):
-    """Clients (by number) and tools with an access token, of which records are wanted and may be asked for by `now_us`."""
+    """Active clients (by number) and tools with an access token, of which records are wanted and may be asked for by `now_us`.
+
+    Those first that may be asked for the longest.
+    """
 
     now_us: Micros
 

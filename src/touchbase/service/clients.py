@@ -138,8 +138,9 @@ class Clients:
 
     def forget(self, client_id: str) -> None:
         """Ask the store again the next time: something about this client has changed."""
-        known = self._known.pop(client_id, None)
-        if known is not None:
+        # It may be remembered under an id that it had before, too.
+        for name, known in [each for each in self._known.items() if client_id in (each[0], each[1][0].client_id)]:
+            del self._known[name]
             self._numbered.pop(known[0].number, None)
         self._changes += 1
 

@@ -40,6 +40,7 @@ class Connections:
         self._store = store
         self._clock = clock
         self._known: dict[int, tuple[list[Connection], Micros]] = {}
+        self._changes = 0
 
     def at_hand(self, client: int, now: Micros) -> list[Connection] | None:
         """The client's connections if they are remembered and fresh."""
@@ -51,11 +52,22 @@ class Connections:
         now = self._clock()
         found = self.at_hand(client, now)
         if found is None:
-            found = await self.all(client)
+            found = await self._read(client)
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
             self._known[client] = (found, now)
         return found
+
+    async def _read(self, client: int) -> list[Connection]:
+        while True:
+            changes = self._changes
+            found = await self.all(client)
+            if changes == self._changes:  # else what we have read may be older than a change that was answered meanwhile
+                return found
+
+    def _forget(self, client: int) -> None:
+        self._known.pop(client, None)
+        self._changes += 1
 
     async def all(self, client: int) -> list[Connection]:
         """The client's connections as they are in the store, by channel and tool."""
@@ -71,7 +83,7 @@ class Connections:
     async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
         """Connect a tool, through `writes` if given; raises `Conflict` when it is connected on that channel already."""
         made = await (writes or self._store).write(AddConnection(connection))
-        self._known.pop(connection.client, None)
+        self._forget(connection.client)
         return made
 
     async def fetching(self, client: int) -> dict[str, Fetching]:
@@ -88,14 +100,14 @@ class Connections:
             except PreconditionFailed:
                 known = await self.get(known.client, known.channel, known.tool)
                 continue
-            self._known.pop(known.client, None)
+            self._forget(known.client)
             return changed
         raise Overloaded("others keep changing this connection; send this again in a moment")
 
     async def disconnect(self, client: int, channel: str, tool: str) -> None:
         """Disconnect a tool; raises `NotFound`. What it has sent stays."""
         await self._store.write(RemoveConnection(client, channel, tool))
-        self._known.pop(client, None)
+        self._forget(client)
 
 
 def faults_of(channel: str, tool: str, secrets: Sequence[str], settings: ConnectionSettings, tools: Sequence[str]) -> list[Fault]:

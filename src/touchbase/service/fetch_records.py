@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from touchbase.domain.client import DELETING
+from touchbase.domain.client_life import FindClientByNumber
 from touchbase.domain.commands import ClaimFetch, FinishFetch
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import CRM
@@ -21,6 +23,7 @@ from touchbase.domain.ports import Ask, Clock, Fetcher, Senders, Store
 from touchbase.domain.queries import DueFetches, ListConnections
 from touchbase.domain.times import SECOND, Micros
 from touchbase.service.fetch_answers import GONE, LIMITED, RECORDS, STOP, TRY_AGAIN, USELESS, judged
+from touchbase.service.left_alone import LeftAlone
 from touchbase.service.receive_fetched import keep_fetched
 
 LOG = logging.getLogger("touchbase.fetch")
@@ -37,6 +40,8 @@ LOOK_SECONDS = 1.0
 """How often we look for records that are wanted."""
 SHORT_SECONDS = 0.1
 """How often while there is something to do."""
+LEFT_ALONE_SECONDS = 60.0
+"""For how long a tool is not looked at again whose connection we could not use, or that no adapter asks any more."""
 PATIENCE: Micros = 5 * SECOND
 """How long a worker that is to end waits for a pause between two calls to be over."""
 
@@ -78,6 +83,7 @@ class FetchWorker:
         self._on_fetched = on_fetched
         self._sleep = sleep
         self._turns: dict[tuple[int, str], asyncio.Task[str | None]] = {}
+        self._left_alone = LeftAlone[tuple[int, str]](clock)
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -110,7 +116,7 @@ class FetchWorker:
         while set(await self._store.read(DueFetches(self._clock() + PATIENCE))) - left:
             due = set(await self._store.read(DueFetches(self._clock()))) - left
             for client, tool in sorted(due):
-                outcome = await self.turn(client, tool)
+                outcome = await self._try_turn(client, tool)
                 calls += outcome is not None
                 if outcome not in (RECORDS, GONE):
                     left.add((client, tool))
@@ -146,18 +152,25 @@ class FetchWorker:
         return told.outcome
 
     async def _look(self) -> bool:
-        due = await self._store.read(DueFetches(self._clock()))
+        due = [one for one in await self._store.read(DueFetches(self._clock())) if one not in self._left_alone]
         for client, tool in due:
             if (client, tool) not in self._turns and len(self._turns) < AT_ONCE:
-                task = asyncio.create_task(self.turn(client, tool), name=f"fetch {tool}")
+                task = asyncio.create_task(self._try_turn(client, tool), name=f"fetch {tool}")
                 self._turns[client, tool] = task
                 task.add_done_callback(partial(self._over, (client, tool)))
         return bool(due)
 
     def _over(self, key: tuple[int, str], task: asyncio.Task[str | None]) -> None:
         self._turns.pop(key, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            LOG.error("fetching from %s broke: %s; it is tried again", key[1], type(error).__name__)
+
+    async def _try_turn(self, client: int, tool: str) -> str | None:
+        """A turn; one that fails is told, and is nobody else's business."""
+        try:
+            return await self.turn(client, tool)
+        except Exception as error:
+            LOG.error("fetching from %s broke: %s; it is tried again", tool, type(error).__name__)
+            self._left_alone.leave((client, tool), LEFT_ALONE_SECONDS)
+            return None
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -170,6 +183,8 @@ class FetchWorker:
         connections = await self._store.read(ListConnections(client))
         connection = next((one for one in connections if (one.channel, one.tool) == (CRM, tool)), None)
         fetcher = self._senders.fetcher(CRM, tool)
+        if fetcher is None:
+            self._left_alone.leave((client, tool), LEFT_ALONE_SECONDS)
         if connection is None or fetcher is None or not connection.access_token:
             return None
         now = self._clock()
@@ -210,6 +225,8 @@ class FetchWorker:
         if verdict == USELESS:
             self._again(turn, now, f"{tool} answered {answer.status} to what we asked; the records are asked for one by one")
             return TRY_AGAIN, 0
+        if not await self._is_there(turn.connection.client):
+            return GONE, 0
         records = turn.fetcher.records(answer, ids)
         kept = [(one, records[one.object_id]) for one in turn.batch if one.object_id in records]
         await asyncio.gather(*(keep_fetched(self._store, turn.connection, one.object_type, body, asked_us) for one, body in kept))
@@ -219,6 +236,11 @@ class FetchWorker:
             finish.fetched_us = asked_us
             self._on_kept(turn.connection.client)
         return RECORDS if kept else GONE, len(kept)
+
+    async def _is_there(self, number: int) -> bool:
+        """Whether a client is to stay: what is kept of one that is being deleted would outlive it."""
+        client = await self._store.read(FindClientByNumber(number))
+        return client is not None and client.state != DELETING
 
     def _failed(self, turn: _Turn, error: NotAnswered) -> tuple[str, int]:
         """The whole connection waits, or stops; the records stay wanted."""

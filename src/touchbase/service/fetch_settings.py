@@ -44,6 +44,8 @@ def fetching_state(found: Fetching) -> State:
 
 
 def _base_faults(base: str, allowed: Collection[str]) -> list[Fault]:
+    if not base.isascii():
+        return [Fault("/settings/api_base", "address", "must be ASCII: write the host as xn--..., and the rest percent-encoded")]
     try:
         origin = origin_of(base)
     except ValueError:

@@ -51,7 +51,10 @@ class Housekeeper:
                 LOG.exception("a round of housekeeping failed; it is tried again")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._bell.wait(), PAUSE_SECONDS)
-        await self._uses.flush(self._store)
+        try:
+            await self._uses.flush(self._store)
+        except Exception:
+            LOG.exception("when keys were used last could not be written")
 
     async def round(self) -> None:
         """Do what there is to do now."""

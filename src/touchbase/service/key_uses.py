@@ -33,5 +33,7 @@ class KeyUses:
         uses, self._waiting = self._waiting, {}
         try:
             await store.write(NoteKeyUses(uses))
-        except Overloaded:
+        except BaseException as error:
             self._waiting = uses | self._waiting
+            if not isinstance(error, Overloaded):
+                raise

@@ -87,6 +87,8 @@ class Limiter:
         if bucket is None:
             return of_key
         if not bucket.take(1, now):
+            if of_key is not None:
+                of_key.give_back(1)  # what was refused for another reason is not the key's
             raise bucket.refusal("too many requests for this client")
         return bucket if of_key is None or bucket.tokens <= of_key.tokens else of_key
 
@@ -105,6 +107,8 @@ class Limiter:
         if allowance.rows is not None and not allowance.rows.take(rows, now):
             raise allowance.rows.refusal("too many rows to store for this client", rows)
         if allowance.bytes is not None and not allowance.bytes.take(size, now):
+            if allowance.rows is not None:
+                allowance.rows.give_back(rows)
             raise allowance.bytes.refusal("too many bytes to store for this client", size)
 
     def webhook(self, client: Client, now: Micros) -> None:

@@ -4,6 +4,7 @@ The store does a turn (claim, translate, apply, mark) in one transaction; this d
 Clients take turns of a bounded size (`turns.py`), so a client with a million waiting deliveries delays nobody. While
 many callers write, keeping comes before thinking: the worker rests between turns, until
 deliveries have waited for `PATIENCE`, or those of a client that has only a few for `LITTLE_PATIENCE`.
+A client whose turn fails is left alone for a while, and the others go on.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import BusyClients
 from touchbase.domain.times import SECOND, Micros
+from touchbase.service.left_alone import LeftAlone
+from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, rest_seconds
 from touchbase.service.turns import TURN, Turns
 
 LOG = logging.getLogger("touchbase.inbox")
@@ -29,15 +32,10 @@ LOG = logging.getLogger("touchbase.inbox")
 SWEEP_SECONDS = 0.5
 """How often we look for deliveries that nobody told us of: left by a crash, due again, or kept by another process."""
 
-REST = 8
-"""How many times as long as its turn the worker rests while many callers write."""
-LONGEST_REST = 0.1
-MANY = 200
-"""Commands of callers in a second, from which on the worker rests."""
-PATIENCE: Micros = 30 * SECOND
-"""A delivery that waited so long is worth making callers wait."""
-LITTLE_PATIENCE: Micros = SECOND // 4
-"""The same for a client with less waiting than fits into a turn: nobody notices what that costs, and its callers expect to see it."""
+LEFT_ALONE_SECONDS = 10.0
+"""For how long a client whose turn failed has no other one: longer than a store that cannot write is left alone."""
+REFUSED = 8
+"""Clients one after the other whose deliveries the store could not work on, after which it is the store that is left alone."""
 
 Read = Callable[[WebhookRequest], Translation]
 ConnectionsOf = Callable[[int], Awaitable[Sequence[Connection]]]
@@ -50,26 +48,23 @@ async def no_connections(client: int) -> Sequence[Connection]:
     return ()
 
 
+def request_of(
+    channel: str, headers: dict[str, str], query: str, body: bytes, proved: str | None = None, connections: Sequence[Connection] = ()
+) -> WebhookRequest:
+    """A call as adapters read it, its body unpacked; `UnrecognisedPayload` where that cannot be done, or holds more than any call does."""
+    plain = decoded(headers.get("content-encoding", ""), body)
+    refuse_bulk(plain)
+    return WebhookRequest(channel, headers, query, plain, proved, connections)
+
+
 def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[Delivery], Translation]:
     """What a kept delivery says, from what adapters make of a request and of what its client has connected."""
 
     def translate(delivery: Delivery) -> Translation:
-        body = decoded(delivery.headers.get("content-encoding", ""), delivery.body)
-        refuse_bulk(body)
         proved = delivery.tool if delivery.verified else None
-        return read(WebhookRequest(delivery.channel, delivery.headers, delivery.query, body, proved, connections))
+        return read(request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections))
 
     return translate
-
-
-def rest_seconds(took_us: Micros, commands: int, behind_us: Micros, patience: Micros = PATIENCE) -> float:
-    """How long to leave the store to callers after a turn that took so long and saw so many of their commands.
-
-    Nothing when callers are few, or when deliveries have waited longer than is good.
-    """
-    took_us = max(1, took_us)
-    callers_are_many = commands > 1 and commands * SECOND > MANY * took_us
-    return min(LONGEST_REST, REST * took_us / SECOND) if callers_are_many and behind_us < patience else 0
 
 
 class InboxWorker:
@@ -94,10 +89,12 @@ class InboxWorker:
         self._on_report = on_report
         self._chores = chores
         self._turns = Turns(turn)
+        self._left_alone = LeftAlone[int](clock)
+        self._refused = 0
         self._bell = asyncio.Event()
         self._looked_us: Micros = 0
         self._resting = False
-        self._stopping = False
+        self._stopping = asyncio.Event()
 
     def wake(self, client: int) -> None:
         """Tell that this client has a new delivery."""
@@ -106,27 +103,32 @@ class InboxWorker:
 
     def stop(self) -> None:
         """Finish the turn at hand, then return from `run`."""
-        self._stopping = True
+        self._stopping.set()
         self._bell.set()
 
     async def run(self) -> None:
         """Work until stopped. A store that cannot write now is asked again; nothing is lost meanwhile."""
-        while not self._stopping:
+        while not self._stopping.is_set():
             try:
                 await self._round()
             except Overloaded as error:
                 LOG.warning("the inbox waits: %s", error.detail)
-                await asyncio.sleep(error.retry_after)
+                await self._pause(error.retry_after)
             except Exception:
-                LOG.exception("a turn of the inbox failed; its deliveries are kept and tried again")
-                await asyncio.sleep(SWEEP_SECONDS)
+                LOG.exception("looking for deliveries failed; they are kept, and it is tried again")
+                await self._pause(SWEEP_SECONDS)
 
     async def drain(self) -> WorkReport:
-        """Apply everything that is due now, then return what was done."""
-        total = WorkReport()
-        while busy := await self._store.read(BusyClients(self._clock())):
+        """Apply everything that is due now, then return what was done; `failing` tells of clients whose turns failed."""
+        total, failing = WorkReport(), set[int]()
+        while busy := [one for one in await self._store.read(BusyClients(self._clock())) if one not in failing]:
             for client in busy:
-                add(total, await self._take_turn(client, self._turn))
+                try:
+                    add(total, await self._take_turn(client, self._turn))
+                except Exception as error:
+                    failing.add(client)
+                    _tell(error)
+        total.failing = len(failing)
         await self._do_chores()
         return total
 
@@ -136,25 +138,49 @@ class InboxWorker:
         if self._clock() - self._looked_us >= SWEEP_SECONDS * SECOND:
             await self._look_around()
         for client in self._turns.round():
-            if self._stopping:
+            if self._stopping.is_set():
                 return
-            began, commands = self._clock(), self._store.commands_taken
-            limit = self._turns.begin(client)
-            if self._resting:
-                limit = min(limit, self._turns.shortest)
-            report = await self._take_turn(client, limit)
-            now, commands = self._clock(), self._store.commands_taken - commands
-            self._turns.end(client, limit, report.taken, now - began)
-            if report.oldest_us is not None:
-                patience = PATIENCE if report.taken >= limit else LITTLE_PATIENCE
-                rest = rest_seconds(now - began, commands, now - report.oldest_us, patience)
-                self._resting = rest > 0
-                await asyncio.sleep(rest)
+            if client in self._left_alone:
+                self._turns.begin(client)  # a later look around finds it again
+            else:
+                await self._try_turn(client)
+
+    async def _try_turn(self, client: int) -> None:
+        """A client's turn; one that fails is nobody else's business, unless the store refuses one after the other."""
+        try:
+            await self._timed_turn(client)
+        except Exception as error:
+            self._left_alone.leave(client, LEFT_ALONE_SECONDS)
+            self._refused = self._refused + 1 if isinstance(error, Overloaded) else 0
+            if self._refused >= REFUSED:
+                self._refused = 0
+                raise
+            _tell(error)
+        else:
+            self._refused = 0
+
+    async def _timed_turn(self, client: int) -> None:
+        began, commands = self._clock(), self._store.commands_taken
+        limit = self._turns.begin(client)
+        if self._resting:
+            limit = min(limit, self._turns.shortest)
+        report = await self._take_turn(client, limit)
+        now, commands = self._clock(), self._store.commands_taken - commands
+        self._turns.end(client, limit, report.taken, now - began)
+        if report.oldest_us is not None:
+            patience = PATIENCE if report.taken >= limit else LITTLE_PATIENCE
+            rest = rest_seconds(now - began, commands, now - report.oldest_us, patience)
+            self._resting = rest > 0
+            await asyncio.sleep(rest)
 
     async def _await_news(self) -> None:
         self._bell.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._bell.wait(), SWEEP_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _look_around(self) -> None:
         self._looked_us = self._clock()
@@ -177,9 +203,17 @@ class InboxWorker:
         return report
 
 
+def _tell(error: Exception) -> None:
+    if isinstance(error, Overloaded):
+        LOG.warning("the inbox of a client waits: %s", error.detail)
+    else:
+        LOG.error("a client's turn of the inbox failed; its deliveries are kept and tried again", exc_info=error)
+
+
 def add(total: WorkReport, report: WorkReport) -> None:
     """Count one report into another."""
     total.taken += report.taken
     total.created += report.created
+    total.failing = max(total.failing, report.failing)
     for state, count in report.ended.items():
         total.ended[state] = total.ended.get(state, 0) + count

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Coroutine
 
 from touchbase.domain.client import Client
-from touchbase.domain.erasure import CountRetained, OpenErasures, RetainBodies
+from touchbase.domain.erasure import CountRetained, Erasure, OpenErasures, RetainBodies
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import ListClients
@@ -55,6 +56,7 @@ class Retention:
         self._clock = clock
         self._rest = rest
         self._retained_us: Micros = 0
+        self._left_over = set[int]()
         self._scrubbed = True
         self._stopping = asyncio.Event()
 
@@ -75,11 +77,13 @@ class Retention:
             await self._pause(wait)
 
     async def once(self) -> None:
-        """Do what is due."""
+        """Do what is due. Where it fails for one client it is tried again with the next look, and the others go on."""
         await self._search()
-        if self._clock() - self._retained_us >= RETAIN_EVERY:
-            for client in await self._store.read(ListClients()):
-                await self._retain(client)
+        is_due = self._clock() - self._retained_us >= RETAIN_EVERY
+        if is_due or self._left_over:
+            clients = [each for each in await self._store.read(ListClients()) if is_due or each.number in self._left_over]
+            self._left_over = {each.number for each in clients if not await self._is_done(self._retain(each))}
+        if is_due:
             self._retained_us = self._clock()
             self._scrubbed = False  # late calls about erased people were dropped meanwhile, and stand in the log
         if not self._scrubbed and not self._stopping.is_set():
@@ -87,11 +91,25 @@ class Retention:
 
     async def _search(self) -> None:
         for left in await self._store.read(OpenErasures()):
-            erasure = left
-            while erasure.done_us is None and not self._stopping.is_set():
-                erasure = await self._eraser.step(erasure)
-                await self._pause(self._rest)
+            await self._is_done(self._finish(left))
             self._scrubbed = False
+
+    async def _finish(self, erasure: Erasure) -> None:
+        while erasure.done_us is None and not self._stopping.is_set():
+            erasure = await self._eraser.step(erasure)
+            await self._pause(self._rest)
+
+    async def _is_done(self, work: Coroutine[None, None, None]) -> bool:
+        """Do a client's work; what fails is told, and keeps nobody else's from being done."""
+        try:
+            await work
+        except Overloaded as error:
+            LOG.warning("retention of a client waits: %s", error.detail)
+            return False
+        except Exception:
+            LOG.exception("retention of a client failed; it is tried again")
+            return False
+        return True
 
     async def _retain(self, client: Client) -> None:
         removed = PAGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from touchbase.domain.errors import UnusableStore
@@ -30,7 +31,7 @@ async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = 
     """
     scheme = _scheme(url)
     if scheme not in ("sqlite", *_POSTGRES):
-        raise UnusableStore(f"no storage engine is called '{scheme}'; there are {', '.join(ENGINES)}")
+        raise UnusableStore(_no_engine(url))
     sealer = MasterSealer(keys_of(url, master_keys))
     if scheme == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
@@ -50,6 +51,14 @@ def key_file_of(url: str) -> Path | None:
     """Where the key file of a SQLite store is, or would be; None for a private store."""
     path = path_of(url)
     return Path(f"{path}.key") if path else None
+
+
+def _no_engine(url: str) -> str:
+    """Only what can be nothing but a scheme is repeated: another form of address may hold a password."""
+    scheme = _scheme(url)
+    if "://" in url and re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
+        return f"no storage engine is called '{scheme}'; there are {', '.join(ENGINES)}"
+    return "the database's address is none: write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"
 
 
 def _scheme(url: str) -> str:

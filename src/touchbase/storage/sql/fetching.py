@@ -119,11 +119,13 @@ def resume(client: int, tool: str, at: Micros, *, new_token: bool) -> Plan[None]
 
 
 def due(query: q.DueFetches) -> Plan[list[tuple[int, str]]]:
-    """Whom one may ask for something now."""
+    """Whom one may ask for something now, those first whose turn came first."""
     rows = yield Ask(
-        "SELECT c.client, c.tool FROM connection c LEFT JOIN record_source s ON s.client = c.client AND s.tool = c.tool "
+        "SELECT c.client, c.tool FROM connection c JOIN client k ON k.id = c.client AND k.state = 'active' "
+        "LEFT JOIN record_source s ON s.client = c.client AND s.tool = c.tool "
         "WHERE c.channel = 'crm' AND c.access_token <> '' AND COALESCE(s.stopped, 0) = 0 AND COALESCE(s.next_us, 0) <= ? "
-        "AND EXISTS (SELECT 1 FROM wanted_record w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?)",
+        "AND EXISTS (SELECT 1 FROM wanted_record w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?) "
+        "ORDER BY COALESCE(s.next_us, 0), c.client, c.tool",
         (query.now_us, query.now_us),
     )
     return [(row[0], row[1]) for row in rows]

@@ -67,13 +67,13 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
         _write_checksum(target, checksum)
         return read_backup(target)
     except (OSError, apsw.Error) as error:
-        raise UnusableStore(f"cannot back up {source} to {target}: {_why(error)}") from error
+        raise UnusableStore(f"cannot back up {source} to {target}: {why(error)}") from error
 
 
 def read_backup(file: Path) -> Backup:
     """What a backup says of itself, its checksum compared; raises `UnusableStore` when it is damaged or none."""
     if not file.is_file():
-        raise UnusableStore(f"there is no backup {file}")
+        raise UnusableStore(f"there is no backup {file}: give the file that `touchbase backup` made")
     checksum, beside = sha256_of(file), checksum_file(file)
     checked = beside.exists()
     if checked and beside.read_text(encoding="utf-8").split()[:1] != [checksum]:
@@ -83,21 +83,24 @@ def read_backup(file: Path) -> Backup:
             schema = max(applied(connection), default="")
             told: list[Any] = connection.execute(f"SELECT made_us, program FROM {INFO}").fetchall() if _has(connection, INFO) else []
     except apsw.Error as error:
-        raise UnusableStore(f"{file} is no backup of a store: {_why(error)}") from error
+        raise UnusableStore(f"{file} is no backup of a store: {why(error)}; give the file that `touchbase backup` made") from error
     if not schema:
-        raise UnusableStore(f"{file} is no backup of a store: it has no migrations")
+        raise UnusableStore(f"{file} is no backup of a store, as it has no migrations; give the file that `touchbase backup` made")
     made_us, program = told[0] if told else (None, None)
     return Backup(made_us, program, schema, file.stat().st_size, checksum, checked)
 
 
 def check_integrity(file: Path) -> None:
     """Raise `UnusableStore` when a file's pages, indexes or references contradict each other."""
-    with opened(file) as connection:
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
-        broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    try:
+        with opened(file) as connection:
+            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
+            broken = connection.execute("PRAGMA foreign_key_check").fetchall() if found == ["ok"] else []
+    except apsw.Error as error:  # what is damaged enough cannot even be looked through
+        found, broken = [why(error)], []
     if found != ["ok"] or broken:
-        told = "; ".join(str(one).strip() for one in found) if found != ["ok"] else f"{len(broken)} references lead nowhere"
-        raise UnusableStore(f"{file} is damaged: {told}")
+        told = "; ".join(one.strip() for one in found) if found != ["ok"] else f"{len(broken)} references lead nowhere"
+        raise UnusableStore(f"{file} is damaged: {told}; take another backup")
 
 
 def refuse_newer(file: Path) -> None:
@@ -195,5 +198,6 @@ def _has(connection: apsw.Connection, table: str) -> bool:
     return bool(connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).fetchall())
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """An error of the disk or of SQLite in words."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else advice(error)

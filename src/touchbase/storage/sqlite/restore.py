@@ -11,9 +11,11 @@ from pathlib import Path
 import apsw
 
 from touchbase.domain.errors import UnusableStore
-from touchbase.storage.sqlite.backup import INFO, check_integrity, flush, read_backup, refuse_newer
+from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, read_backup, refuse_newer, why
 
 IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
+ERASURES = "0008_erasure"
+"""The migration since which people can be erased."""
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -25,20 +27,20 @@ def laid_out(backup: Path, target: Path) -> Iterator[Path]:
     """
     if backup.resolve() == target.resolve():
         raise UnusableStore(f"{target} is the store itself, not a backup of it")
-    read_backup(backup)
-    check_integrity(backup)
-    refuse_newer(backup)
     part = target.with_name(f"{target.name}.restoring")
-    _remove(part)
     try:
+        read_backup(backup)
+        check_integrity(backup)
+        refuse_newer(backup)
+        _remove(part)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         shutil.copyfile(backup, part)
         copy = apsw.Connection(str(part))
         copy.execute(f"DROP TABLE IF EXISTS {INFO}")
         copy.close()
         yield part
-    except OSError as error:
-        raise UnusableStore(f"cannot restore {target}: {error.strerror}") from error
+    except (OSError, apsw.Error) as error:
+        raise UnusableStore(f"cannot restore {target} from {backup}: {why(error)}") from error
     finally:
         _remove(part)
 
@@ -47,6 +49,18 @@ def is_readable(target: Path) -> bool:
     """Whether the store that is to be replaced can be read; raises `UnusableStore` while somebody has it open."""
     with _held(target) as readable:
         return readable
+
+
+def may_have_erased(store: Path) -> bool | None:
+    """Whether anybody can have been erased in a store: not where its schema is older than erasures. None: it is no store of ours."""
+    connection = apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        known = applied(connection)
+    except apsw.Error as error:
+        raise UnusableStore(f"{store} cannot be asked who was erased: {why(error)}") from error
+    finally:
+        connection.close()
+    return ERASURES in known if known else None
 
 
 def put_in_place(part: Path, target: Path, aside: Path) -> bool:
