@@ -67,7 +67,7 @@ def told(caller: Caller, found: Found) -> dict[str, Any]:
         found.fault("the list of contacts and that of changed contacts are not the same")
     seen = {}
     for each in listed:
-        if each["email"] and each["email"].startswith("person"):
+        if (each.get("email") or "").startswith("person"):
             timeline = _pages(caller, f"{CONTACTS}/{each['id']}/timeline")
             _rising(
                 [from_text(event["occurred_at"]) for event in reversed(timeline)], f"the timeline of {each['email']}", found, equal=True

@@ -15,7 +15,7 @@ from touchbase.domain.erasure import CountRetained, OpenErasures, RetainBodies
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import ListClients
-from touchbase.domain.times import DAY, SECOND, Micros
+from touchbase.domain.times import DAY, SECOND, Micros, has_passed
 from touchbase.service.erase import Eraser
 
 LOG = logging.getLogger("touchbase.retention")
@@ -77,7 +77,7 @@ class Retention:
     async def once(self) -> None:
         """Do what is due."""
         await self._search()
-        if self._clock() - self._retained_us >= RETAIN_EVERY:
+        if has_passed(RETAIN_EVERY, self._retained_us, self._clock()):
             for client in await self._store.read(ListClients()):
                 await self._retain(client)
             self._retained_us = self._clock()
