@@ -18,7 +18,7 @@ from bench.machine import file_system, machine
 from bench.postgres import postgres
 
 from crash import broken
-from crash.faults import apply, disk, duplicates, kill, overload, stop
+from crash.faults import apply, clock, disk, duplicates, io, kill, overload, points, power, stop
 from crash.plan import ENGINES, Plan
 from crash.report import Report, page
 
@@ -29,6 +29,10 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "apply": apply.run,
     "overload": overload.run,
     "disk": disk.run,
+    "power": power.run,
+    "io": io.run,
+    "points": points.run,
+    "clock": clock.run,
 }
 
 
@@ -58,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
     plan = Plan(folder, Report(machine(folder)), options.long, options.rounds, options.broken, chance=random.Random(options.seed))
+    plan.mounts = options.mounts
     if options.still:
         plan.still_seconds = options.still
     if "postgresql" in options.engines:
@@ -83,7 +88,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=_among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
     parser.add_argument("--engine", dest="engines", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
-    parser.add_argument("--broken", choices=broken.WAYS, help="a server that kill, duplicates or apply must find out")
+    parser.add_argument("--broken", choices=broken.WAYS, help="a server that must be found out")
+    parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")
     parser.add_argument("--out", type=Path, default=Path(".crash"), help="folder for the report and, while it lasts, the stores")

@@ -1,22 +1,30 @@
 """Servers that break a promise, so that a test which does not notice is known to be worth nothing.
 
-`python -m crash.broken no-dedup serve ...` is `touchbase serve ...` with one thing taken away:
+`python -m crash.injected no-dedup serve ...` is `touchbase serve ...` with one thing taken away:
 
 - `no-flush`: calls are acknowledged before their transaction is committed. SQLite only. (A server that commits and
   does not flush survives SIGKILL, as the system keeps what was written; only a power cut would tell.)
+- `no-sync`: SQLite is told that everything is flushed, and nothing is, as with `synchronous=OFF`.
+- `no-refusal`: a webhook call that could not be kept is acknowledged all the same.
 - `no-dedup`: equal webhook calls have different keys.
 - `no-sweeper`: the inbox worker never looks for deliveries that nobody told it of.
+- `no-event-times`: events happened when their call arrived.
 """
 
 from __future__ import annotations
 
 import secrets
-import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-from touchbase.cli import cli
+import apsw
+
+from touchbase.api import webhooks
+from touchbase.domain.commands import Kept
+from touchbase.domain.errors import Overloaded
 from touchbase.service import process_inbox, receive_webhook
+from touchbase.storage.sql import sightings
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.05
@@ -67,15 +75,61 @@ def no_sweeper() -> None:
     setattr(process_inbox.InboxWorker, "_look_around", looked)  # noqa: B010
 
 
-WAYS = {"no-flush": no_flush, "no-dedup": no_dedup, "no-sweeper": no_sweeper}
+class Unsynced(apsw.VFSFile):
+    """A file that says it is flushed."""
+
+    def xSync(self, flags: int) -> None:
+        pass
 
 
-def main() -> None:
-    """Break it, then do what `touchbase` does."""
-    way, *arguments = sys.argv[1:]
-    WAYS[way]()
-    cli(arguments, prog_name="touchbase")
+class Unsyncing(apsw.VFS):
+    """Files whose flushes do nothing, on top of whatever holds them."""
+
+    def __init__(self) -> None:
+        self._base = apsw.vfs_names()[0]
+        super().__init__("crash-unsynced", self._base, makedefault=True)
+
+    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:
+        return Unsynced(self._base, name, flags)
 
 
-if __name__ == "__main__":
-    main()
+def no_sync() -> None:
+    """Flush nothing."""
+    KEPT.append(Unsyncing())
+
+
+def no_refusal() -> None:
+    """Acknowledge webhook calls whatever the store says."""
+    keep: Callable[..., Any] = webhooks.receive_webhook
+
+    async def kept(*given: Any, **named: Any) -> Kept:
+        try:
+            found: Kept = await keep(*given, **named)
+        except Overloaded:
+            return Kept(0, True)
+        return found
+
+    replace(webhooks, "receive_webhook", kept)
+
+
+def no_event_times() -> None:
+    """Let every event have happened when its call arrived."""
+    replace(sightings, "effective_time", lambda occurred_us, received_us, day: received_us)
+
+
+def replace(module: Any, name: str, stand_in: object) -> None:
+    """Put something in the place of what a module names; an error when it names no such thing any more."""
+    getattr(module, name)
+    setattr(module, name, stand_in)
+
+
+WAYS: dict[str, Callable[[], None]] = {
+    "no-flush": no_flush,
+    "no-sync": no_sync,
+    "no-refusal": no_refusal,
+    "no-dedup": no_dedup,
+    "no-sweeper": no_sweeper,
+    "no-event-times": no_event_times,
+}
+KEPT: list[object] = []
+"""What must not be collected as long as the server runs."""

@@ -26,6 +26,8 @@ class Plan:
     still_seconds: float = 15.0
     """When nothing more was worked off for so long, nothing will be."""
     chance: random.Random = field(default_factory=random.Random)
+    mounts: bool = True
+    """Whether file systems may be mounted for the test."""
     _made: int = 0
 
     def rounds_of(self, short: int, long: int) -> int:

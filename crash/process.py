@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,10 +19,11 @@ END_SECONDS = 60
 
 
 class Process:
-    """`touchbase serve`, or with `broken` the same with one thing taken away (`crash.broken`), from its start until it takes calls."""
+    """`touchbase serve`, or the same with something built in (`crash.injected`), from its start until it takes calls."""
 
-    def __init__(self, database: str, folder: Path, *more: str, broken: str | None = None) -> None:
-        program = ["touchbase"] if broken is None else ["crash.broken", broken]
+    def __init__(self, database: str, folder: Path, *more: str, broken: str | None = None, injected: Sequence[str] = ()) -> None:
+        built_in = [*injected, *([] if broken is None else [broken])]
+        program = ["crash.injected", ",".join(built_in)] if built_in else ["touchbase"]
         command = [sys.executable, "-m", *program, "serve", "--host", "127.0.0.1", "--port", "0", "--database", database, *more]
         # Settings of whoever runs this must not change what is tested; one line for each request would fill the disk.
         clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")} | {"TOUCHBASE_ACCESS_LOG": "off"}
@@ -57,6 +59,20 @@ class Process:
             self.kill()
             return None, time.perf_counter() - began
 
+    def freeze(self) -> None:
+        """SIGSTOP: nothing of it runs any more when this returns, and nothing it began in the kernel is under way."""
+        self._process.send_signal(signal.SIGSTOP)
+        while not all(_is_frozen(task) for task in Path(f"/proc/{self.pid}/task").iterdir()):
+            time.sleep(0.001)
+
+    def died(self, seconds: float = END_SECONDS) -> bool:
+        """Wait until it has died of itself; False when it has not in that time."""
+        try:
+            self._reaped(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def memory_mb(self) -> float:
         """Resident memory, as the kernel counts it; 0 where it does not say."""
         try:
@@ -77,6 +93,10 @@ class Process:
         if self._process.stdout is not None:
             self._process.stdout.close()
         return status
+
+
+def _is_frozen(task: Path) -> bool:
+    return (task / "stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
 
 
 def worst(seconds: Sequence[float]) -> float:

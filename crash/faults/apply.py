@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 
 from crash.check import Found, check, worked_off
 from crash.journal import Journal
 from crash.plan import Plan
 from crash.process import Process, worst
-from crash.writers import body_of
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.delivery import EMAIL_CAMPAIGN
-from touchbase.domain.keys import body_key
+from crash.unheard import keep_unheard
 from touchbase.domain.queries import CountDeliveries, FindClient
 from touchbase.storage import open_store
 
@@ -21,7 +17,6 @@ BACKLOG = 5_000
 KILLS = 2
 LEAST_SECONDS, MOST_SECONDS = 0.4, 0.9
 """When a kill comes, after the server listens: it looks for what waits half a second after its start."""
-HEADERS = b'{"content-type":"application/json"}'
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -31,7 +26,7 @@ def run(plan: Plan, engine: str) -> None:
     found, moments, took = Found(), [], []
     for number in range(rounds):
         journal = Journal(f"apply-{number}")
-        asyncio.run(_fill(database, journal))
+        keep_unheard(database, journal, BACKLOG)
         for _ in range(KILLS):
             moments.append(_start_and_kill(plan, database, journal))
         server = Process(database, folder, broken=plan.broken)
@@ -48,22 +43,6 @@ def run(plan: Plan, engine: str) -> None:
         "apply", engine, rounds, rounds * BACKLOG, found, 0.0, plan.broken,
         kills=len(moments), of_them_while_applying=inside, slowest_catching_up_s=worst(took),
     )  # fmt: skip
-
-
-async def _fill(database: str, journal: Journal) -> None:
-    store = await open_store(database)
-    try:
-        at = time.time_ns() // 1000
-        client = await store.write(EnsureClient(journal.client, at))
-        for number in range(BACKLOG):
-            journal.webhooks[f"waiting{number}@example.com"] = True
-        bodies = [json.dumps(body_of(email)).encode() for email in journal.webhooks]
-        keys = [body_key(EMAIL_CAMPAIGN, "", "", body) for body in bodies]
-        kept = [KeepDelivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
-        for first in range(0, BACKLOG, 500):
-            await asyncio.gather(*(store.write(each) for each in kept[first : first + 500]))
-    finally:
-        await store.close()
 
 
 def _start_and_kill(plan: Plan, database: str, journal: Journal) -> int:

@@ -28,6 +28,9 @@ def run(plan: Plan, engine: str) -> None:
     if engine != "sqlite":
         plan.report.note("a full disk is tested on SQLite only")
         return
+    if not plan.mounts:
+        plan.report.note("a full disk was not tested: no file system may be mounted")
+        return
     rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
     for number in range(rounds):
         journal = Journal(f"disk-{number}")

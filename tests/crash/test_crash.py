@@ -14,7 +14,7 @@ from crash.report import Report, page
 
 def report_of(folder: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """The status and the rows of a run on SQLite."""
-    status = main([*arguments, "--engine", "sqlite", "--out", str(folder), "--seed", "7", "--still", "2"])
+    status = main([*arguments, "--engine", "sqlite", "--out", str(folder), "--seed", "7", "--still", "2", "--no-mounts"])
     return status, json.loads((folder / "report.json").read_text())["rows"]
 
 
@@ -50,6 +50,24 @@ def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
 
     assert (status, row["lost"]) == (1, row["acknowledged"])
     assert "deliveries of apply-0 are never applied" in row["complaints"]
+
+
+@pytest.mark.parametrize("fault", ["power", "io", "points", "clock"])
+def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1")
+
+    assert (status, row["complaints"], row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "way"), [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper"), ("clock", "no-event-times")]
+)
+def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: str, way: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", way)
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0 or fault == "clock"
 
 
 def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from touchbase.domain.encoding import decoded
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Change, Event
 from touchbase.domain.keys import body_key, effective_time, event_key
-from touchbase.domain.times import DAY, EARLIEST, LATEST, from_text, to_text
+from touchbase.domain.times import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
 
 
 @given(some.integers(EARLIEST, LATEST))
@@ -30,6 +30,11 @@ def test_a_time_is_utc_with_microseconds_only_where_there_are_any() -> None:
     assert to_text(1_500_000) == "1970-01-01T00:00:01.500000Z"
     assert from_text("1970-01-01T02:00:00+02:00") == 0
     assert datetime.fromtimestamp(1.5, UTC).isoformat() == "1970-01-01T00:00:01.500000+00:00"
+
+
+@pytest.mark.parametrize(("now", "passed"), [(100, False), (109, False), (110, True), (99, True), (-DAY, True)])
+def test_a_span_counts_as_passed_when_the_clock_was_put_back(now: int, passed: bool) -> None:
+    assert has_passed(10, 100, now) is passed
 
 
 @pytest.mark.parametrize(("occurred", "taken"), [(None, 100), (50, 50), (100 + DAY, 100 + DAY), (101 + DAY, 100), (-5, -5)])

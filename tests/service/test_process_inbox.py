@@ -289,6 +289,23 @@ async def test_what_another_process_kept_is_found_while_callers_never_stop(store
     assert (await delivery(store, kept)).state == "applied"
 
 
+async def test_what_nobody_told_of_is_found_after_the_clock_was_put_back(store: Store) -> None:
+    client, clock, told = await client_of(store), Clock(), asyncio.Event()
+    worker = InboxWorker(store, read, clock, on_report=lambda _: told.set())
+    await keep(store, client, [SENT])
+    working = asyncio.create_task(worker.run())
+    await asyncio.wait_for(told.wait(), 10)
+
+    told.clear()
+    clock.now = NOON - DAY
+    kept = await keep(store, client, [SENT | {"email": "bob@example.com"}])
+    await asyncio.wait_for(told.wait(), 10)
+
+    assert (await delivery(store, kept)).state == "applied"
+    worker.stop()
+    await working
+
+
 async def test_what_two_processes_would_both_take_is_applied_once(store: Store) -> None:
     client = await client_of(store)
     for step in range(40):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.domain.times import SECOND
+from touchbase.service.verify import Verified, verify
 
 MONDAY = 1_790_000_000 * SECOND
 FRIDAY = MONDAY + 4 * 86_400 * SECOND
@@ -172,6 +174,18 @@ async def test_a_change_is_kept_explained_and_moves_the_status(store: Store) -> 
     assert {field.name: field.value for field in read.custom_fields} == {"seats": "13", "plan": None, "tier": "a"}
     assert read.updated_us >= FRIDAY
     assert [(event.event, event.occurred_us, event.status) for event in history] == [("contact.updated", FRIDAY, "won")]
+
+
+async def test_what_is_asked_for_after_our_clock_was_put_back_comes_after_what_was_asked_for_before(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com"), ("seats", "1"))
+    await store.write(change(ann, {"status": "open"}, {"seats": "2"}))
+
+    changed = await store.write(replace(change(ann, {"status": "won"}, {"seats": "3"}), at=MONDAY + 1, key="another"))
+
+    history = await store.read(GetHistory(OURS, CONTACT, ann.id))
+    assert (changed.status, changed.previous_status) == ("won", "open")
+    assert [event.status for event in sorted(history, key=lambda one: one.occurred_us)] == ["open", "won"]
+    assert [each async for each in verify(store, OURS, Verified())] == []
 
 
 async def test_all_custom_fields_may_be_replaced(store: Store) -> None:

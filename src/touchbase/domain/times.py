@@ -34,3 +34,8 @@ def from_datetime(moment: datetime) -> Micros:
 def from_text(text: str) -> Micros:
     """Microseconds of an ISO 8601 text; raises `ValueError` when it is none."""
     return from_datetime(datetime.fromisoformat(text))
+
+
+def has_passed(span: Micros, since: Micros, now: Micros) -> bool:
+    """Whether so much time has passed; also when the clock was put back meanwhile, as nobody can tell then."""
+    return not 0 <= now - since < span

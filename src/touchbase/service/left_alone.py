@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from touchbase.domain.ports import Clock
-from touchbase.domain.times import SECOND, Micros
+from touchbase.domain.times import SECOND, Micros, has_passed
 
 K = TypeVar("K", bound=Hashable)
 
@@ -16,16 +16,17 @@ class LeftAlone(Generic[K]):
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._until: dict[K, Micros] = {}
+        self._left: dict[K, tuple[Micros, Micros]] = {}
 
     def leave(self, one: K, seconds: float) -> None:
         """Leave this one alone for so long."""
-        self._until[one] = self._clock() + int(seconds * SECOND)
+        self._left[one] = (int(seconds * SECOND), self._clock())
 
     def __contains__(self, one: K) -> bool:
         """Whether this one's time is not over yet."""
-        until = self._until.get(one)
-        if until is None or self._clock() < until:
-            return until is not None
-        del self._until[one]
-        return False
+        if one not in self._left:
+            return False
+        if has_passed(*self._left[one], self._clock()):
+            del self._left[one]
+            return False
+        return True

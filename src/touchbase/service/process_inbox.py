@@ -22,7 +22,7 @@ from touchbase.domain.errors import Overloaded
 from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import BusyClients
-from touchbase.domain.times import SECOND, Micros
+from touchbase.domain.times import SECOND, Micros, has_passed
 from touchbase.service.left_alone import LeftAlone
 from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, rest_seconds
 from touchbase.service.turns import TURN, Turns
@@ -135,7 +135,7 @@ class InboxWorker:
     async def _round(self) -> None:
         if not self._turns:
             await self._await_news()
-        if self._clock() - self._looked_us >= SWEEP_SECONDS * SECOND:
+        if has_passed(int(SWEEP_SECONDS * SECOND), self._looked_us, self._clock()):
             await self._look_around()
         for client in self._turns.round():
             if self._stopping.is_set():

@@ -16,7 +16,7 @@ from touchbase.domain.erasure import CountRetained, Erasure, OpenErasures, Retai
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import ListClients
-from touchbase.domain.times import DAY, SECOND, Micros
+from touchbase.domain.times import DAY, SECOND, Micros, has_passed
 from touchbase.service.erase import Eraser
 
 LOG = logging.getLogger("touchbase.retention")
@@ -79,7 +79,7 @@ class Retention:
     async def once(self) -> None:
         """Do what is due. Where it fails for one client it is tried again with the next look, and the others go on."""
         await self._search()
-        is_due = self._clock() - self._retained_us >= RETAIN_EVERY
+        is_due = has_passed(RETAIN_EVERY, self._retained_us, self._clock())
         if is_due or self._left_over:
             clients = [each for each in await self._store.read(ListClients()) if is_due or each.number in self._left_over]
             self._left_over = {each.number for each in clients if not await self._is_done(self._retain(each))}

@@ -86,12 +86,13 @@ def _update_all(
     links: list[Row] = []
     changed: dict[tuple[int, int], Record] = {}
     told: dict[tuple[int, int], list[StoredEvent]] = {}
-    for command in commands:
-        record = records.get((command.client, command.id))
-        refusal = _refusal(command, record, taken)
+    for asked in commands:
+        record = records.get((asked.client, asked.id))
+        refusal = _refusal(asked, record, taken)
         if refusal is not None or record is None:
             answers.append(refusal)
             continue
+        command = _in_turn(asked, record)
         links += _former_keys(kind, command, record, ids)
         event = _write_fields(kind, command, record)
         touched = _write_custom(command, record, event, ids)
@@ -113,6 +114,11 @@ def _update_all(
     if changed:
         yield from _save(kind, changed.values(), events, customs)
     return answers
+
+
+def _in_turn(asked: Update, record: Record) -> Update:
+    """The command, after what the record has had before also when our clock was put back: what is asked for last must stay."""
+    return asked if asked.at >= record.updated_us else replace(asked, at=record.updated_us + 1)
 
 
 def _as_it_is(record: Record) -> Record:
