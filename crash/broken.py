@@ -2,24 +2,40 @@
 
 `python -m crash.broken no-dedup serve ...` is `touchbase serve ...` with one thing taken away:
 
-- `no-flush`: calls are acknowledged before their transaction is committed. SQLite only. (A server that commits and
-  does not flush survives SIGKILL, as the system keeps what was written; only a power cut would tell.)
+- `no-flush`: calls are acknowledged before their transaction is committed; on PostgreSQL those that create or keep. (A
+  server that commits and does not flush survives SIGKILL, as the system keeps what was written; only a power cut would tell.)
 - `no-dedup`: equal webhook calls have different keys.
 - `no-sweeper`: the inbox worker never looks for deliveries that nobody told it of.
+- `no-deadline`: callers may take all day.
+- `no-turns`: a client has its turn until nothing of it waits.
+- `no-reason`: a PostgreSQL that cannot write now is a fault like any other.
+- `no-doubt`: a commit whose answer was lost counts as one that failed. It takes some rounds until a kill meets one.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
+import asyncpg
+
+from touchbase import wiring
+from touchbase.api.parts import Limits
 from touchbase.cli import cli
-from touchbase.service import process_inbox, receive_webhook
+from touchbase.server import run
+from touchbase.service import process_inbox, receive_webhook, turns
+from touchbase.storage.postgres import connection as postgres_connection
+from touchbase.storage.postgres import writer as postgres_writer
+from touchbase.storage.postgres.wall import begin
+from touchbase.storage.sql.scope import EVERYBODY
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.05
+ALL_DAY = 86_400
 
 
 def no_flush() -> None:
@@ -39,6 +55,25 @@ def no_flush() -> None:
     setattr(writer, "write", _write_without_commit)  # noqa: B010 - typed as what it stands in for
     setattr(writer.Writer, "_outcome", then_job)  # noqa: B010
     setattr(writer.Writer, "_sleep", then_sleep)  # noqa: B010
+    setattr(postgres_writer, "write_alone", _write_alone_without_commit)  # noqa: B010
+
+
+_open: dict[Any, asyncio.Task[None]] = {}
+
+
+async def _write_alone_without_commit(connection: Any, plan: Any) -> Any:
+    if (before := _open.pop(connection, None)) is not None:
+        await before
+    await connection.execute(begin(EVERYBODY))
+    answers = await postgres_connection.run(connection, plan)
+    _open[connection] = asyncio.create_task(_commit_late(connection))
+    return answers
+
+
+async def _commit_late(connection: Any) -> None:
+    await asyncio.sleep(COMMIT_LATE_SECONDS)
+    with suppress(*postgres_connection.UNUSABLE, asyncpg.PostgresError):
+        await connection.execute("COMMIT")
 
 
 def _write_without_commit(cursor: Any, plan: Any) -> Any:
@@ -67,7 +102,36 @@ def no_sweeper() -> None:
     setattr(process_inbox.InboxWorker, "_look_around", looked)  # noqa: B010
 
 
-WAYS = {"no-flush": no_flush, "no-dedup": no_dedup, "no-sweeper": no_sweeper}
+def no_deadline() -> None:
+    """Never look at deadlines, neither the server's nor the application's."""
+    setattr(run.Server, "sweep", lambda self: None)  # noqa: B010
+    setattr(wiring, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
+
+
+def no_turns() -> None:
+    """Let whoever comes first have all that waits applied."""
+    setattr(turns.Turns, "begin", lambda self, client: ALL_DAY)  # noqa: B010
+
+
+def no_reason() -> None:
+    """Know no error of PostgreSQL that passes by itself."""
+    setattr(postgres_connection, "is_not_now", lambda error: False)  # noqa: B010
+
+
+def no_doubt() -> None:
+    """Take every broken connection for a refusal."""
+    setattr(postgres_connection, "is_lost", lambda error: False)  # noqa: B010
+
+
+WAYS = {
+    "no-flush": no_flush,
+    "no-dedup": no_dedup,
+    "no-sweeper": no_sweeper,
+    "no-deadline": no_deadline,
+    "no-turns": no_turns,
+    "no-reason": no_reason,
+    "no-doubt": no_doubt,
+}
 
 
 def main() -> None:

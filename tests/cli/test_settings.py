@@ -139,6 +139,12 @@ def test_not_even_a_password_that_breaks_its_address_is_shown(password: str, sla
     assert "swordfish" not in without_password(f"postgresql:{slashes}user:{password}@db.example:5432/name")
 
 
+def test_several_hosts_are_shown_without_the_password() -> None:
+    shown = without_password("postgresql://user:swordfish@one.example:5432,two.example:5433/name?target_session_attrs=read-write")
+
+    assert shown == "postgresql://user:***@one.example:5432,two.example:5433/name"
+
+
 @pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
 def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
     assert without_password(url) == url

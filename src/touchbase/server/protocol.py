@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from touchbase.domain.peer import NOBODY, peer_at
 from touchbase.server import refusals
-from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
+from touchbase.server.bounds import BREATHER, LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
 from touchbase.server.peer import Proxies
 from touchbase.server.refusals import Refusal, Refused
@@ -24,6 +24,7 @@ from touchbase.server.scope import head_without_upgrade, make_scope
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
 """Headers that say where a request ends, how to answer it, or who must not be answered."""
+COME_LATER = 503
 POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
 
@@ -262,6 +263,17 @@ class Connection(HttpToolsProtocol):
         else:
             # A caller who was answered before the end of its body may finish it, but not take all day.
             self.deadline = now + (LINGER if self.cycle.more_body else self.bounds.keep_alive)
+            if self.cycle.status == COME_LATER and self.proxies is None:  # type: ignore[attr-defined]
+                self._breathe()
+
+    def _breathe(self) -> None:
+        """Leave what a refused caller sends next where it is for a moment; a proxy sends calls of others too."""
+        self.flow.pause_reading()
+        self.loop.call_later(BREATHER, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
 
     @property
     def busy(self) -> bool:

@@ -14,6 +14,7 @@ from touchbase.domain.fetching import Fetching
 from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import ListConnections, ListFetching
 from touchbase.domain.times import SECOND, Micros
+from touchbase.service.asking import Asking
 
 FRESH: Micros = SECOND
 """How long another process's change of a connection may stay unseen here."""
@@ -36,6 +37,8 @@ class Connections:
         self._store = store
         self._clock = clock
         self._known: dict[int, tuple[list[Connection], Micros]] = {}
+        self._asking: Asking[list[Connection]] = Asking()
+        self._changes = 0
 
     def at_hand(self, client: int, now: Micros) -> list[Connection] | None:
         """The client's connections if they are remembered and fresh."""
@@ -44,14 +47,24 @@ class Connections:
 
     async def of(self, client: int) -> list[Connection]:
         """The client's connections, by channel and tool."""
+        found = self.at_hand(client, self._clock())
+        return await self._asking.once(client, lambda: self._ask(client)) if found is None else found
+
+    async def _ask(self, client: int) -> list[Connection]:
         now = self._clock()
-        found = self.at_hand(client, now)
-        if found is None:
+        while True:
+            changes = self._changes
             found = await self.all(client)
-            if len(self._known) >= MOST_REMEMBERED:
-                self._known.clear()
-            self._known[client] = (found, now)
+            if changes == self._changes:  # else what we have read may be older than a change that was answered meanwhile
+                break
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[client] = (found, now)
         return found
+
+    def _forget(self, client: int) -> None:
+        self._known.pop(client, None)
+        self._changes += 1
 
     async def all(self, client: int) -> list[Connection]:
         """The client's connections as they are in the store, by channel and tool."""
@@ -67,7 +80,7 @@ class Connections:
     async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
         """Connect a tool, through `writes` if given; raises `Conflict` when it is connected on that channel already."""
         made = await (writes or self._store).write(AddConnection(connection))
-        self._known.pop(connection.client, None)
+        self._forget(connection.client)
         return made
 
     async def fetching(self, client: int) -> dict[str, Fetching]:
@@ -80,13 +93,13 @@ class Connections:
         """Replace a connection's settings, and its secrets and access token unless they are None; raises `NotFound`."""
         command = ChangeConnection(known.client, known.channel, known.tool, secrets, settings, self._clock(), access_token)
         changed = await self._store.write(command)
-        self._known.pop(known.client, None)
+        self._forget(known.client)
         return changed
 
     async def disconnect(self, client: int, channel: str, tool: str) -> None:
         """Disconnect a tool; raises `NotFound`. What it has sent stays."""
         await self._store.write(RemoveConnection(client, channel, tool))
-        self._known.pop(client, None)
+        self._forget(client)
 
 
 def faults_of(channel: str, tool: str, secrets: Sequence[str], settings: ConnectionSettings, tools: Sequence[str]) -> list[Fault]:

@@ -13,7 +13,7 @@ from typing import Any
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.shares import Shares
-from touchbase.storage.postgres.connection import Line, again, run, write
+from touchbase.storage.postgres.connection import Line, again, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
@@ -93,7 +93,7 @@ class Writer:
         try:
             return await again(lambda: self._attempt(line, commands))
         except Overloaded as error:
-            return [Overloaded(error.detail, retry_after=error.retry_after) for _ in commands]
+            return [type(error)(error.detail, retry_after=error.retry_after) for _ in commands]
         except Exception as error:
             if len(commands) == 1:
                 return [error]
@@ -106,5 +106,5 @@ class Writer:
         plan = plan_of(commands, self._handlers, ids)
         if handler.solo and scope != EVERYBODY:
             # Its first statement is a transaction by itself; a scope of its own would cost that two more round trips.
-            return await run(await line.limited(scope), plan)
+            return await write_alone(await line.limited(scope), plan)
         return await write(await line.connection(), plan, scope)
