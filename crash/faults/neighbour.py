@@ -7,6 +7,7 @@ import json
 import time
 
 from bench.inbox import fill
+from bench.running import wait_until
 
 from crash.calls import Caller
 from crash.check import Found
@@ -40,6 +41,9 @@ def run(plan: Plan, engine: str) -> None:
     asyncio.run(_keep_one(database))
     server = Process(database, folder, broken=plan.broken)
     try:
+        # A call of ours would let the worker know of this client before it has seen the other one.
+        if not wait_until(lambda: _waiting(server) < backlog, PATIENCE_SECONDS):
+            found.fault("nothing of the backlog is applied")
         waits = _calls(server, journal, SHORT_CALLS if plan.short else CALLS, found)
         before = asyncio.run(_taken_before(database))
         waiting = _waiting(server)
@@ -89,7 +93,9 @@ def _newest(caller: Caller) -> str:
 
 
 def _waiting(server: Process) -> int:
-    said = Caller(server.address, QUIET).call("GET", "/metrics").raw.decode()
+    caller = Caller(server.address, QUIET)
+    said = caller.call("GET", "/metrics").raw.decode()
+    caller.close()
     lines = (line for line in said.splitlines() if line.startswith('touchbase_inbox_deliveries{state="received"}'))
     return int(float(next(lines, "0 0").split()[-1]))
 

@@ -58,10 +58,10 @@ def _on(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
 def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal, found: Found) -> float:
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
-        Caller(server.address, journal.client).good("GET", "/public/v2/contacts")  # the schema, and the first of everything, is there
+        caller = Caller(server.address, journal.client)
+        caller.good("GET", "/public/v2/contacts")  # the schema, and the first of everything, is there
         ballast = _almost_full(place)
         until_full(server, journal, found)
-        caller = Caller(server.address, journal.client)
         # What asks whether it is ready changes a row that is there, and for that there may be room.
         if (status := caller.call("GET", "/health/live").status) != 200:
             found.fault(f"/health/live is {status} on a full disk, not 200")

@@ -159,6 +159,7 @@ class Thief:
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
             writer.write(data)
+        writer.close()
 
 
 async def test_a_commit_whose_answer_is_lost_is_neither_done_nor_refused(postgres_url) -> None:
