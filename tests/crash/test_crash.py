@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,13 @@ def report_of(folder: Path, *arguments: str, engine: str = "sqlite") -> tuple[in
     """The status and the rows of a short run on SQLite, or on PostgreSQL."""
     status = main([*arguments, "--short", "--engine", engine, "--out", str(folder), "--seed", "7", "--still", "2"])
     return status, json.loads((folder / "report.json").read_text())["rows"]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that another user may enter, as PostgreSQL runs as one where we are root; pytest closes its own folders to others."""
+    with tempfile.TemporaryDirectory(prefix="touchbase-crash-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
@@ -53,8 +62,8 @@ def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
-def test_a_postgresql_that_is_killed_takes_nothing_with_it(tmp_path: Path, fault: str) -> None:
-    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", engine="postgresql")
+def test_a_postgresql_that_is_killed_takes_nothing_with_it(place: Path, fault: str) -> None:
+    status, (row,) = report_of(place, "--only", fault, "--rounds", "1", engine="postgresql")
 
     assert (status, row["complaints"], row["survived"]) == (0, [], True)
     assert row["acknowledged"] > 20
@@ -62,15 +71,15 @@ def test_a_postgresql_that_is_killed_takes_nothing_with_it(tmp_path: Path, fault
 
 
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
-def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(tmp_path: Path, fault: str) -> None:
-    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
+def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(place: Path, fault: str) -> None:
+    status, (row,) = report_of(place, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
 
 
-def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> None:
-    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
+def test_a_full_disk_of_postgresql_is_refused_with_a_reason(place: Path) -> None:
+    status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
 
     if not rows:
         pytest.skip("no file system can be mounted here")
@@ -78,8 +87,8 @@ def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> N
     assert rows[0]["more"]["refused"] > 0
 
 
-def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(tmp_path: Path) -> None:
-    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
+def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(place: Path) -> None:
+    status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
 
     if not rows:
         pytest.skip("no file system can be mounted here")

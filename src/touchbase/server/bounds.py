@@ -14,8 +14,6 @@ LINGER = 2.0
 """Seconds that a refused caller gets to read the refusal before the connection is torn down."""
 PIPELINED = 100
 """Requests of one connection that may wait behind the one in progress."""
-BREATHER = 0.5
-"""Seconds for which nothing is read from a caller who was told to come later: refusing all over again costs as much as serving."""
 PER_CHUNK = 16
 """Bytes that a chunk of a body may have around it; more is held against the sender."""
 

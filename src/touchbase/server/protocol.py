@@ -15,8 +15,8 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from touchbase.domain.peer import NOBODY, peer_at
-from touchbase.server import refusals
-from touchbase.server.bounds import BREATHER, LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
+from touchbase.server import breather, refusals
+from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
 from touchbase.server.peer import Proxies
 from touchbase.server.refusals import Refusal, Refused
@@ -24,7 +24,6 @@ from touchbase.server.scope import head_without_upgrade, make_scope
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
 """Headers that say where a request ends, how to answer it, or who must not be answered."""
-COME_LATER = 503
 POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
 
@@ -42,8 +41,7 @@ class Connection(HttpToolsProtocol):
         self.in_headers = False
         self.chunk_bytes = 0
         self.header_bytes = 0
-        self.lengths = 0
-        self.hosts = 0
+        self.lengths = self.hosts = 0
         self.url = self.host = self.origin = b""
         self.chunked = False
         self.framing = 0
@@ -263,17 +261,7 @@ class Connection(HttpToolsProtocol):
         else:
             # A caller who was answered before the end of its body may finish it, but not take all day.
             self.deadline = now + (LINGER if self.cycle.more_body else self.bounds.keep_alive)
-            if self.cycle.status == COME_LATER and self.proxies is None:  # type: ignore[attr-defined]
-                self._breathe()
-
-    def _breathe(self) -> None:
-        """Leave what a refused caller sends next where it is for a moment; a proxy sends calls of others too."""
-        self.flow.pause_reading()
-        self.loop.call_later(BREATHER, self._read_on)
-
-    def _read_on(self) -> None:
-        if not self.transport.is_closing():
-            self.flow.resume_reading()
+            breather.breathe(self)
 
     @property
     def busy(self) -> bool:
