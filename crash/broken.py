@@ -35,6 +35,7 @@ from touchbase.storage.sql.scope import EVERYBODY
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.05
+COMMIT_VERY_LATE_SECONDS = 0.3
 ALL_DAY = 86_400
 
 
@@ -56,22 +57,32 @@ def no_flush() -> None:
     setattr(writer.Writer, "_outcome", then_job)  # noqa: B010
     setattr(writer.Writer, "_sleep", then_sleep)  # noqa: B010
     setattr(postgres_writer, "write_alone", _write_alone_without_commit)  # noqa: B010
+    setattr(postgres_writer, "write", _write_after_commit)  # noqa: B010
 
 
 _open: dict[Any, asyncio.Task[None]] = {}
 
 
 async def _write_alone_without_commit(connection: Any, plan: Any) -> Any:
-    if (before := _open.pop(connection, None)) is not None:
-        await before
+    await _committed(connection)
     await connection.execute(begin(EVERYBODY))
     answers = await postgres_connection.run(connection, plan)
     _open[connection] = asyncio.create_task(_commit_late(connection))
     return answers
 
 
+async def _write_after_commit(connection: Any, plan: Any, scope: Any) -> Any:
+    await _committed(connection)
+    return await postgres_connection.write(connection, plan, scope)
+
+
+async def _committed(connection: Any) -> None:
+    if (before := _open.pop(connection, None)) is not None:
+        await before
+
+
 async def _commit_late(connection: Any) -> None:
-    await asyncio.sleep(COMMIT_LATE_SECONDS)
+    await asyncio.sleep(COMMIT_VERY_LATE_SECONDS)
     with suppress(*postgres_connection.UNUSABLE, asyncpg.PostgresError):
         await connection.execute("COMMIT")
 
