@@ -17,10 +17,12 @@ DRIP_SECONDS = 0.2
 CONNECTED_AT_ONCE = 100
 SMALL = 4_096
 """Bytes that a deaf peer's system takes for it."""
+LISTENS_SECONDS = 4.0
+"""After so long a deaf peer listens: that it was cut stands behind all that it has not read."""
 END_SECONDS = 30
 
-CREATE = b"POST /public/v2/contacts HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
-LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+CREATE = b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,10 @@ class Kind:
 
 
 KINDS = {
-    "slow headers": Kind(b"GET / HTTP/1.1\r\nHost: x\r\n", b"X-More: 1\r\n"),
+    "slow headers": Kind(b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"X-More: 1\r\n"),
     "a slow body": Kind(CREATE, b"1"),
     "half a body": Kind(CREATE + b"{", b""),
-    "closed ears": Kind(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 90, b"G", reads=False),
+    "closed ears": Kind(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 90, b"", reads=False),
 }
 
 
@@ -58,6 +60,8 @@ class _Peer(asyncio.Protocol):
     def drip(self) -> None:
         if self.kind.drip:
             self.transport.write(self.kind.drip)
+        if not self.kind.reads and perf_counter() - self.since > LISTENS_SECONDS:
+            self.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._strangers.gone(self)

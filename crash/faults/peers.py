@@ -5,10 +5,9 @@ from __future__ import annotations
 import resource
 from collections import Counter
 
-from bench.bodies import CREATE
-
-from bench import own
 from crash.check import Found, contacts_of
+from crash.journal import p99_ms
+from crash.paced import paced
 from crash.plan import Plan
 from crash.process import Process
 from crash.strangers import KINDS, Strangers
@@ -33,20 +32,21 @@ def run(plan: Plan, engine: str) -> None:
     _allow_files()
     server = Process(database, folder, *DEADLINES, *ROOM, broken=plan.broken)
     try:
-        usual = [own.at_rate(server.address, CREATE, CALLERS, each, rate) for each in (0.5, seconds)]
+        usual = [paced(server.address, CALLERS, each, rate) for each in (0.5, seconds)]
         with Strangers(server.address, idle, slow) as strangers:
-            beside = own.at_rate(server.address, CREATE, CALLERS, seconds, rate)
+            beside = paced(server.address, CALLERS, seconds, rate)
             strangers.wait_until_cut(CUT_SECONDS)
-        acknowledged = sum(each.requests - each.errors for each in (*usual, beside))
+        acknowledged = sum(len(each.seconds) for each in (*usual, beside))
         if (kept := contacts_of(database, "default")) < acknowledged:
             found.lose(f"{acknowledged - kept} of {acknowledged} contacts")
     finally:
         server.kill()
-    _judge(found, strangers, sum(each.errors for each in (*usual, beside)), idle)
-    if beside.p99_ms > TIMES * usual[-1].p99_ms:
-        found.miss(f"others' p99 was {beside.p99_ms:.1f} ms beside them, more than {TIMES:g} times {usual[-1].p99_ms:.1f} ms")
+    _judge(found, strangers, sum(each.failed for each in (*usual, beside)), idle)
+    before, during = p99_ms(usual[-1].seconds), p99_ms(beside.seconds)
+    if during > TIMES * before:
+        found.miss(f"others' p99 was {during:.1f} ms beside them, more than {TIMES:g} times {before:.1f} ms")
     plan.report.add(
-        "peers", engine, 1, acknowledged, found, beside.p99_ms, plan.broken, usual_p99_ms=usual[-1].p99_ms,
+        "peers", engine, 1, acknowledged, found, during, plan.broken, usual_p99_ms=before,
         idle_connections=strangers.idle, cut=sum(strangers.cut.values()), **_by_kind(strangers.cut),
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def _judge(found: Found, strangers: Strangers, failed: int, idle: int) -> None:
 
 
 def _by_kind(cut: Counter[str]) -> dict[str, int]:
-    return {f"with_{kind.replace(' ', '_')}": cut[kind] for kind in KINDS}
+    return {f"{kind.replace(' ', '_')}": cut[kind] for kind in KINDS}
 
 
 def _allow_files() -> None:
