@@ -15,10 +15,10 @@ from pathlib import Path
 
 from bench.__main__ import IN_MEMORY
 from bench.machine import file_system, machine
-from bench.postgres import postgres
+from bench.postgres import postgres as shared_postgres
 
 from crash import broken
-from crash.faults import apply, clock, disk, duplicates, io, kill, overload, points, power, stop
+from crash.faults import apply, clock, disk, duplicates, io, kill, neighbour, overload, peers, pgdisk, points, postgres, power, stop
 from crash.plan import ENGINES, Plan
 from crash.report import Report, page
 
@@ -33,7 +33,15 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "io": io.run,
     "points": points.run,
     "clock": clock.run,
+    "postgres": postgres.run,
+    "failover": postgres.failover,
+    "pgdisk": pgdisk.run,
+    "peers": peers.run,
+    "neighbour": neighbour.run,
 }
+
+OWN_POSTGRES = frozenset(("postgres", "failover", "pgdisk"))
+"""These kill PostgreSQL, or fill its disk, and so have servers of their own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,12 +69,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
-    plan = Plan(folder, Report(machine(folder)), options.long, options.rounds, options.broken, chance=random.Random(options.seed))
+    plan = Plan(
+        folder,
+        Report(machine(folder)),
+        options.long,
+        options.rounds,
+        options.broken,
+        short=options.short,
+        chance=random.Random(options.seed),
+    )
     plan.mounts = options.mounts
     if options.still:
         plan.still_seconds = options.still
-    if "postgresql" in options.engines:
-        plan.postgres = ending.enter_context(postgres(folder))
+    if "postgresql" in options.engines and not OWN_POSTGRES.issuperset(options.only):
+        plan.postgres = ending.enter_context(shared_postgres(folder))
         plan.report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
     if file_system(folder)[0] in IN_MEMORY:
         plan.report.note("the stores lay in memory: use --out on a disk")
@@ -85,19 +101,17 @@ def _say_about(plan: Plan, options: argparse.Namespace, seconds: float) -> None:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m crash", description="Make faults happen to real servers and count what is lost.")
     parser.add_argument("--long", action="store_true", help="many rounds: the better part of an hour or more")
+    parser.add_argument("--short", action="store_true", help="few connections and small backlogs: what the tests run")
     parser.add_argument("--only", type=_among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
     parser.add_argument("--engine", dest="engines", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
-    parser.add_argument("--broken", choices=broken.WAYS, help="a server that must be found out")
+    parser.add_argument("--broken", choices=broken.WAYS, help="a server that a fault must find out (docs/reliability.md says which)")
     parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")
     parser.add_argument("--out", type=Path, default=Path(".crash"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--page", action="store_true", help="print the last report as a table for docs/reliability.md, and test nothing")
-    options = parser.parse_args(arguments)
-    if options.broken == "no-flush":
-        options.engines = ("sqlite",)  # the only one that it breaks
-    return options
+    return parser.parse_args(arguments)
 
 
 def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:

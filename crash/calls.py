@@ -21,6 +21,13 @@ class Unanswered(Exception):
         self.never_sent = never_sent
 
 
+class Unknown(Unanswered):
+    """The answer was that nobody knows whether it was carried out."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+
 @dataclass(slots=True)
 class Answer:
     """A whole answer, and how long it took."""
@@ -45,7 +52,7 @@ class Caller:
         self._connection: http.client.HTTPConnection | None = None
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
-        """One call, a body that is not bytes as JSON; `Unanswered` when its answer did not come. It is never sent again from here."""
+        """One call, a body that is not bytes as JSON; `Unanswered` when its answer did not come, or did not say. It is never sent again."""
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         began = time.perf_counter()
@@ -59,6 +66,8 @@ class Caller:
             raise Unanswered(False) from error
         if answer.will_close:
             self.close()
+        if answer.status == 503 and b'"outcome_unknown"' in raw:
+            raise Unknown
         return Answer(answer.status, answer.headers, raw, time.perf_counter() - began)
 
     def good(self, method: str, path: str, body: object = None, **headers: str) -> Any:

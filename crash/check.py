@@ -141,6 +141,8 @@ def _created(kept: Kept, journal: Journal, found: Found) -> None:
         found.exactly(len(there), f"contact {name}", least=int(number is not None))
         if number is not None and there and there[0].id != number:
             found.fault(f"contact {name} was acknowledged as {number} and is {there[0].id}")
+        if there and name in journal.not_kept:
+            found.fault(f"contact {name} was refused and is there")
         if any(len(each.custom_fields) != 2 for each in there):
             found.fault(f"contact {name} is half-written")
 

@@ -30,9 +30,13 @@ class Journal:
     """Id of a contact whose erasure was asked for: whether it was acknowledged."""
     seconds: list[float] = field(default_factory=list)
     """How long each acknowledged call took."""
+    not_kept: set[str] = field(default_factory=set)
+    """First names of contacts that were refused and never sent again: they must not be there."""
     refused: int = 0
     """Answered with 429 or 503: nothing was done."""
     unanswered: int = 0
+    unknown: int = 0
+    """Answered with the word that nobody knows whether it was carried out."""
     odd: list[str] = field(default_factory=list)
     """Answers that nobody should get."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -63,6 +67,11 @@ class Journal:
         """Note a call that was written and got no answer."""
         with self._lock:
             self.unanswered += 1
+
+    def note_unknown(self) -> None:
+        """Note a call whose answer did not say what became of it."""
+        with self._lock:
+            self.unknown += 1
 
 
 def p99_ms(seconds: list[float]) -> float:

@@ -22,6 +22,7 @@ class Plan:
     long: bool = False
     rounds: int | None = None
     broken: str | None = None
+    short: bool = False
     postgres: Postgres | None = None
     still_seconds: float = 15.0
     """When nothing more was worked off for so long, nothing will be."""
@@ -33,6 +34,10 @@ class Plan:
     def rounds_of(self, short: int, long: int) -> int:
         """How often a fault is made to happen."""
         return self.rounds or (long if self.long else short)
+
+    def size_of(self, short: int, usual: int, long: int) -> int:
+        """How many connections, or deliveries, a fault takes."""
+        return short if self.short else long if self.long else usual
 
     def new_folder(self) -> Path:
         """An empty folder for one fault's store and log."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.load import Address
 
-from crash.calls import Caller, Unanswered
+from crash.calls import Caller, Unanswered, Unknown
 from crash.journal import Journal, Patched
 
 CONTACTS = "/public/v2/contacts"
@@ -20,7 +20,7 @@ REFUSED_PAUSE = 0.05
 TRIES = 100
 
 Step = Callable[[Caller, Journal, str], None]
-"""One call or two under a name that no other has; `Unanswered` ends the caller."""
+"""One call or two under a name that no other has; `Unanswered` ends the caller, unless it is `Unknown`."""
 
 
 def body_of(email: str) -> dict[str, object]:
@@ -38,6 +38,8 @@ def create(caller: Caller, journal: Journal, name: str) -> None:
     answer = caller.call("POST", CONTACTS, {"first_name": name, "contact_custom_fields_input": CUSTOM})
     if journal.note(answer.status, answer.seconds, "create"):
         journal.created[name] = answer.json["id"]
+    else:
+        journal.not_kept.add(name)
 
 
 def create_once(caller: Caller, journal: Journal, name: str) -> None:
@@ -114,9 +116,7 @@ class Load:
         try:
             while not self._ended.is_set():
                 number += 1
-                before = journal.refused
-                step(caller, journal, f"{prefix}-{number}")
-                if journal.refused > before:
+                if not _carried_out(step, caller, journal, f"{prefix}-{number}"):
                     time.sleep(REFUSED_PAUSE)
         except Unanswered as error:
             if not error.never_sent:
@@ -125,6 +125,16 @@ class Load:
             journal.note_odd(f"{step.__name__}: {error!r}")
         finally:
             caller.close()
+
+
+def _carried_out(step: Step, caller: Caller, journal: Journal, name: str) -> bool:
+    before = journal.refused
+    try:
+        step(caller, journal, name)
+    except Unknown:
+        journal.note_unknown()
+        return False
+    return journal.refused == before
 
 
 def _prepare(caller: Caller, journal: Journal, each: int) -> dict[tuple[Step, int], str]:

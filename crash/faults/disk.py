@@ -24,9 +24,8 @@ SERVES_SECONDS = 10.0
 
 
 def run(plan: Plan, engine: str) -> None:
-    """On a small file system in memory. SQLite only: a PostgreSQL server's disk is not ours to fill."""
+    """On a small file system in memory. SQLite only: `pgdisk` fills the disk of a PostgreSQL server."""
     if engine != "sqlite":
-        plan.report.note("a full disk is tested on SQLite only")
         return
     if not plan.mounts:
         plan.report.note("a full disk was not tested: no file system may be mounted")
@@ -36,7 +35,7 @@ def run(plan: Plan, engine: str) -> None:
         journal = Journal(f"disk-{number}")
         journals.append(journal)
         try:
-            with _small_disk(plan.new_folder()) as place:
+            with small_disk(plan.new_folder(), MEGABYTES) as place:
                 waits.append(_fill_and_make_room(plan, place, journal, found))
         except CannotMeasure as error:
             plan.report.note(f"a full disk was not tested: {error}")
@@ -49,8 +48,9 @@ def run(plan: Plan, engine: str) -> None:
 
 
 @contextmanager
-def _small_disk(folder: Path) -> Iterator[Path]:
-    command = ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", str(folder)]
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of this size in memory, on this folder; `CannotMeasure` where none can be mounted."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     mounted = subprocess.run(command, check=False, capture_output=True, text=True)
     if mounted.returncode:
         raise CannotMeasure(f"no file system can be mounted here ({mounted.stderr.strip()}); run it as root")
@@ -67,14 +67,11 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found)
     database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
     server = Process(database, folder)
     try:
-        _until_full(server, journal, found)
+        until_full(server, journal, found)
         caller = Caller(server.address, journal.client)
-        for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
-            status = caller.call("GET", path).status
-            if status != wanted:
-                found.fault(f"{path} is {status} on a full disk, not {wanted}")
+        lives_and_is_not_ready(caller, found)
         ballast.unlink()
-        waited = _serves_again(caller, found)
+        waited = serves_again(caller, found)
         caller.close()
         if not worked_off(server.address, journal.client, plan.still_seconds):
             found.fault(f"deliveries of {journal.client} are never applied")
@@ -87,7 +84,16 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found)
         server.kill()
 
 
-def _until_full(server: Process, journal: Journal, found: Found) -> None:
+def lives_and_is_not_ready(caller: Caller, found: Found) -> None:
+    """What health says of a server whose store cannot write now."""
+    for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
+        status = caller.call("GET", path).status
+        if status != wanted:
+            found.fault(f"{path} is {status} while the store cannot write, not {wanted}")
+
+
+def until_full(server: Process, journal: Journal, found: Found) -> None:
+    """Write until calls are refused."""
     load, until = Load(server.address, journal), time.perf_counter() + FILLS_SECONDS
     while journal.refused < REFUSALS and time.perf_counter() < until:
         time.sleep(0.05)
@@ -96,7 +102,8 @@ def _until_full(server: Process, journal: Journal, found: Found) -> None:
         found.fault("the disk did not become full")
 
 
-def _serves_again(caller: Caller, found: Found) -> float:
+def serves_again(caller: Caller, found: Found) -> float:
+    """Seconds until a call is served."""
     began = time.perf_counter()
     while caller.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
         if time.perf_counter() - began > SERVES_SECONDS:

@@ -164,7 +164,7 @@ def without_password(url: str) -> str:
     try:
         parts = urlsplit(url)
         # A port that is none is a piece of a password with a / or # in it, and so is an @ that comes late.
-        password, _ = parts.password, parts.port
+        password, _ = parts.password, [urlsplit(f"//{host}").port for host in parts.netloc.rpartition("@")[2].split(",")]
         # Without a place it is in another form, such as libpq's `host=... password=...`.
         misplaced = not url.startswith("sqlite") and (not parts.netloc or bool({"@", ":"} & {*parts.path, *parts.fragment}))
     except ValueError:

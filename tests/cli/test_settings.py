@@ -152,6 +152,12 @@ def test_an_address_in_libpqs_form_is_not_shown() -> None:
     assert without_password("host=db user=t password=swordfish") == "(not a URL)"
 
 
+def test_several_hosts_are_shown_without_the_password() -> None:
+    shown = without_password("postgresql://user:swordfish@one.example:5432,two.example:5433/name?target_session_attrs=read-write")
+
+    assert shown == "postgresql://user:***@one.example:5432,two.example:5433/name"
+
+
 @pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
 def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
     assert without_password(url) == url

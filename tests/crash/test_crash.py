@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,17 @@ from crash.check import Found
 from crash.report import Report, page
 
 
-def report_of(folder: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
-    """The status and the rows of a run on SQLite."""
-    status = main([*arguments, "--engine", "sqlite", "--out", str(folder), "--seed", "7", "--still", "2", "--no-mounts"])
+def report_of(folder: Path, *arguments: str, engine: str = "sqlite") -> tuple[int, list[dict[str, Any]]]:
+    """The status and the rows of a short run on SQLite, or on PostgreSQL."""
+    status = main([*arguments, "--short", "--engine", engine, "--out", str(folder), "--seed", "7", "--still", "2", "--no-mounts"])
     return status, json.loads((folder / "report.json").read_text())["rows"]
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that another user may enter, as PostgreSQL runs as one where we are root; pytest closes its own folders to others."""
+    with tempfile.TemporaryDirectory(prefix="touchbase-crash-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
@@ -68,6 +77,71 @@ def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: st
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0 or fault == "clock"
+
+
+@pytest.mark.parametrize("fault", ["postgres", "failover"])
+def test_a_postgresql_that_is_killed_takes_nothing_with_it(place: Path, fault: str) -> None:
+    status, (row,) = report_of(place, "--only", fault, "--rounds", "1", engine="postgresql")
+
+    assert (status, row["complaints"], row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+    assert row["more"]["refused"] > 0
+
+
+@pytest.mark.parametrize("fault", ["postgres", "failover"])
+def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(place: Path, fault: str) -> None:
+    status, (row,) = report_of(place, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0
+
+
+def test_a_full_disk_of_postgresql_is_refused_with_a_reason(place: Path) -> None:
+    status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
+
+    if not rows:
+        pytest.skip("no file system can be mounted here")
+    assert (status, rows[0]["complaints"]) == (0, [])
+    assert rows[0]["more"]["refused"] > 0
+
+
+def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(place: Path) -> None:
+    status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
+
+    if not rows:
+        pytest.skip("no file system can be mounted here")
+    assert status == 1
+    assert any("500" in each for each in rows[0]["complaints"])
+
+
+def test_slow_and_dead_peers_are_cut_and_others_are_answered(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "peers")
+
+    assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
+    assert row["acknowledged"] > 20
+    assert row["more"]["idle connections"] == 20
+    assert row["more"]["cut"] >= 20
+
+
+def test_a_server_without_deadlines_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "peers", "--broken", "no-deadline")
+
+    assert status == 1
+    assert "5 peers with slow headers were never cut" in row["complaints"]
+
+
+def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "neighbour")
+
+    assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
+    assert row["more"]["others before the first"] < row["more"]["backlog"]
+
+
+def test_a_worker_that_knows_no_turns_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-turns")
+
+    assert (status, row["wrong"]) == (1, 1)
+    assert row["more"]["others before the first"] == row["more"]["backlog"]
 
 
 def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any
@@ -16,6 +17,7 @@ from touchbase.domain.queries import FindKey
 from touchbase.domain.times import SECOND
 from touchbase.service.authorise import ADMIN, READ, Doorkeeper, add_key, key_parts, make_key
 from touchbase.service.clients import Clients
+from touchbase.service.connections import Connections
 from touchbase.storage import open_store
 
 
@@ -25,9 +27,12 @@ class Watched:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.asked: list[str] = []
+        self.asks = asyncio.Event()
 
     async def read(self, query: Any) -> Any:
         self.asked.append(type(query).__name__)
+        self.asks.set()
+        await asyncio.sleep(0)  # an engine elsewhere answers later
         return await self._store.read(query)
 
     async def write(self, command: Any) -> Any:
@@ -92,6 +97,35 @@ async def test_calls_in_quick_succession_ask_the_store_once(watched: Watched) ->
 
     assert quickly == ["FindKey", "FindClientByNumber"]
     assert store.asked == [*quickly, "FindKey", "FindClientByNumber"]
+
+
+async def test_calls_at_once_ask_the_store_once_also_when_what_was_known_runs_out(watched: Watched) -> None:
+    clock, store = Clock(), watched
+    client = await store.write(EnsureClient("ours", clock()))
+    text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
+    clients, connections = Clients(store, clock), Connections(store, clock)  # type: ignore[arg-type]
+    door = Doorkeeper(store, clients, clock, keys_needed=True)  # type: ignore[arg-type]
+    store.asked.clear()
+
+    for _ in range(2):
+        await asyncio.gather(*(door.client(text, None, READ) for _ in range(50)))
+        await asyncio.gather(*(clients.find("nobody") for _ in range(50)), *(connections.of(client.number) for _ in range(50)))
+        clock.now += 2 * SECOND
+
+    assert store.asked == ["FindKey", "FindClientByNumber", "FindClient", "ListConnections"] * 2
+
+
+async def test_who_goes_away_takes_the_answer_from_nobody_else(watched: Watched) -> None:
+    clients = Clients(watched, Clock())  # type: ignore[arg-type]
+    await clients.ensure("ours")
+    clients.forget("ours")
+    watched.asks.clear()
+    asks = [asyncio.create_task(clients.get("ours")) for _ in range(2)]
+    await watched.asks.wait()
+
+    asks[0].cancel()
+
+    assert (await asks[1]).client_id == "ours"
 
 
 async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 
 from touchbase.domain.commands import CreateCompany, EnsureClient
 from touchbase.domain.company import Company
-from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
 from touchbase.domain.queries import FindClient, ListCompanies
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import is_not_now, overloaded, refuse
@@ -88,6 +89,124 @@ async def test_a_read_only_server_is_overloaded_not_wrong(empty_postgres_url) ->
     with pytest.raises(Overloaded, match="read-only"):
         await store.check()
     await store.close()
+
+
+async def test_when_another_server_writes_its_connections_are_looked_for(empty_postgres_url) -> None:
+    """As when an address leads to a standby, and then to the new primary: old connections would read for ever."""
+    await (await open_store(empty_postgres_url)).close()
+    admin = await asyncpg.connect(empty_postgres_url)
+    name = await admin.fetchval("SELECT current_database()")
+    await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    store = await open_store(empty_postgres_url)
+    company = CreateCompany(Company(1, 0, 5, 5, "quill.example"))
+    for command in (EnsureClient("acme", 1), company):
+        with pytest.raises(Overloaded, match="read-only"):
+            await store.write(command)
+
+    await admin.execute("SET default_transaction_read_only = off")
+    await admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    await admin.close()
+    made = [await store.write(EnsureClient("acme", 1)), await store.write(company)]
+    await store.close()
+
+    assert made[0].client_id == "acme"
+    assert made[1].is_new
+
+
+async def test_no_server_of_the_kind_that_was_asked_for_is_explained(postgres_url) -> None:
+    with pytest.raises(UnusableStore, match="cannot connect to PostgreSQL"):
+        await open_store(f"{postgres_url}{'&' if '?' in postgres_url else '?'}target_session_attrs=standby")
+
+
+class Thief:
+    """Stands between a store and its server: passes everything on until told to keep an answer to itself, and then hangs up."""
+
+    def __init__(self, url: str) -> None:
+        self._there = urlsplit(url)
+        self.keeps: bytes | None = None
+        """The answer to what holds these bytes is not passed on."""
+
+    async def __aenter__(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        place = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        user, at, _ = self._there.netloc.rpartition("@")
+        return urlunsplit(self._there._replace(netloc=f"{user}{at}{place}", query=""))
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        folder = parse_qs(self._there.query).get("host", [""])[0]
+        if folder.startswith("/"):
+            return await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.{self._there.port or 5432}")
+        return await asyncio.open_connection(self._there.hostname, self._there.port or 5432)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server_reader, server_writer = await self._reach()
+        back = asyncio.create_task(self._pass_on(server_reader, writer))
+        while data := await reader.read(65536):
+            if self.keeps is not None and self.keeps in data:
+                self.keeps = None
+                back.cancel()
+                await asyncio.wait([back])
+                server_writer.write(data)
+                await server_reader.read(65536)  # it is done
+                break
+            server_writer.write(data)
+        writer.transport.abort()
+        server_writer.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+
+async def test_a_commit_whose_answer_is_lost_is_neither_done_nor_refused(postgres_url) -> None:
+    thief = Thief(postgres_url)
+    async with thief as url:
+        store = await open_store(url)
+
+        thief.keeps = b"COMMIT"
+        with pytest.raises(OutcomeUnknown, match="may be done or not"):
+            await store.write(EnsureClient("acme", 1))
+        found = await store.read(FindClient("acme"))
+        await store.close()
+
+    assert found is not None
+
+
+async def test_nor_is_a_creation_which_commits_by_itself(postgres_url) -> None:
+    thief = Thief(postgres_url)
+    async with thief as url:
+        store = await open_store(url)
+        client = await store.write(EnsureClient("acme", 1))
+        await store.write(CreateCompany(Company(client.number, 0, 5, 5, "first.example")))
+
+        thief.keeps = b""
+        with pytest.raises(OutcomeUnknown, match="may be done or not"):
+            await store.write(CreateCompany(Company(client.number, 0, 5, 5, "second.example")))
+        again = await store.write(CreateCompany(Company(client.number, 0, 5, 5, "second.example"), on_duplicate="return"))
+        kept = await store.read(ListCompanies(client.number, 10))
+        await store.close()
+
+    assert not again.is_new
+    assert sorted(company.domain for company in kept) == ["first.example", "second.example"]
+
+
+async def test_a_statement_before_the_commit_that_is_lost_was_refused(postgres_url) -> None:
+    thief = Thief(postgres_url)
+    async with thief as url:
+        store = await open_store(url)
+
+        thief.keeps = b"BEGIN"
+        with pytest.raises(Overloaded) as refused:
+            await store.write(EnsureClient("acme", 1))
+        found = await store.read(FindClient("acme"))
+        await store.close()
+
+    assert type(refused.value) is Overloaded
+    assert found is None
 
 
 async def test_our_connections_are_named_and_their_statements_end(postgres_url) -> None:

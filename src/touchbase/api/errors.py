@@ -43,6 +43,7 @@ STATUS = {
     "rate_limited": 429,
     "internal_error": 500,
     "overloaded": 503,
+    "outcome_unknown": 503,
 }
 
 # As RFC 9110 names them; Python's own names differ between its versions.

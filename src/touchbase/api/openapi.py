@@ -53,7 +53,8 @@ PROBLEMS = {
     "415": "The body is not JSON, or packed in a way that is not read.",
     "422": "Fields or parameters are wrong, `errors` lists all of them; or the Idempotency-Key was used for another request.",
     "429": "A limit on rows, bytes or requests is reached; nothing was done. Send it again after `Retry-After` seconds.",
-    "503": "Not possible just now, and nothing was kept; send it again after `Retry-After` seconds.",
+    "503": "Not possible just now, and nothing was kept; send it again after `Retry-After` seconds. With the code `outcome_unknown` it may "
+    "have been carried out: send it again with its `Idempotency-Key`, or look first.",
 }
 READING = ("401", "403", "404", "422", "503")
 WRITING = ("400", "401", "403", "404", "408", "409", "412", "413", "415", "422", "503")

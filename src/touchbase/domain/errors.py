@@ -18,6 +18,7 @@ TouchbaseError
 │   └── ClientSuspended   the client is suspended
 ├── RateLimited           more than a limit allows; try again when it says
 ├── Overloaded            the queue is full or the store cannot write now; try again
+│   └── OutcomeUnknown    the store went away during the commit: it may have been carried out
 ├── UnusableStore         the store's set-up must be changed before we may use it
 └── UnrecognisedPayload   a webhook body that no adapter understands
 
@@ -171,6 +172,15 @@ class Overloaded(TouchbaseError):
     def __init__(self, detail: str, *, retry_after: int = 1) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
+
+
+class OutcomeUnknown(Overloaded):
+    """The store went away while it committed: nobody can say whether it was carried out, and it was not answered as done.
+
+    Whoever sends it again does so with an idempotency key, or looks first.
+    """
+
+    code = "outcome_unknown"
 
 
 class UnusableStore(TouchbaseError):

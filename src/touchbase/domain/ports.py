@@ -82,7 +82,7 @@ class Store(Protocol):
         """Carry out one command, in a transaction shared with its neighbours; returns after the flush.
 
         Raises the command's own errors, and `Overloaded` when the queue is full or the engine cannot
-        write: then nothing was kept.
+        write: then nothing was kept. `OutcomeUnknown` when the engine went away while it committed.
         """
         ...
 

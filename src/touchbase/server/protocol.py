@@ -14,7 +14,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from touchbase.domain.peer import NOBODY, peer_at
-from touchbase.server import refusals
+from touchbase.server import breather, refusals
 from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
 from touchbase.server.patience import Patience
@@ -38,8 +38,7 @@ class Connection(Patience):
         self.said_all = False
         self.chunk_bytes = 0
         self.header_bytes = 0
-        self.lengths = 0
-        self.hosts = 0
+        self.lengths = self.hosts = 0
         self.url = self.host = self.origin = b""
         self.chunked = False
         self.framing = 0
@@ -262,6 +261,7 @@ class Connection(Patience):
             self.linger()
         else:
             self.wait_for_more()
+            breather.breathe(self)
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer with `refusal` where the caller can tell what it answers, and end the connection."""

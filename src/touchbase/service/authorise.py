@@ -20,6 +20,7 @@ from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import FindKey
 from touchbase.domain.times import SECOND, Micros
 from touchbase.service.api_keys import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
+from touchbase.service.asking import Asking
 from touchbase.service.clients import Clients, is_client_id
 from touchbase.service.failed_keys import FailedKeys
 from touchbase.service.key_uses import KeyUses
@@ -80,6 +81,7 @@ class Doorkeeper:
         self._failed = failed_keys or FailedKeys()
         self._known: dict[bytes, _Known] = {}
         self._changes = 0
+        self._asking: Asking[ApiKey | None] = Asking()
         self.keys_needed = keys_needed
 
     def at_hand(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
@@ -190,10 +192,13 @@ class Doorkeeper:
         return held
 
     async def _find(self, key_id: str) -> ApiKey | None:
-        place = key_id.encode()
-        known, now = self._known.get(place), self._clock()
-        if known is not None and now < known.until:
+        known = self._known.get(key_id.encode())
+        if known is not None and self._clock() < known.until:
             return known.key
+        return await self._asking.once(key_id, lambda: self._ask(key_id))
+
+    async def _ask(self, key_id: str) -> ApiKey | None:
+        place, now = key_id.encode(), self._clock()
         while True:
             changes = self._changes
             found = await self._store.read(FindKey(key_id))

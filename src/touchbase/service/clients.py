@@ -14,6 +14,7 @@ from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import FindClient, ListClients
 from touchbase.domain.text import CLIENT_ID
 from touchbase.domain.times import SECOND, Micros
+from touchbase.service.asking import Asking
 
 FRESH: Micros = SECOND
 """How long another process's change of a client may stay unseen here."""
@@ -44,6 +45,7 @@ class Clients:
         self._known: dict[str, tuple[Client, Micros]] = {}
         self._numbered: dict[int, tuple[Client, Micros]] = {}
         self._changes = 0
+        self._asking: Asking[Client | None] = Asking()
 
     def at_hand(self, client_id: str, now: Micros) -> Client | None:
         """The client if it is remembered and fresh; None says nothing about whether there is one."""
@@ -57,12 +59,16 @@ class Clients:
 
     async def find(self, client_id: str) -> Client | None:
         """The client of this `client_id`, or None."""
-        now = self._clock()
-        found = self.at_hand(client_id, now)
+        found = self.at_hand(client_id, self._clock())
         if found is None and is_client_id(client_id):
-            found = await self._read(lambda: self._store.read(FindClient(client_id, now)))
-            if found is not None:
-                self._remember(client_id, found, now)
+            found = await self._asking.once(client_id, lambda: self._find(client_id))
+        return found
+
+    async def _find(self, client_id: str) -> Client | None:
+        now = self._clock()
+        found = await self._read(lambda: self._store.read(FindClient(client_id, now)))
+        if found is not None:
+            self._remember(client_id, found, now)
         return found
 
     async def get(self, client_id: str) -> Client:
@@ -84,12 +90,17 @@ class Clients:
 
     async def by_number(self, number: int) -> Client:
         """The client of this number; raises `NotFound`."""
-        now = self._clock()
-        found = self.numbered_at_hand(number, now)
+        found = self.numbered_at_hand(number, self._clock())
         if found is None:
-            found = await self._read(lambda: self._store.read(FindClientByNumber(number)))
-            if found is None:
-                raise NotFound("this client is no longer there")
+            found = await self._asking.once(number, lambda: self._by_number(number))
+        if found is None:
+            raise NotFound("this client is no longer there")
+        return found
+
+    async def _by_number(self, number: int) -> Client | None:
+        now = self._clock()
+        found = await self._read(lambda: self._store.read(FindClientByNumber(number)))
+        if found is not None:
             self._remember(found.client_id, found, now)
         return found
 

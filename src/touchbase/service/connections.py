@@ -14,6 +14,7 @@ from touchbase.domain.fetching import Fetching
 from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import ListConnections, ListFetching
 from touchbase.domain.times import SECOND, Micros
+from touchbase.service.asking import Asking
 
 FRESH: Micros = SECOND
 """How long another process's change of a connection may stay unseen here."""
@@ -40,6 +41,7 @@ class Connections:
         self._store = store
         self._clock = clock
         self._known: dict[int, tuple[list[Connection], Micros]] = {}
+        self._asking: Asking[list[Connection]] = Asking()
         self._changes = 0
 
     def at_hand(self, client: int, now: Micros) -> list[Connection] | None:
@@ -49,25 +51,20 @@ class Connections:
 
     async def of(self, client: int) -> list[Connection]:
         """The client's connections, by channel and tool."""
-        now = self._clock()
-        found = self.at_hand(client, now)
-        if found is None:
-            found = await self._read(client)
-            if len(self._known) >= MOST_REMEMBERED:
-                self._known.clear()
-            self._known[client] = (found, now)
-        return found
+        found = self.at_hand(client, self._clock())
+        return await self._asking.once(client, lambda: self._ask(client)) if found is None else found
 
-    async def _read(self, client: int) -> list[Connection]:
+    async def _ask(self, client: int) -> list[Connection]:
+        now = self._clock()
         while True:
             changes = self._changes
             found = await self.all(client)
             if changes == self._changes:  # else what we have read may be older than a change that was answered meanwhile
-                return found
-
-    def _forget(self, client: int) -> None:
-        self._known.pop(client, None)
-        self._changes += 1
+                break
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[client] = (found, now)
+        return found
 
     async def all(self, client: int) -> list[Connection]:
         """The client's connections as they are in the store, by channel and tool."""

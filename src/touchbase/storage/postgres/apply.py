@@ -40,7 +40,7 @@ class Worker:
             report = await self._apply(turn.claimed) if turn.claimed else WorkReport()
             await self.connection.execute("COMMIT")
         except BaseException as error:
-            await roll_back(self.connection)
+            await roll_back(self.connection, error)
             if is_not_now(error) or is_try_again(error) or not (isinstance(error, Exception) and turn.claimed):
                 raise
             report = await self._one_by_one(turn.claimed)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import asyncpg
 
-from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
 from touchbase.storage.postgres.wall import SETTING, begin, limit
 from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres, run_columns
 from touchbase.storage.sql.scope import NOBODY, Scope
@@ -35,10 +36,13 @@ TRY_AGAIN = frozenset({"40001", "40P01"})
 _NOT_NOW = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
 """SQLSTATE prefixes that say nothing about a command: connection, log-in, database, resources, operator, system, read-only, locks."""
 log = logging.getLogger("touchbase.storage")
+_NOT_YET = "57P03"
+"""The server starts or stops, and took no connection."""
+_READ_ONLY = "25006"
 _WHAT_TO_DO = {
     "53100": "its disk is full; make room, writing goes on by itself",
     "53300": "it has no connection left; raise its max_connections or lower what else uses it",
-    "25006": "it is read-only; point the address at the primary",
+    _READ_ONLY: "it is read-only; point the address at the primary",
     "57014": f"a statement took more than {STATEMENT_SECONDS} seconds",
 }
 
@@ -113,6 +117,14 @@ def is_not_now(error: BaseException) -> bool:
     return isinstance(error, UNUSABLE)
 
 
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection broke off: what it was asked last may have been carried out."""
+    if isinstance(error, asyncpg.PostgresError):
+        state = error.sqlstate or ""
+        return state.startswith(("08", "57P")) and state != _NOT_YET
+    return isinstance(error, UNUSABLE)
+
+
 def is_try_again(error: BaseException) -> bool:
     """Whether the whole transaction is to be run again."""
     return isinstance(error, Retry) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in TRY_AGAIN)
@@ -129,6 +141,24 @@ def overloaded(error: BaseException) -> Overloaded:
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
     advice = _WHAT_TO_DO.get(state, "the server's log says why")
     return Overloaded(f"cannot use the database now: {advice}", retry_after=5)
+
+
+def unknown(error: BaseException) -> OutcomeUnknown:
+    """The error for callers whose command may have been committed, or not."""
+    log.warning("PostgreSQL went away during a commit: %s", str(error) or type(error).__name__)
+    return OutcomeUnknown(
+        "the database went away while it committed this, which may be done or not; send it again with its Idempotency-Key, or look first",
+        retry_after=5,
+    )
+
+
+@contextmanager
+def committing() -> Iterator[None]:
+    """Around whatever makes a write last: `OutcomeUnknown` when the connection breaks off within."""
+    try:
+        yield
+    except Exception as error:
+        raise (unknown(error) if is_lost(error) else error) from error
 
 
 _text = cache(for_postgres)
@@ -185,15 +215,34 @@ async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     try:
         await connection.execute(begin(scope))
         result = await run(connection, plan)
-        await connection.execute("COMMIT")
-    except BaseException:
-        await roll_back(connection)
+        with committing():
+            await connection.execute("COMMIT")
+    except BaseException as error:
+        await roll_back(connection, error)
         raise
     return result
 
 
-async def roll_back(connection: Connection) -> None:
-    """Leave the transaction; a connection that cannot is given up."""
+async def write_alone(connection: Connection, plan: Plan[T]) -> T:
+    """Run a plan whose first statement is all of its write, and so a transaction by itself."""
+    try:
+        with committing():
+            return await run(connection, plan)
+    except Exception as error:
+        give_up_reader(connection, error)
+        raise
+
+
+def give_up_reader(connection: Connection, error: BaseException) -> None:
+    """Let go of a server that only reads: a new connection may find the one that writes."""
+    if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY:
+        connection.terminate()
+
+
+async def roll_back(connection: Connection, why: BaseException | None = None) -> None:
+    """Leave the transaction; a connection that cannot, or whose server turned out to be read-only, is given up."""
+    if why is not None:
+        give_up_reader(connection, why)
     try:
         await connection.execute("ROLLBACK")
     except (asyncpg.PostgresError, *UNUSABLE):

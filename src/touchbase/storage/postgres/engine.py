@@ -54,7 +54,7 @@ class PostgresStore:
         """Open the database at this address; an empty one gets its schema, an outdated one is refused, unless `as_is`."""
         try:
             connection = await connect(url)
-        except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
             why = _why(error)
             raise UnusableStore(f"cannot connect to PostgreSQL: {why}; check the address, and that the server runs") from error
         try:

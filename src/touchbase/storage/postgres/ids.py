@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from touchbase.storage.postgres.connection import Line, run
+from touchbase.storage.postgres.connection import Line, give_up_reader, run
 from touchbase.storage.sql.group import reserve
 from touchbase.storage.sql.ids import Ids
 
@@ -28,9 +28,17 @@ class SharedIds:
             async with self._reserving:
                 while short := self._left.missing(needs):  # again, as another group may cut while we wait
                     for name, count in short.items():
-                        self._left.fill(name, await run(await self._line.connection(), reserve(name, count)), count)
+                        self._left.fill(name, await self._reserved(name, count), count)
                 return self._left.cut(needs)
         return self._left.cut(needs)
+
+    async def _reserved(self, name: str, count: int) -> int:
+        connection = await self._line.connection()
+        try:
+            return await run(connection, reserve(name, count))
+        except Exception as error:
+            give_up_reader(connection, error)
+            raise
 
     async def close(self) -> None:
         """Let go of the connection."""

@@ -13,8 +13,10 @@ from typing import Any
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.shares import Shares
-from touchbase.storage.postgres.connection import Line, again, run, write
+from touchbase.storage.postgres import pace
+from touchbase.storage.postgres.connection import Line, again, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.postgres.pace import Pace
 from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
 
@@ -27,6 +29,7 @@ class Writer:
         self._ids = ids
         self._limit = queue_limit
         self._shares = Shares(queue_limit)
+        self._pace = Pace(lanes)
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[type, deque[tuple[Command[Any], Waiter]]] = {}
         self._asleep: list[asyncio.Future[None]] = []
@@ -36,9 +39,11 @@ class Writer:
         self._tasks = [asyncio.create_task(self._live(Line(url)), name="touchbase-writer") for _ in range(lanes)]
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next group; `Overloaded` at once when the queue is full, or the client's share of it."""
+        """Queue a command for the next group; `Overloaded` at once when the queue is full or slow, or the client's share is full."""
         if self.depth >= self._limit or self._closing:
             raise refusal(self._closing)
+        if self._pace.wait(self.depth, self._loop.time()) > pace.LONGEST_WAIT:
+            raise pace.too_slow()
         client = client_of(command)
         if client is not None and not self._shares.take(client):
             raise over_its_share()
@@ -66,9 +71,12 @@ class Writer:
     async def _live(self, line: Line) -> None:
         while True:
             while self._waiting:
-                group = self._next()
+                group, began = self._next(), self._loop.time()
                 commands = [command for command, _ in group]
-                settle([waiter for _, waiter in group], await self._outcomes(line, commands))
+                self._pace.begins(began)
+                outcomes = await self._outcomes(line, commands)
+                self._pace.ended(began, self._loop.time())
+                settle([waiter for _, waiter in group], outcomes)
             if self._closing:
                 return await line.close()
             bell: asyncio.Future[None] = self._loop.create_future()
@@ -93,7 +101,7 @@ class Writer:
         try:
             return await again(lambda: self._attempt(line, commands))
         except Overloaded as error:
-            return [Overloaded(error.detail, retry_after=error.retry_after) for _ in commands]
+            return [type(error)(error.detail, retry_after=error.retry_after) for _ in commands]
         except Exception as error:
             if len(commands) == 1:
                 return [error]
@@ -106,5 +114,5 @@ class Writer:
         plan = plan_of(commands, self._handlers, ids)
         if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
             # Its first statement is a transaction by itself; a scope of its own would cost that two more round trips.
-            return await run(await line.limited(scope), plan)
+            return await write_alone(await line.limited(scope), plan)
         return await write(await line.connection(), plan, scope)

@@ -1,0 +1,72 @@
+"""After a refusal nothing is read from a caller for a moment; what it sends meanwhile waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.server.conftest import Start
+
+from touchbase.server import breather
+from touchbase.server.peer import Proxies
+from touchbase.server.refusals import TOO_MANY_REQUESTS, Refusal
+
+HOST = b"Host: localhost\r\n"
+GONE_WRONG = Refusal(500, "internal_error", "Broken.")
+
+
+class Once:
+    """Refuses the first request, and notes what it sees."""
+
+    def __init__(self, refusal: Refusal = TOO_MANY_REQUESTS) -> None:
+        self.seen: list[str] = []
+        self._refusal = refusal
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.seen.append(scope["path"])
+        status = self._refusal.status if len(self.seen) == 1 else 200
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(breather, "BREATHER", 0.01)
+    caller = await (await start(Once())).call()
+
+    await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
+    refused = await caller.answer()
+    await caller.send(b"GET /second HTTP/1.1\r\n" + HOST + b"\r\n")
+    served = await caller.answer()
+
+    assert (refused[0], served[0]) == (503, 200)
+
+
+async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(breather, "BREATHER", 3600)
+    app = Once()
+    running = await start(app)
+    refused, other = await running.call(), await running.call()
+
+    await refused.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
+    await refused.answer()
+    await refused.send(b"GET /again HTTP/1.1\r\n" + HOST + b"\r\n")
+    for _ in range(20):
+        await other.send(b"GET /other HTTP/1.1\r\n" + HOST + b"\r\n")
+        await other.answer()
+
+    assert app.seen == ["/first", *["/other"] * 20]
+
+
+@pytest.mark.parametrize(("refusal", "proxies"), [(GONE_WRONG, None), (TOO_MANY_REQUESTS, Proxies(["127.0.0.1"]))])
+async def test_who_was_not_told_to_come_later_is_read_at_once_and_so_is_a_proxy(
+    start: Start, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, proxies: Proxies | None
+) -> None:
+    monkeypatch.setattr(breather, "BREATHER", 3600)
+    caller = await (await start(Once(refusal), proxies=proxies)).call()
+
+    await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
+    first = await caller.answer()
+    await caller.send(b"GET /second HTTP/1.1\r\n" + HOST + b"\r\n")
+    second = await caller.answer()
+
+    assert (first[0], second[0]) == (refusal.status, 200)
