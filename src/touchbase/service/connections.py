@@ -66,6 +66,10 @@ class Connections:
         self._known[client] = (found, now)
         return found
 
+    def _forget(self, client: int) -> None:
+        self._known.pop(client, None)
+        self._changes += 1
+
     async def all(self, client: int) -> list[Connection]:
         """The client's connections as they are in the store, by channel and tool."""
         return await self._store.read(ListConnections(client))
