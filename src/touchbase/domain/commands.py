@@ -117,15 +117,12 @@ class UpdateCompany(Command[Company]):
 
 @dataclass(slots=True)
 class Kept:
-    """A delivery is on disk: its id, and whether it is a repeat of one we had.
-
-    The same bytes long after the first (`REPEAT_WINDOW`) are news, not a repeat: then `is_old` says so, and nothing
-    was kept yet; `KeepAnew` does it.
-    """
+    """A delivery is on disk: its id, and whether it is a repeat of one we had."""
 
     id: int
     is_repeat: bool
     is_old: bool = False
+    """The one we had is older than `REPEAT_WINDOW`, so this is news, and nothing was kept yet; `KeepAnew` does it."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from touchbase.domain.errors import NotFound, WrongState
 from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import FindClient, ListClients
 from touchbase.domain.text import CLIENT_ID
-from touchbase.domain.times import SECOND, Micros
+from touchbase.domain.times import SECOND, Micros, has_passed
 from touchbase.service.asking import Asking
 
 FRESH: Micros = SECOND
@@ -50,12 +50,12 @@ class Clients:
     def at_hand(self, client_id: str, now: Micros) -> Client | None:
         """The client if it is remembered and fresh; None says nothing about whether there is one."""
         known = self._known.get(client_id)
-        return known[0] if known is not None and now - known[1] < FRESH else None
+        return known[0] if known is not None and not has_passed(FRESH, known[1], now) else None
 
     def numbered_at_hand(self, number: int, now: Micros) -> Client | None:
         """The client of this number, as `at_hand`."""
         known = self._numbered.get(number)
-        return known[0] if known is not None and now - known[1] < FRESH else None
+        return known[0] if known is not None and not has_passed(FRESH, known[1], now) else None
 
     async def find(self, client_id: str) -> Client | None:
         """The client of this `client_id`, or None."""

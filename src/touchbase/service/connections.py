@@ -13,7 +13,7 @@ from touchbase.domain.errors import Fault, NotFound, Overloaded, PreconditionFai
 from touchbase.domain.fetching import Fetching
 from touchbase.domain.ports import Clock, Store, Writes
 from touchbase.domain.queries import ListConnections, ListFetching
-from touchbase.domain.times import SECOND, Micros
+from touchbase.domain.times import SECOND, Micros, has_passed
 from touchbase.service.asking import Asking
 
 FRESH: Micros = SECOND
@@ -47,7 +47,7 @@ class Connections:
     def at_hand(self, client: int, now: Micros) -> list[Connection] | None:
         """The client's connections if they are remembered and fresh."""
         known = self._known.get(client)
-        return known[0] if known is not None and now - known[1] < FRESH else None
+        return known[0] if known is not None and not has_passed(FRESH, known[1], now) else None
 
     async def of(self, client: int) -> list[Connection]:
         """The client's connections, by channel and tool."""
