@@ -46,7 +46,7 @@ class Archiving(Cluster):
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Not in pytest's own: where we are root, the server's user may not go there."""
-    made = Path(f"/tmp/touchbase-pitr-{os.getpid()}")  # noqa: S108
+    made = Path(f"/tmp/touchbase-pitr-{os.getpid()}")
     made.mkdir(mode=0o755)
     yield made
     shutil.rmtree(made)

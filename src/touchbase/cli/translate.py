@@ -32,7 +32,7 @@ def translate(
     """
     from touchbase.adapters import load_adapters
     from touchbase.adapters.kit.describe import describe
-    from touchbase.service.process_inbox import request_of
+    from touchbase.service.kept_request import request_of
 
     connections = run(_connections(database, client_id)) if client_id is not None else ()
     request = request_of(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)

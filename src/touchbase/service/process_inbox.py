@@ -14,15 +14,14 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from touchbase.domain.bulk import refuse_bulk
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import Delivery, WebhookRequest
-from touchbase.domain.encoding import decoded
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import BusyClients
 from touchbase.domain.times import SECOND, Micros, has_passed
+from touchbase.service.kept_request import request_of
 from touchbase.service.left_alone import LeftAlone
 from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, rest_seconds
 from touchbase.service.turns import TURN, Turns
@@ -46,15 +45,6 @@ Chore = Callable[[Micros], Awaitable[object]]
 async def no_connections(client: int) -> Sequence[Connection]:
     """Nobody has connected anything."""
     return ()
-
-
-def request_of(
-    channel: str, headers: dict[str, str], query: str, body: bytes, proved: str | None = None, connections: Sequence[Connection] = ()
-) -> WebhookRequest:
-    """A call as adapters read it, its body unpacked; `UnrecognisedPayload` where that cannot be done, or holds more than any call does."""
-    plain = decoded(headers.get("content-encoding", ""), body)
-    refuse_bulk(plain)
-    return WebhookRequest(channel, headers, query, plain, proved, connections)
 
 
 def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[Delivery], Translation]:
