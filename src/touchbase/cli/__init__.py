@@ -26,6 +26,7 @@ COMMANDS = {
     "restore": "Put a backup into the place of a SQLite store.",
     "erase": "Erase a person: records, timeline, and the calls that tell of them.",
     "export-person": "Write everything that is kept about one person, as JSON.",
+    "reapply-erasures": "Erase again, in a restored store, whom another store has erased.",
     "retain": "Remove the bodies of calls that were kept long enough.",
     "clients": "List, add, suspend and delete clients, change their settings, and connect their tools.",
     "keys": "Make, list, rotate and revoke API keys.",

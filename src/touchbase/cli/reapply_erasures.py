@@ -1,0 +1,89 @@
+"""`touchbase reapply-erasures`: whom one store has erased is erased in another, which was restored from before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import must_exist, opened, run, setting_options, shown
+from touchbase.domain.errors import TouchbaseError, UnusableStore
+
+if TYPE_CHECKING:
+    from touchbase.domain.ports import Store
+
+NOBODY_KNOWS = (
+    "nobody can say who was erased since the backup was taken: name another store that knows with --erasures sqlite:///FILE, "
+    "or restore --without-erasures and erase them again yourself"
+)
+
+
+@click.command("reapply-erasures")
+@setting_options("database")
+@click.option(
+    "--from", "known", multiple=True, required=True, metavar="ADDRESS", help="A store that knows who was erased; it stays as it is."
+)
+def reapply_erasures(database: str | None, known: tuple[str, ...]) -> None:
+    """Erase again, in a restored store, whom another store has erased since the backup was taken.
+
+    For PostgreSQL, before servers are pointed at the restored database; the address given with --from is that of the database before.
+    `touchbase restore` does this itself. Given again it changes nothing more.
+    """
+    others = [address for address in known if can_tell(address)]
+    erased = run(_reapplied(database, others))
+    click.echo(f"{erased} identities were news here: they are erased now" if erased else "nobody was erased there who was not erased here")
+
+
+async def _reapplied(database: str | None, known: Sequence[str]) -> int:
+    async with opened(database) as restored:
+        return await erase_again(restored, known)
+
+
+def can_tell(address: str) -> bool:
+    """Whether anybody can have been erased in a store that was named; refuses what is none."""
+    from touchbase.storage.sqlite.restore import may_have_erased
+
+    must_exist(address)
+    if not address.startswith("sqlite:///"):
+        return True
+    asked = may_have_erased(Path(address.removeprefix("sqlite:///")))
+    if asked is None:
+        raise click.ClickException(f"{address} is no store, so it cannot be asked who was erased: give the address of one")
+    return asked
+
+
+async def erase_again(restored: Store, known: Sequence[str]) -> int:
+    """Carry over what these stores know, and remove those people from a store that nobody else uses; answers how many identities were news."""
+    from touchbase.adapters import load_adapters
+    from touchbase.service.connections import Connections
+    from touchbase.service.erase import Eraser
+    from touchbase.service.reapply_erasures import finish_erasures
+    from touchbase.wiring import clock
+
+    erased = 0
+    for address in known:
+        erased += await _carry(restored, address)
+    await finish_erasures(restored, Eraser(restored, load_adapters().translate, clock, Connections(restored, clock).of))
+    return erased
+
+
+async def _carry(restored: Store, address: str) -> int:
+    """Ask another store, which stays as it is: it may be of another version, and its master key may be gone."""
+    from touchbase.service.reapply_erasures import reapply_erasures
+    from touchbase.storage import open_store
+    from touchbase.wiring import clock
+
+    try:
+        other = await open_store(address, as_is=True)
+        try:
+            return await reapply_erasures(restored, other, clock())
+        finally:
+            await other.close()
+    except UnusableStore as error:
+        raise click.ClickException(f"{shown(address)} cannot be asked ({error.detail}), so {NOBODY_KNOWS}") from error
+    except TouchbaseError:
+        raise
+    except Exception as error:  # a schema that we do not know
+        raise click.ClickException(f"{shown(address)} cannot be asked ({type(error).__name__}: {error}), so {NOBODY_KNOWS}") from error
