@@ -41,9 +41,12 @@ BESIDE_THE_WALL: dict[str, str] = {
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 UNNOTICED: dict[str, str] = {
+    "erase_places.PLACES.wanted_record.remove": "what it would take of B's own went with the probe of erase_waiting.DELETE_WANTED, "
+    "and no record of A's is wanted",
     "erase_reads.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look for, "
     "so that creates look for an erased person in vain",
+    "statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
     "statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none such; its id is no "
     "other client's in any case",
 }
