@@ -55,7 +55,7 @@ def can_tell(address: str) -> bool:
 
 
 async def erase_again(restored: Store, known: Sequence[str]) -> int:
-    """Carry over what these stores know, and remove those people from a store that nobody else uses; answers how many identities were news."""
+    """Carry over what these stores know, and remove those people; answers how many identities were news to the store."""
     from touchbase.adapters import load_adapters
     from touchbase.service.connections import Connections
     from touchbase.service.erase import Eraser

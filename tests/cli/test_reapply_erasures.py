@@ -1,0 +1,72 @@
+"""`touchbase reapply-erasures`: a copy from before an erasure is told of it, on both engines."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.conftest import Databases, with_postgres_tools
+
+from touchbase.domain.commands import CreateContact, EnsureClient
+from touchbase.domain.contact import Contact
+from touchbase.storage import open_store
+
+WHO = ("--client", "acme", "--email", "goldfinch@example.com")
+Copy = Callable[[Run, str], str]
+
+
+@pytest.fixture
+def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Copy:
+    """A copy of the store at an address; its own address."""
+
+    def copied(run: Run, url: str) -> str:
+        if url.startswith("sqlite:"):
+            assert run("backup", "--database", url, "b.db").exit_code == 0
+            return f"sqlite:///{tmp_path}/b.db"
+        databases: Databases = request.getfixturevalue("databases")
+        restored = databases.empty()
+        request.addfinalizer(lambda: databases.drop(restored))
+        environment = {**with_postgres_tools(), "PGOPTIONS": "-c touchbase.clients=all"}
+        for command in (
+            ["pg_dump", "--enable-row-security", "--format=custom", f"--file={tmp_path}/dump", url],
+            ["pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", f"--dbname={restored}", f"{tmp_path}/dump"],
+        ):
+            subprocess.run(command, env=environment, check=True, timeout=60)
+        return restored
+
+    return copied
+
+
+async def _fill(url: str) -> None:
+    store = await open_store(url)
+    client = (await store.write(EnsureClient("acme", 1))).number
+    for email in ("goldfinch@example.com", "wren@example.com"):
+        await store.write(CreateContact(Contact(client, 0, 1, 1, email, email)))
+    await store.close()
+
+
+def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run: Run, engine_url: str, copy: Copy) -> None:
+    asyncio.run(_fill(engine_url))
+    restored = copy(run, engine_url)
+    assert run("erase", "--database", engine_url, *WHO, "--yes").exit_code == 0
+    assert run("export-person", "--database", restored, *WHO).exit_code == 0
+
+    said = run("reapply-erasures", "--database", restored, "--from", engine_url)
+    again = run("reapply-erasures", "--database", restored, "--from", engine_url)
+
+    assert (said.exit_code, said.output) == (0, "1 identities were news here: they are erased now\n")
+    assert (again.exit_code, again.output) == (0, "nobody was erased there who was not erased here\n")
+    assert run("export-person", "--database", restored, *WHO).exit_code == 1
+    assert run("export-person", "--database", restored, "--client", "acme", "--email", "wren@example.com").exit_code == 0
+
+
+def test_an_address_of_nothing_is_refused_and_nothing_is_made_there(run: Run, engine_url: str) -> None:
+    refused = run("reapply-erasures", "--database", engine_url, "--from", "sqlite:///typo.db")
+
+    assert refused.exit_code == 1
+    assert "typo.db" in refused.output
+    assert not Path("typo.db").exists()
