@@ -42,7 +42,7 @@ from touchbase.storage.sql.group import settle
 from touchbase.storage.sql.scope import EVERYBODY
 from touchbase.storage.sqlite import connection, writer
 
-COMMIT_LATE_SECONDS = 0.05
+COMMIT_LATE_SECONDS = 0.15
 COMMIT_VERY_LATE_SECONDS = 0.3
 ALL_DAY = 86_400
 

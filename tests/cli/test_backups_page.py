@@ -68,7 +68,7 @@ def restored_url(postgres_url: str, databases: Databases) -> Iterator[str]:
 
 
 async def test_the_way_of_postgres(postgres_url: str, restored_url: str, tmp_path: Path) -> None:
-    back_up, go_back = commands("PostgreSQL")
+    back_up, go_back, erase_again = commands("PostgreSQL")
     store = await open_store(postgres_url)
     client = (await store.write(EnsureClient("acme", 1))).number
     for name in ("one@example.com", "another@example.com"):
@@ -78,5 +78,8 @@ async def test_the_way_of_postgres(postgres_url: str, restored_url: str, tmp_pat
     await store.write(EnsureClient("later", 1))
     told += run(go_back, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
     await store.close()
+    run("touchbase erase --client acme --email one@example.com --yes", tmp_path, TOUCHBASE_DATABASE=postgres_url)
+    told += run(erase_again, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
 
+    assert "1 identities were news here" in told
     assert "verified 2 contacts, 0 companies, 0 events: no differences" in told

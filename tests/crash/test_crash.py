@@ -35,7 +35,7 @@ def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_server_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "1", "--broken", "no-flush")
+    status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "3", "--broken", "no-flush")
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
