@@ -17,7 +17,7 @@ from touchbase.storage.sqlite.connection import BUSY_MS
 LOG = logging.getLogger("touchbase.storage")
 
 PAGES_BETWEEN_CHECKPOINTS = 4_000
-LONGEST_LOG = 16_000
+LONGEST_LOG = 8_000
 """Pages: from here on writers wait until the log begins anew."""
 SHORT_WAIT_MS = 100
 """How long emptying the log waits for readers: writers wait meanwhile."""
