@@ -29,6 +29,9 @@ def run(plan: Plan, engine: str) -> None:
     """On a small file system in memory, filled but for the last few megabytes."""
     if engine != "postgresql":
         return
+    if not plan.mounts:
+        plan.report.note("PostgreSQL's full disk was not tested: no file system may be mounted")
+        return
     rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
     try:
         for number in range(rounds):
