@@ -11,7 +11,6 @@ import click
 
 from touchbase.cli.common import find_client, opened, run, setting_options
 from touchbase.cli.person import named, no_contact, person_options, refuse_several
-from touchbase.domain.delivery import RECEIVED
 
 if TYPE_CHECKING:
     from touchbase.domain.erasure import Erasure, FindPerson
@@ -89,9 +88,6 @@ async def _count(database: str | None, client_id: str, contact_id: int | None, r
 
 
 async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> None:
-    from touchbase.domain.client import SUSPENDED
-    from touchbase.domain.queries import CountDeliveries
-
     async with opened(database) as store:
         client = await find_client(store, client_id)
         eraser = _eraser(store)
@@ -101,9 +97,6 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
         progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase work`, goes on with it"
         await eraser.apply_waiting(client.number)
         _tell("removed", (await eraser.search(erasure, on_page=_progress)).removed)
-        waiting = await store.read(CountDeliveries(client.number, state=RECEIVED)) if client.state == SUSPENDED else 0
-    if waiting:
-        click.echo(f"{waiting} calls wait, as the client is suspended; what they tell of this person goes when it is resumed")
 
 
 def _person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:

@@ -68,7 +68,8 @@ class FindPerson(Query[Person]):
 class SweepErasure(Command[int]):
     """Drop the bodies of these deliveries and note how far the search has come; answers how many bodies went.
 
-    A delivery that waits to be applied is left alone: what it says is checked when it is.
+    A delivery that waits to be applied is left alone: what it says is checked when it is. `applied` counts those that the search
+    had applied: their bodies are gone.
     """
 
     client: int
@@ -77,6 +78,7 @@ class SweepErasure(Command[int]):
     swept_to: int
     done: bool
     at: Micros
+    applied: int = 0
 
 
 @dataclass(slots=True)
@@ -174,7 +176,7 @@ class BodyPage:
 class ReadBodies(Query[BodyPage]):
     """Deliveries of one client that have a body, above the id `after`; as many as fit into a few megabytes.
 
-    With `contact` only those that caused an event of this contact.
+    With `contact` only those that caused an event of this contact; with `waiting` those that wait to be applied.
     """
 
     client: int
@@ -182,6 +184,7 @@ class ReadBodies(Query[BodyPage]):
     limit: int
     until: int | None = None
     contact: int | None = None
+    waiting: bool = False
 
 
 @dataclass(slots=True)

@@ -98,6 +98,13 @@ class Store(Protocol):
         """
         ...
 
+    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> WorkReport:
+        """Apply those of these deliveries that wait, due or not, as `work` does, though their client be suspended.
+
+        For an erasure, which cannot wait: what it takes tells of erased people.
+        """
+        ...
+
     async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> Rehearsal:
         """What applying these deliveries of one client again would change; nothing of it is kept.
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.erased_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref, named_by
+from touchbase.domain.erased_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
 from touchbase.domain.erasure import (
     ErasePerson,
     EraseWaiting,
@@ -24,14 +23,16 @@ from touchbase.domain.erasure import (
 )
 from touchbase.domain.errors import Fault, Invalid, NotFound
 from touchbase.domain.links import Ref
-from touchbase.domain.mentions import mentions
 from touchbase.domain.ports import Clock, Store, Translate
 from touchbase.domain.queries import ListContacts
 from touchbase.domain.text import Refused
+from touchbase.service.erase_waiting import WaitingCalls, named_in
 from touchbase.service.process_inbox import ConnectionsOf, Read, no_connections, translator
 from touchbase.service.turns import TURN
 
 PAGE = 200
+LATE = 0
+"""In the place of an erasure's number: the search for what came after the erasures."""
 Progress = Callable[[Erasure], None]
 
 
@@ -51,18 +52,6 @@ def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
     return refs
 
 
-def named_in(delivery: Delivery, translate: Translate) -> set[Ref]:
-    """Every identity of a person that a kept call names: in its events, and as an address anywhere in it."""
-    refs = mentions(delivery.headers, delivery.query, delivery.body)
-    try:
-        translation = translate(delivery)
-    except Exception:  # an adapter may break on any body; the addresses were found without it
-        return refs
-    for event in translation.events:
-        refs |= named_by(translation.tool or "unknown", event)
-    return refs
-
-
 class Eraser:
     """Erases people of one store, and searches its inbox for what names them."""
 
@@ -71,6 +60,7 @@ class Eraser:
         self._read = read
         self._clock = clock
         self._connections = connections
+        self._waiting = WaitingCalls(store, clock)
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
         """What an erasure would remove, by place; the whole inbox is read for it. Nothing is changed."""
@@ -111,13 +101,21 @@ class Eraser:
             found, after = await self._page(client, erasure.swept_to, erasure.sweep_until)
             last = erasure.sweep_until if after is None else after
         done = erasure.swept_to >= 0 and last >= erasure.sweep_until
+        applied = 0
+        if done:
+            applied, done = await self._waiting.page(client, erasure.id, await self._translate(client))
         erased = await self._erased(client, set().union(*found.values()))
         clear = [number for number, named in found.items() if not erased.isdisjoint(named)]
-        await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock()))
+        await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock(), applied))
         now = await self._store.read(GetErasure(client, erasure.id))
         if now is None:
             raise NotFound(f"there is no erasure with id {erasure.id}")
         return now
+
+    async def look_again(self, client: int) -> bool:
+        """Look through one page of what waits for a suspended client, as late calls tell of erased people too; True at the end of it."""
+        _, done = await self._waiting.page(client, LATE, await self._translate(client))
+        return done
 
     async def _erase_records(self, client: int) -> None:
         """Erase the records whose identities are erased: a restored backup holds people who were erased after it."""

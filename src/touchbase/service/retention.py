@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections.abc import Coroutine
 
-from touchbase.domain.client import Client
+from touchbase.domain.client import SUSPENDED, Client
 from touchbase.domain.erasure import CountRetained, Erasure, OpenErasures, RetainBodies
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
@@ -82,7 +82,7 @@ class Retention:
         is_due = has_passed(RETAIN_EVERY, self._retained_us, self._clock())
         if is_due or self._left_over:
             clients = [each for each in await self._store.read(ListClients()) if is_due or each.number in self._left_over]
-            self._left_over = {each.number for each in clients if not await self._is_done(self._retain(each))}
+            self._left_over = {each.number for each in clients if not await self._is_done(self._keep_up(each))}
         if is_due:
             self._retained_us = self._clock()
             self._scrubbed = False  # late calls about erased people were dropped meanwhile, and stand in the log
@@ -110,6 +110,16 @@ class Retention:
             LOG.exception("retention of a client failed; it is tried again")
             return False
         return True
+
+    async def _keep_up(self, client: Client) -> None:
+        await self._retain(client)
+        if client.state == SUSPENDED and client.has_erased:
+            await self._look_again(client)
+
+    async def _look_again(self, client: Client) -> None:
+        """What came for a suspended client since is not applied, so nobody else would find whom it tells of."""
+        while not self._stopping.is_set() and not await self._eraser.look_again(client.number):
+            await self._pause(self._rest)
 
     async def _retain(self, client: Client) -> None:
         removed = PAGE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -13,7 +13,8 @@ from touchbase.domain.ports import Rehearsal, Translate, WorkReport
 from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, read, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.wall import begin
-from touchbase.storage.sql.handlers import apply_batch, apply_needs, claim, note_failure
+from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
+from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import compared, load_deliveries, look, rehearse
 from touchbase.storage.sql.scope import of
 from touchbase.storage.sql.turn import Claimed, Turn, merged, reason, translated
@@ -29,13 +30,15 @@ class Worker:
     now_us: int
     attempts: Iterator[int] = field(default_factory=count)
     """How often this turn was tried before: the ids that it may take grow with it."""
+    states: Container[str] = IN_USE
+    """Those of a client whose deliveries it applies."""
 
-    async def work(self, limit: int, translate: Translate) -> WorkReport:
+    async def work(self, claim: Plan[list[Delivery]], translate: Translate) -> WorkReport:
         """One turn; the claimed deliveries stay locked until its end, so other workers pass them by."""
         turn = Turn([], [])
         try:
             await self.connection.execute(begin(of(self.client)))
-            deliveries = await run(self.connection, claim(self.client, limit, self.now_us))
+            deliveries = await run(self.connection, claim)
             turn = await asyncio.to_thread(translated, deliveries, translate)
             report = await self._apply(turn.claimed) if turn.claimed else WorkReport()
             await self.connection.execute("COMMIT")
@@ -64,7 +67,7 @@ class Worker:
 
     async def _apply(self, claimed: Claimed) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
-        return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us))
+        return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
 
     async def _one_by_one(self, claimed: Claimed) -> WorkReport:
         report = WorkReport()
@@ -77,7 +80,7 @@ class Worker:
 
         async def attempt() -> WorkReport:
             ids = await self.ids.cut(apply_needs(claimed, next(attempts)))
-            return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us), of(self.client))
+            return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states), of(self.client))
 
         try:
             return await again(attempt)

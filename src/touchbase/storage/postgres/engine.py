@@ -20,7 +20,7 @@ from touchbase.storage.postgres.wall import gaps
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, Answers, with_sealer
+from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
 from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
@@ -88,7 +88,17 @@ class PostgresStore:
 
         async def attempt() -> WorkReport:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us, attempts).work(limit, translate)
+                return await Worker(connection, self._ids, client, now_us, attempts).work(claim(client, limit, now_us), translate)
+
+        return await again(attempt)
+
+    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
+        """Apply these waiting deliveries in one transaction, though their client be suspended."""
+        attempts = count()
+
+        async def attempt() -> WorkReport:
+            async with self._pool.acquire() as connection:
+                return await Worker(connection, self._ids, client, now_us, attempts, KEPT).work(claim_named(client, ids), translate)
 
         return await again(attempt)
 

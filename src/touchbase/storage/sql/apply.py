@@ -7,10 +7,10 @@ that are new into their records, write the records that changed, and mark the de
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from touchbase.domain import delivery as dl
-from touchbase.domain.client import ACTIVE
+from touchbase.domain.client import ACTIVE, DELETING, SUSPENDED
 from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, VIA_API, StoredEvent
@@ -35,6 +35,10 @@ from touchbase.storage.sql.sightings import Claimed, Outcome, sight, stored
 from touchbase.storage.sql.wants import note_wants
 
 KNOWN_ALREADY = "everything in it was known already"
+IN_USE = (ACTIVE,)
+KEPT = (ACTIVE, SUSPENDED)
+ANY = (ACTIVE, SUSPENDED, DELETING)
+"""States of a client in which its deliveries are applied: as they come, for an erasure, and for a rehearsal of which nothing is kept."""
 LINKS = 12
 """Links that one event may make: its own, and those of the records that it unites."""
 
@@ -52,13 +56,13 @@ def apply_needs(claimed: Claimed, attempt: int = 0) -> Mapping[str, int]:
     return {name: many * 4**attempt for name, many in needs.items()}
 
 
-def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, *, rehearsed: bool = False) -> Plan[WorkReport]:
+def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, states: Container[str] = IN_USE) -> Plan[WorkReport]:
     """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time.
 
-    Nothing is applied of a client that is no longer active since they were claimed, unless it is `rehearsed` only.
+    Nothing is applied of a client that is not in one of these states any more since they were claimed.
     """
     found = [client_of(row) for row in (yield Step(sql.CLIENT_BY_NUMBER, [(client,)]))]
-    if not found or (found[0].state != ACTIVE and not rehearsed):
+    if not found or found[0].state not in states:
         return WorkReport()
     settings = found[0].settings
     outcomes = sight(claimed, settings)

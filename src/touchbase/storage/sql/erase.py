@@ -111,7 +111,7 @@ def sweep_erasures(commands: Sequence[SweepErasure], ids: Ids) -> Plan[list[obje
             continue
         dropped = yield from clear_deliveries(key, command.client, command.clear, command.at)
         erasure = erasure_of(rows[0])
-        counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped}
+        counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + command.applied}
         swept = max(erasure.swept_to, command.swept_to)
         done = erasure.done_us or (command.at if command.done else None)
         yield Step(NOTE_SWEPT, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])

@@ -125,7 +125,7 @@ def read_bodies(query: e.ReadBodies) -> Plan[e.BodyPage]:
     """A page of deliveries with their bodies."""
     bounds = (query.client, query.after, LARGEST_ID if query.until is None else query.until)
     if query.contact is None:
-        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_gone IS NULL"
+        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_gone IS NULL" + (" AND d.state = 'received'" if query.waiting else "")
         rows = yield Ask(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, query.limit))
     else:
         told = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"

@@ -29,14 +29,17 @@ from touchbase.storage.sql import (
     sealed,
     update,
 )
-from touchbase.storage.sql.apply import apply_batch, apply_needs
+from touchbase.storage.sql.apply import IN_USE, KEPT, apply_batch, apply_needs
 from touchbase.storage.sql.erased import guarded
-from touchbase.storage.sql.inbox import claim, note_failure
+from touchbase.storage.sql.inbox import claim, claim_named, note_failure
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.reads import Answers
 from touchbase.storage.sql.statements import RESERVE_IDS
 
-__all__ = ["COMMANDS", "RESERVE_IDS", "Answers", "Handler", "apply_batch", "apply_needs", "claim", "note_failure", "with_sealer"]
+__all__ = [
+    "COMMANDS", "IN_USE", "KEPT", "RESERVE_IDS", "Answers", "Handler", "apply_batch", "apply_needs", "claim", "claim_named",
+    "note_failure", "with_sealer",
+]  # fmt: skip
 
 
 def _none(commands: Any) -> Mapping[str, int]:

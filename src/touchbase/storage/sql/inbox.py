@@ -98,7 +98,16 @@ def replay_many(commands: Sequence[ReplayMany], ids: Ids) -> Plan[list[object]]:
 
 def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
     """Waiting deliveries of one client with their bodies, oldest first."""
-    rows = yield Step(sql.CLAIM, [(client, now_us, limit)])
+    return _claimed((yield Step(sql.CLAIM, [(client, now_us, limit)])))
+
+
+def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
+    """Those of these deliveries that wait, due or not, with their bodies, oldest first; also of a suspended client."""
+    rows = yield Step(sql.CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
+    return sorted(_claimed(rows), key=lambda delivery: delivery.id)
+
+
+def _claimed(rows: Sequence[Row]) -> list[Delivery]:
     claimed: list[Delivery] = []
     for *row, guarded in rows:
         delivery = delivery_of(tuple(row))

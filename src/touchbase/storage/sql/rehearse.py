@@ -14,7 +14,7 @@ from touchbase.domain.ports import Rehearsal, Rehearsed
 from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
-from touchbase.storage.sql.apply import apply_batch, apply_needs
+from touchbase.storage.sql.apply import ANY, apply_batch, apply_needs
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Plan, Step
@@ -64,7 +64,7 @@ def rehearse(client: int, turn: Turn, now_us: Micros) -> Plan[Rehearsing]:
         ids.fill(name, LARGEST_ID - PLENTY, PLENTY)  # of nobody, as nothing of this is kept
     keys = [(client, delivery.id) for delivery, _ in turn.claimed]
     yield Step(sql.REPLAY_DELIVERY, keys)
-    yield from apply_batch(client, turn.claimed, ids, now_us, rehearsed=True)
+    yield from apply_batch(client, turn.claimed, ids, now_us, ANY)
     rows = yield Step(sql.DELIVERY_ENDINGS, keys)
     caused = yield Step(sql.TARGETS_OF_DELIVERIES, keys)
     events: dict[int, int] = {}

@@ -195,6 +195,7 @@ COUNT_REPEAT = Op(
 )
 _WAITING = names(DELIVERY[:-1], "d.")
 _GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
+_NAMED_WAITS = "d.client = p.client AND d.id = p.id AND d.state = 'received'"
 CLAIM = Op(
     "claim",
     (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
@@ -206,6 +207,15 @@ CLAIM = Op(
     "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
     "AND d.next_attempt_us <= ($2::bigint[])[1] AND c.state = 'active' "
     "ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
+)
+# A turn that holds them is waited for: what it leaves waiting is theirs then.
+CLAIM_NAMED = Op(
+    "claim_named",
+    ONE,
+    sqlite_set=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
+    body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS} ORDER BY d.id FOR UPDATE OF d",
 )
 _MARK: Columns = (
     *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),

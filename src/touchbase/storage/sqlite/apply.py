@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import count
 
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, WorkReport
-from touchbase.storage.sql.handlers import apply_batch, apply_needs, note_failure
+from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
 from touchbase.storage.sql.rehearse import compared, look, rehearse
 from touchbase.storage.sql.turn import Claimed, Turn, merged, reason
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 
 
-def apply_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> WorkReport:
+def apply_turn(writer: Writer, client: int, turn: Turn, now_us: int, states: Container[str] = IN_USE) -> WorkReport:
     """Apply what could be translated; what could not keeps its reason and is tried again later."""
-    report = _apply(writer, client, turn.claimed, now_us) if turn.claimed else WorkReport()
+    report = _apply(writer, client, turn.claimed, now_us, states) if turn.claimed else WorkReport()
     for delivery, why in turn.broken:
         report = merged(report, _fail(writer, client, delivery, why, now_us))
     return report
@@ -33,10 +34,10 @@ def rehearse_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> Rehea
     return compared(turn, rehearsing, run(writer.cursor, look(client, rehearsing.after)))
 
 
-def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int) -> WorkReport:
+def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int, states: Container[str]) -> WorkReport:
     attempts = count()
     try:
-        return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us), lambda: apply_needs(claimed, next(attempts)))
+        return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us, states), lambda: apply_needs(claimed, next(attempts)))
     except (*UNWRITABLE, Overloaded):
         raise
     except Exception as error:
@@ -44,7 +45,8 @@ def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int) -> WorkRe
             return _fail(writer, client, claimed[0][0], reason(error), now_us)
         # Halved until the failure is alone with its cause; order stays, so the oldest is still applied first.
         half = len(claimed) // 2
-        return merged(_apply(writer, client, claimed[:half], now_us), _apply(writer, client, claimed[half:], now_us))
+        first = _apply(writer, client, claimed[:half], now_us, states)
+        return merged(first, _apply(writer, client, claimed[half:], now_us, states))
 
 
 def _fail(writer: Writer, client: int, delivery: Delivery, why: str, now_us: int) -> WorkReport:

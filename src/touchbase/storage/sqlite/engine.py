@@ -20,7 +20,7 @@ from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import AnyKey, FindAnswer, FindClient, FindKey, GetCompany, GetContact, ListConnections, Query
 from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, Answers, claim, with_sealer
+from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.op import Plan
@@ -96,8 +96,17 @@ class SqliteStore:
 
         While the writing thread applies one chunk, a reading thread translates the next.
         """
+        claimed = await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
+        return await self._apply(claimed, translate, partial(apply_turn, client=client, now_us=now_us))
+
+    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
+        """Apply these waiting deliveries, though their client be suspended, a chunk in a transaction."""
+        claimed = await self._on_a_thread(lambda connection: _read(connection, claim_named(client, ids)))
+        return await self._apply(claimed, translate, partial(apply_turn, client=client, now_us=now_us, states=KEPT))
+
+    async def _apply(self, deliveries: Sequence[Delivery], translate: Translate, apply: Callable[..., WorkReport]) -> WorkReport:
         size = self._chunk()
-        claimed = deque(await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us))))
+        claimed = deque(deliveries)
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
         while claimed:
@@ -106,7 +115,7 @@ class SqliteStore:
             turn = await self._on_a_thread(partial(_translated, chunk, translate))
             if applying:
                 report = merged(report, await applying.pop())
-            applying.append(self._writer.ask(partial(apply_turn, client=client, turn=turn, now_us=now_us), small=small))
+            applying.append(self._writer.ask(partial(apply, turn=turn), small=small))
         return merged(report, await applying.pop()) if applying else report
 
     async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:

@@ -1,0 +1,105 @@
+"""What every engine promises of erasing a person while their client is suspended: what waits is searched too, and else stays as it is."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from tests.storage.remains import remains
+from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, house, read, sent
+
+from touchbase.domain.client import ACTIVE, SUSPENDED
+from touchbase.domain.client_life import BeginDeletion, SetClientState
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.erasure import OpenErasures
+from touchbase.domain.events import Translation
+from touchbase.service import erase_waiting
+from touchbase.service.erase import Eraser
+from touchbase.service.retention import Retention
+
+__all__ = ["house"]
+FOLDED = ("first_name", "status", "previous_status", "status_changed_us", "first_sent_us", "last_sent_us")
+
+
+async def suspend(house: House, state: str = SUSPENDED) -> None:
+    await house.store.write(SetClientState(house.client, state, NOON))
+
+
+async def test_calls_that_wait_lose_an_erased_person_at_once_and_others_stay_untouched(house: House, engine_url: str) -> None:
+    await house.tell(sent(EMAIL, first_name="Canaria"))
+    await suspend(house)
+    theirs = [
+        await house.keep(msgspec.json.encode([sent(EMAIL, 2, first_name="Canaria")])),
+        await house.keep(b"to=canary.bird%40example.com"),
+        await house.keep(b"break canary.bird@example.com"),
+    ]
+    bobs = [msgspec.json.encode([sent("bob@example.com")]), b"break bob@example.com", b"what is this"]
+    others = [await house.keep(body) for body in bobs]
+
+    erasure = await house.erase(refs=(REF,))
+    await house.store.scrub()
+
+    assert await remains(engine_url, *NAMES) == []
+    assert [(await house.state(number))[:2] for number in theirs] == [("ignored", "erased")] * 3
+    assert [await house.state(number) for number in others] == [("received", None, body) for body in bobs]
+    assert (erasure.removed["deliveries"], await house.contacts(), await house.store.read(OpenErasures())) == (4, {}, [])
+
+
+async def test_what_a_waiting_call_tells_of_others_comes_out_as_if_all_had_been_applied_at_once(house: House) -> None:
+    active = House(house.store, (await house.store.write(EnsureClient("active", NOON))).number)
+    calls = [
+        [sent("bob@example.com", 4, first_name="Robert")],
+        [sent(EMAIL, 2), sent("bob@example.com", 3, first_name="Bob")],
+        [sent("bob@example.com", 5)],
+    ]
+    await suspend(house)
+    for each in (house, active):
+        each.kept = [await each.keep(msgspec.json.encode(call)) for call in calls]
+
+    for each in (house, active):
+        await each.eraser.apply_waiting(each.client)
+        await each.erase(refs=(REF,))
+    shared, untouched = await house.state(house.kept[1]), await house.state(house.kept[0])
+    await suspend(house, ACTIVE)
+    await house.work()
+
+    assert (shared, untouched[:2]) == (("applied", "erased", b""), ("received", None))
+    (bob,), (same,) = [list((await each.contacts()).values()) for each in (house, active)]
+    assert [getattr(bob, name) for name in FOLDED] == [getattr(same, name) for name in FOLDED]
+    assert await house.differences() == []
+
+
+async def test_a_call_that_names_only_an_object_goes_when_another_that_waits_shows_whose_it_is(
+    house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase_waiting, "PAGE", 1)
+    await suspend(house)
+    await house.keep(msgspec.json.encode([crm(object_id="obj-canary-9", fields={"first_name": "Canaria"})]))
+    await house.keep(msgspec.json.encode([crm(step=3, object_id="obj-canary-9", email=EMAIL)]))
+    bobs = await house.keep(msgspec.json.encode([crm(step=4, object_id="obj-canary-9", email="bob@example.com")]))
+
+    await house.erase(refs=(REF,))
+    await house.store.scrub()
+
+    assert await remains(engine_url, "canary.bird", "Canaria") == []
+    assert (await house.state(bobs))[0] == "received"
+
+
+async def test_calls_that_come_for_a_suspended_client_after_an_erasure_are_looked_through_every_hour(house: House) -> None:
+    await house.erase(refs=(REF,))
+    await suspend(house)
+    late = await house.keep(msgspec.json.encode([sent(EMAIL, 7)]))
+    bobs = await house.keep(msgspec.json.encode([sent("bob@example.com", 7)]))
+
+    await Retention(house.store, Eraser(house.store, read, house.clock), house.clock, rest=0).once()
+
+    assert (await house.state(late))[:2] == ("ignored", "erased")
+    assert (await house.state(bobs))[0] == "received"
+
+
+async def test_nothing_is_applied_of_a_client_that_is_being_deleted(house: House) -> None:
+    number = await house.keep(msgspec.json.encode([sent(EMAIL)]))
+    await house.store.write(BeginDeletion(house.client, NOON))
+
+    report = await house.store.work_on(house.client, [number], lambda delivery: Translation("test", []), NOON)
+
+    assert (report.taken, (await house.state(number))[0]) == (0, "received")
