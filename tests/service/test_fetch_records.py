@@ -501,7 +501,7 @@ async def test_a_replay_gives_the_same_and_asks_nobody(store: Store) -> None:
         before = await contacts(shop)
         ids = [one.id for one in await store.read(ListDeliveries(10, shop.client))]
 
-        await store.write(ReplayDeliveries(shop.client, ids))
+        await store.write(ReplayDeliveries(shop.client, ids, shop.clock()))
         await shop.inbox.drain()
         calls = await shop.work()
 
@@ -515,7 +515,7 @@ async def test_a_parked_call_that_is_replayed_asks_once_more(store: Store) -> No
         await shop.work()
         server.say = hubspot
 
-        await store.write(ReplayDeliveries(shop.client, [parked]))
+        await store.write(ReplayDeliveries(shop.client, [parked], shop.clock()))
         await shop.inbox.drain()
         await shop.work()
 

@@ -117,7 +117,7 @@ async def test_a_delivery_that_keeps_failing_is_given_up_and_can_be_replayed(sto
     def mended(request: WebhookRequest) -> Translation:
         return Translation("test", [Event(**SENT)])
 
-    replayed = await store.write(ReplayDeliveries(client, [bad]))
+    replayed = await store.write(ReplayDeliveries(client, [bad], clock()))
     await InboxWorker(store, mended, clock).drain()
 
     assert replayed == 1
@@ -142,7 +142,7 @@ async def test_a_replay_of_an_applied_delivery_changes_nothing(store: Store) -> 
     before = await contacts(store, client)
 
     clock.now += DAY
-    await store.write(ReplayDeliveries(client, [number]))
+    await store.write(ReplayDeliveries(client, [number], clock()))
     await InboxWorker(store, read, clock).drain()
 
     assert await contacts(store, client) == before

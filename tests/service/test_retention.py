@@ -105,7 +105,7 @@ async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> Non
 
     number = await house.tell(sent(EMAIL))
     house.now += 91 * DAY
-    await house.store.write(ReplayDeliveries(house.client, [number]))
+    await house.store.write(ReplayDeliveries(house.client, [number], house.now))
 
     await keeper(house).once()
     await house.work()

@@ -184,7 +184,7 @@ async def test_a_delivery_whose_body_is_gone_is_not_applied_again(house: House) 
     shared = await house.tell(sent(EMAIL), sent("bob@example.com", 2))
     await house.erase(refs=(REF,))
 
-    replayed = await house.store.write(ReplayDeliveries(house.client, [shared]))
+    replayed = await house.store.write(ReplayDeliveries(house.client, [shared], house.now))
     await house.work()
 
     assert replayed == 0

@@ -15,7 +15,7 @@ from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListContacts, ListDeliveries
-from touchbase.domain.times import SECOND
+from touchbase.domain.times import DAY, SECOND
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + dl.REPEAT_WINDOW
@@ -189,13 +189,41 @@ async def test_a_failed_delivery_can_be_replayed(store: Store, client: int) -> N
     kept = await store.write(call(client, b"nonsense"))
     await store.work(client, 10, translate, NOON)
 
-    count = await store.write(ReplayDeliveries(client, [kept.id, 999_999]))
+    count = await store.write(ReplayDeliveries(client, [kept.id, 999_999], NOON))
     waiting = await state(store, kept.id)
     report = await store.work(client, 10, lambda delivery: Translation("test", [Event("email_sent", NOON, "ann@example.com")]), NOON)
 
     assert count == 1
     assert (waiting.state, waiting.attempts, waiting.error) == (dl.RECEIVED, 0, None)
     assert report == WorkReport(1, {dl.APPLIED: 1}, 1)
+
+
+async def test_a_replayed_delivery_waits_since_its_replay(store: Store, client: int) -> None:
+    old = [await store.write(call(client, sent(f"old{n}"), at=NOON - DAY)) for n in range(3)]
+    await store.work(client, 10, translate, NOON - DAY)
+    replays = [(old[2], NOON), (old[0], NOON + 1), (old[1], NOON - 60 * SECOND)]
+    for kept, at in replays:
+        await store.write(ReplayDeliveries(client, [kept.id], at))
+
+    waiting = [(await store.read(CountInbox())).oldest_us[dl.RECEIVED]]
+    first = await store.work(client, 1, translate, NOON - 90 * SECOND)  # whatever the clock says
+    waiting.append((await store.read(CountInbox())).oldest_us[dl.RECEIVED])
+    await store.write(call(client, sent("new"), at=NOON - 5))
+    waiting.append((await store.read(CountInbox())).oldest_us[dl.RECEIVED])
+    rest = await store.work(client, 10, translate, NOON + 5)
+
+    assert waiting == [NOON - 60 * SECOND, NOON, NOON - 5]
+    assert (first.taken, first.oldest_us) == (1, NOON - 60 * SECOND)
+    assert (rest.taken, rest.oldest_us, (await state(store, old[0].id)).state) == (3, NOON - 5, dl.APPLIED)
+
+
+async def test_a_replayed_delivery_that_fails_counts_from_its_receipt_again(store: Store, client: int) -> None:
+    kept = await store.write(call(client, b"bug", at=NOON - DAY))
+    await store.write(ReplayDeliveries(client, [kept.id], NOON))
+
+    await store.work(client, 10, translate, NOON)
+
+    assert (await store.read(CountInbox())).oldest_us == {dl.RECEIVED: NOON - DAY}
 
 
 async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, client: int) -> None:

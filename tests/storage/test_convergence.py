@@ -369,7 +369,7 @@ async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_
         waiting = data.draw(some.permutations([*kept, *again]))
         while waiting:
             size = data.draw(some.integers(1, 4))
-            await store.write(ReplayDeliveries(client, sorted(set(waiting[:size]))))
+            await store.write(ReplayDeliveries(client, sorted(set(waiting[:size])), 1))
             waiting = waiting[size:]
             workers, turn, step, cancels = data.draw(turns)
             killed.at(step if step is not None else 1_000, cancels=cancels)
@@ -426,7 +426,7 @@ async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Sto
     for table in ("event", "custom_field", "link", "contact", "company"):
         await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
-    await store.write(ReplayDeliveries(client, kept))
+    await store.write(ReplayDeliveries(client, kept, 1))
 
     ended = []
     for steps in (0, 5, 8, 17, 25, 1_000_000):

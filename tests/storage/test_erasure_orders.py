@@ -92,7 +92,7 @@ async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(hou
     )
     if replayed:
         await house.work()
-        await house.store.write(ReplayDeliveries(house.client, [number, shared]))
+        await house.store.write(ReplayDeliveries(house.client, [number, shared], house.now))
     held = Held()
     turn = asyncio.create_task(house.store.work(house.client, 10, held, house.now))
     async with asyncio.timeout(120):

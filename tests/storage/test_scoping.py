@@ -347,7 +347,7 @@ def test_a_scope_is_read_from_commands_and_queries_of_every_kind() -> None:
     assert scope.scope_of([cl.RotateClientId(7, "acme", 5)]) == scope.CLIENTS
     assert [scope.scope_of([cl.ListClientPage(9, only=only)]) for only in (None, 7)] == [scope.CLIENTS, ",7,"]
     assert scope.scope_of([cl.SetClientState(7, ACTIVE, 5)]) == scope.scope_of([cl.FindClientByNumber(7)]) == ",7,"
-    assert scope.scope_of([c.ReplayMany([(7, 1), (3, 1), (7, 2)])]) == ",3,7,"
+    assert scope.scope_of([c.ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
     assert scope.scope_of([q.FindAnswer(RequestKey(7, "k", b"", 5))]) == ",7,"
     assert scope.scope_of([Probe()]) == scope.NOBODY
 
@@ -358,7 +358,7 @@ def once(client: int, command: c.Command[Any] | None) -> c.Once[Any]:
 
 
 def test_what_is_carried_out_once_has_the_scope_of_what_is_inside_and_of_whose_answer_is_kept() -> None:
-    contact, replay = c.CreateContact(Contact(9, 0, 5, 5)), c.ReplayMany([(3, 1), (7, 1)])
+    contact, replay = c.CreateContact(Contact(9, 0, 5, 5)), c.ReplayMany([(3, 1), (7, 1)], 10)
 
     assert scope.scope_of([once(9, contact)]) == ",9,"
     assert scope.scope_of([once(9, None)]) == ",9,"

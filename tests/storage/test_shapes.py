@@ -125,7 +125,7 @@ async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) ->
     whole = [(page.client.client_id, [each.id for each in page.deliveries]) async for page in pages(store, sought, size=2)]
     stopped, left = [], []
     async for page in pages(store, sought, size=2):
-        stopped += [await put_back(store, page)]
+        stopped += [await put_back(store, page, NOON)]
         place = page.place
         if len(stopped) == 2:
             break
@@ -185,7 +185,7 @@ async def test_a_rehearsal_comes_true(store: Store) -> None:
     told = await Rehearser(store, ADAPTERS.translate, lambda: NOON).rehearse(client, ids)
 
     async for page in pages(store, Sought(state=dl.UNRECOGNISED)):
-        await put_back(store, page)
+        await put_back(store, page, NOON)
     await drain(store)
 
     states = [found.state for each in ids if (found := await store.read(GetDelivery(each))) is not None]

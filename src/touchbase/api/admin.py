@@ -157,8 +157,10 @@ async def replay(call: Call) -> Answer:
     """`POST` that puts a delivery back to be applied again."""
     limited = await call.administrator()
     found = await find_delivery(call.api.parts.store, _id(call), limited)
+    now = call.api.parts.clock()
     answer = await call.settle(
-        lambda writes: replay_delivery(writes, found), lambda count: Answer(202, encode(_described(put_back(found) if count else found)))
+        lambda writes: replay_delivery(writes, found, now),
+        lambda count: Answer(202, encode(_described(put_back(found) if count else found))),
     )
     call.api.parts.on_kept(found.client)
     return answer

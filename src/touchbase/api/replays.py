@@ -121,8 +121,9 @@ async def replay_many(call: Call) -> Answer:
     if asked.dry_run:
         told = await _rehearsed(call, chosen)
         return Answer(200, encode(ReplayOut(sum(len(page.deliveries) for page in chosen), left, cursor, _rehearsal(told))))
+    now = parts.clock()
     answer = await call.settle(
-        lambda writes: service.put_back_all(writes, chosen), lambda count: Answer(202, encode(ReplayOut(count, left, cursor)))
+        lambda writes: service.put_back_all(writes, chosen, now), lambda count: Answer(202, encode(ReplayOut(count, left, cursor)))
     )
     for page in chosen:
         parts.on_kept(page.client.number)

@@ -141,7 +141,7 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
                 told.deliveries.clear()
                 service.add(done.rehearsal, told)
             else:
-                done.kept += await service.put_back(store, page)
+                done.kept += await service.put_back(store, page, clock())
             done.seen += len(page.deliveries)
             done.place = page.place
             if sys.stderr.isatty():

@@ -159,10 +159,11 @@ class CountRepeat(Command[None]):
 
 @dataclass(slots=True)
 class ReplayDeliveries(Command[int]):
-    """Put deliveries back to `received`, with no attempts; answers how many were."""
+    """Put deliveries back to `received`, with no attempts, waiting since now; answers how many were."""
 
     client: int
     ids: list[int]
+    at: Micros
 
 
 @dataclass(slots=True)
@@ -170,6 +171,7 @@ class ReplayMany(Command[int]):
     """Put deliveries (client and id) back as `ReplayDeliveries` does, all of them or none; answers how many were."""
 
     deliveries: list[tuple[int, int]]
+    at: Micros
 
 
 @dataclass(slots=True)

@@ -33,6 +33,19 @@ Later the same bytes may be news: a body without time or id ("category: interest
 mean it. A retry that comes later still is recognised by its events, where they have a time or an id.
 """
 
+_REPLAYS: Micros = 2**52
+"""Replays stand in the queue before what was never tried, each at its time less this: below zero until the year 2112."""
+
+
+def place_of_replay(at: Micros) -> Micros:
+    """`next_attempt_us` of a delivery that is replayed at this moment."""
+    return at - _REPLAYS
+
+
+def waits_since(received_us: Micros, next_attempt_us: Micros) -> Micros:
+    """Since when a delivery waits: since its replay, else since its receipt. A replay that has failed counts from its receipt again."""
+    return next_attempt_us + _REPLAYS if next_attempt_us < 0 else received_us
+
 
 @dataclass(slots=True)
 class WebhookRequest:

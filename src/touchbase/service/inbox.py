@@ -50,10 +50,10 @@ async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tu
     return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id))
 
 
-async def replay_delivery(store: Writes, delivery: Delivery) -> int:
+async def replay_delivery(store: Writes, delivery: Delivery, now: Micros) -> int:
     """Put a delivery back to `received`; applying it again changes nothing that it has changed already. `BodyGone`."""
     refuse_bodiless(delivery)
-    return await store.write(ReplayDeliveries(delivery.client, [delivery.id]))
+    return await store.write(ReplayDeliveries(delivery.client, [delivery.id], now))
 
 
 def put_back(delivery: Delivery) -> Delivery:

@@ -16,6 +16,7 @@ from touchbase.domain.delivery import FAILED, Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Rehearsal, Rehearsed, Store, Writes
 from touchbase.domain.queries import CountDeliveries, ListClients, ListConnections
+from touchbase.domain.times import Micros
 from touchbase.service.inbox import Sought, list_deliveries
 from touchbase.service.process_inbox import Read, translator
 
@@ -61,14 +62,14 @@ async def pages(store: Store, sought: Sought, place: Place | None = None, size: 
                 yield Page(client, found, (client.client_id, before) if more else following)
 
 
-async def put_back(store: Store, page: Page) -> int:
+async def put_back(store: Store, page: Page, now: Micros) -> int:
     """Let a page's deliveries be applied again; answers how many could be."""
-    return await store.write(ReplayDeliveries(page.client.number, [delivery.id for delivery in page.deliveries]))
+    return await store.write(ReplayDeliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
 
 
-async def put_back_all(store: Writes, chosen: Sequence[Page]) -> int:
+async def put_back_all(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
     """Let the deliveries of several pages be applied again, all or none of them; answers how many could be."""
-    return await store.write(ReplayMany([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries]))
+    return await store.write(ReplayMany([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
 
 
 class Rehearser:

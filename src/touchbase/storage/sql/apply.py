@@ -83,7 +83,7 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, states:
             yield Step(sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
         if batch.emptied:
             yield Step(sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
-    oldest = min((delivery.received_us for delivery, _ in claimed), default=None)
+    oldest = min((dl.waits_since(delivery.received_us, delivery.next_attempt_us) for delivery, _ in claimed), default=None)
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
     yield from _mark(batch, outcomes, report)
     yield from drop_bodies(withheld, now_us)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
-from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery
+from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery, place_of_replay
 from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.keys import former_key
@@ -82,7 +82,8 @@ def replay_deliveries(commands: Sequence[ReplayDeliveries], ids: Ids) -> Plan[li
     """Let deliveries be applied again; one whose body is gone cannot be and is not counted."""
     answers: list[object] = []
     for command in commands:
-        rows = yield Step(sql.REPLAY_DELIVERY, [(command.client, number) for number in command.ids])
+        place = place_of_replay(command.at)
+        rows = yield Step(sql.REPLAY_DELIVERY, [(command.client, number, place) for number in command.ids])
         answers.append(len(rows))
     return answers
 
@@ -91,7 +92,8 @@ def replay_many(commands: Sequence[ReplayMany], ids: Ids) -> Plan[list[object]]:
     """The same for deliveries of several clients."""
     answers: list[object] = []
     for command in commands:
-        rows = yield Step(sql.REPLAY_DELIVERY, sorted(command.deliveries))
+        place = place_of_replay(command.at)
+        rows = yield Step(sql.REPLAY_DELIVERY, [(*one, place) for one in sorted(command.deliveries)])
         answers.append(len(rows))
     return answers
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.domain import queries as q
-from touchbase.domain.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery
+from touchbase.domain.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waits_since
+from touchbase.domain.times import Micros
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql.op import Ask, Plan
 from touchbase.storage.sql.where import Where
@@ -95,6 +96,21 @@ def busy(query: q.BusyClients) -> Plan[list[int]]:
     return [row[0] for row in rows]
 
 
+def _oldest_waiting() -> Plan[Micros | None]:
+    """Since when the delivery waits that waits longest."""
+    # In the index stand replays in the order of their times, then what nobody has tried, whose ids rise with time. Few are tried again.
+    waits = "d.client = b.client AND d.state = 'received'"
+    first = f"SELECT d.received_us FROM delivery d WHERE {waits} AND d.next_attempt_us = 0 ORDER BY d.id LIMIT 1"
+    tried = f"SELECT min(d.received_us) FROM delivery d WHERE {waits} AND d.next_attempt_us > 0"
+    replayed = f"SELECT d.next_attempt_us FROM delivery d WHERE {waits} AND d.next_attempt_us < 0 ORDER BY d.next_attempt_us, d.id LIMIT 1"
+    rows = yield Ask(
+        f"{_BUSY} SELECT min(({first})), min(({tried})), min(({replayed})) FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL", ()
+    )
+    received, failed, place = rows[0]
+    since = (received, failed, None if place is None else waits_since(0, place))
+    return min((at for at in since if at is not None), default=None)
+
+
 def counts(query: q.CountInbox) -> Plan[q.InboxCounts]:
     """How many deliveries are in each state that may still change, and the oldest of each."""
     by_state: dict[str, int] = {}
@@ -106,10 +122,5 @@ def counts(query: q.CountInbox) -> Plan[q.InboxCounts]:
         oldest[state] = rows[0][0]
     rows = yield Ask("SELECT count(*) FROM delivery WHERE state = 'received'", ())
     by_state[RECEIVED] = rows[0][0]
-    # Ids rise with time, so a client's oldest delivery that nobody has tried is the first in the index. Few are tried again.
-    waits = "d.client = b.client AND d.state = 'received'"
-    first = f"SELECT d.received_us FROM delivery d WHERE {waits} ORDER BY d.next_attempt_us, d.id LIMIT 1"
-    tried = f"SELECT min(d.received_us) FROM delivery d WHERE {waits} AND d.next_attempt_us > 0"
-    rows = yield Ask(f"{_BUSY} SELECT min(({first})), min(({tried})) FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL", ())
-    oldest[RECEIVED] = min((at for at in rows[0] if at is not None), default=None)
+    oldest[RECEIVED] = yield from _oldest_waiting()
     return q.InboxCounts(by_state, {state: at for state, at in oldest.items() if at is not None})

@@ -63,7 +63,7 @@ def rehearse(client: int, turn: Turn, now_us: Micros) -> Plan[Rehearsing]:
     for name in apply_needs(turn.claimed):
         ids.fill(name, LARGEST_ID - PLENTY, PLENTY)  # of nobody, as nothing of this is kept
     keys = [(client, delivery.id) for delivery, _ in turn.claimed]
-    yield Step(sql.REPLAY_DELIVERY, keys)
+    yield Step(sql.REPLAY_DELIVERY, [(*key, 0) for key in keys])
     yield from apply_batch(client, turn.claimed, ids, now_us, ANY)
     rows = yield Step(sql.DELIVERY_ENDINGS, keys)
     caused = yield Step(sql.TARGETS_OF_DELIVERIES, keys)

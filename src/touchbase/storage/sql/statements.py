@@ -232,10 +232,10 @@ MARK_DELIVERY = Op(
 # By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 REPLAY_DELIVERY = Op(
     "replay_delivery",
-    ONE,
-    sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 "
+    (*ONE, ("next_attempt_us", "bigint")),
+    sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = ?3 "
     "WHERE client = ?1 AND id = ?2 AND body_gone IS NULL RETURNING id",
-    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = 0 FROM p "
+    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
     f"WHERE {_ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
 )
 DELIVERIES_WITH_BODIES = Op(
