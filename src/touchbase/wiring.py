@@ -25,7 +25,7 @@ from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
 from touchbase.outbound.caller import HttpCaller
 from touchbase.server.bounds import Bounds
-from touchbase.server.browsers import Cors, OwnSites
+from touchbase.server.browsers import Cors, Grants, OwnSites
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
 from touchbase.server.observe import Observer
@@ -258,7 +258,7 @@ def make_application_server(application: Application, writer: LineWriter | None)
     if writer is not None:
         ticks.append(Tick(TICKS_A_SECOND // 5, writer.flush))
     if settings.origins:
-        bounds.dress = partial(Cors, origins=settings.origins)
+        bounds.dress, bounds.grants = partial(Cors, origins=settings.origins), Grants(settings.origins)
     https = settings.public_url.startswith("https://")
     server = make_server(bounds.dress(operations), bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if settings.workers > 1:

@@ -11,7 +11,7 @@ import pytest
 from tests.server.conftest import Start, echo
 
 from touchbase.domain.ports import Store
-from touchbase.server.browsers import Cors, OwnSites
+from touchbase.server.browsers import Cors, Grants, OwnSites
 from touchbase.server.metrics import Metrics
 from touchbase.server.operations import Operations
 from touchbase.storage import open_store
@@ -82,3 +82,56 @@ async def test_a_listed_page_can_read_that_there_are_too_many_requests(start: St
 
     assert (status, json.loads(body)["code"], headers["access-control-allow-origin"]) == (503, "overloaded", SITE.decode())
     assert {"Retry-After", "Idempotency-Replayed", "X-Request-Id"} <= set(headers["access-control-expose-headers"].split(", "))
+
+
+HEAD = b" HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: shop-17\r\nOrigin: " + SITE + b"\r\n"
+REFUSED = {
+    "bad path": (b"GET /a#b" + HEAD + b"\r\n", 400),
+    "another host": (b"GET http://other.example/" + HEAD + b"\r\n", 400),
+    "too many headers": (b"GET /" + HEAD + b"A: b\r\n" * 30 + b"\r\n", 431),
+    "headers too large": (b"GET /" + HEAD + b"A: " + b"b" * 3000 + b"\r\n\r\n", 431),
+    "two lengths": (b"POST /" + HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+    "a broken header": (b"GET /" + HEAD + b"Accept: */*\r\nno colon\r\n\r\n", 400),
+    "a broken body": (b"POST /" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400),
+    "a fault": (b"GET /broken" + HEAD + b"\r\n", 500),
+    "health": (b"GET /health/live" + HEAD + b"\r\n", 200),
+}
+
+
+@pytest.mark.parametrize(("said", "status"), REFUSED.values(), ids=REFUSED)
+async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read_by_a_listed_page(
+    start: Start, private_store: Store, said: bytes, status: int
+) -> None:
+    origins = [SITE.decode()]
+    served = Operations(broken if status == 500 else echo, private_store, lambda: 0, Metrics())
+    running = await start(Cors(served, origins), dress=partial(Cors, origins=origins), grants=Grants(origins))
+    caller = await running.call()
+
+    await caller.send(said)
+    found, headers, body = await caller.answer()
+
+    assert (found, headers["x-request-id"]) == (status, "shop-17")
+    assert (headers["access-control-allow-origin"], headers["vary"]) == (SITE.decode(), "origin")
+    assert status == 200 or json.loads(body)["request_id"] == "shop-17"
+
+
+@pytest.mark.parametrize("given", [b"two words", b"x" * 200, b'"', b""])
+async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: bytes) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"GET /a#b HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: " + given + b"\r\n\r\n")
+    _, headers, _ = await caller.answer()
+
+    assert len(headers["x-request-id"]) == 32
+
+
+async def test_an_unlisted_page_cannot_read_a_refusal_and_a_caller_is_not_told_of_the_one_before(start: Start) -> None:
+    caller = await (await start(grants=Grants([SITE.decode()]))).call()
+    await caller.send(b"GET /" + HEAD + b"\r\n")
+    await caller.answer()
+
+    await caller.send(b"\0\0 / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    status, headers, _ = await caller.answer()
+
+    assert (status, "access-control-allow-origin" in headers) == (400, False)
+    assert headers["x-request-id"] != "shop-17"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from touchbase.api.asgi import Headers, Scope, Send
@@ -10,10 +9,10 @@ from touchbase.api.errors import PROBLEM_JSON, problem
 from touchbase.api.parts import Metrics
 from touchbase.api.rates import STANDING
 from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.request_id import HEADER, is_sane
 from touchbase.service.serials import Serials
 
 JSON = b"application/json"
-_SANE_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
 _serials = Serials()
 
 
@@ -33,8 +32,8 @@ class Answer:
 
 def request_id_of(headers: Headers) -> bytes:
     """The caller's `X-Request-Id` if it is a sane one, else one of ours."""
-    given = headers.get(b"x-request-id")
-    if given is not None and _SANE_REQUEST_ID.fullmatch(given):
+    given = headers.get(HEADER)
+    if given is not None and is_sane(given):
         return given
     process, number = _serials.next()
     return f"{process}{number:08x}".encode()

@@ -9,6 +9,7 @@ from typing import Any
 from touchbase.server.browsers import OwnSites
 from touchbase.server.cycle import Cycle
 from touchbase.server.peer import Proxies
+from touchbase.server.refusals import Headers
 
 NEVER = float("inf")
 LINGER = 2.0
@@ -21,6 +22,10 @@ PER_CHUNK = 16
 
 def _as_it_is(app: Any) -> Any:
     return app
+
+
+def _nothing(origin: bytes) -> Headers:
+    return ()
 
 
 @dataclass(slots=True)
@@ -46,5 +51,7 @@ class Bounds:
     """Whose word on their callers is taken; None: nobody's."""
     dress: Callable[[Any], Any] = _as_it_is
     """What an application that answers in place of ours is put into, so that a listed page can read it (`browsers.Cors`)."""
+    grants: Callable[[bytes], Headers] = _nothing
+    """What a page of this origin is told beside an answer that no application gives (`browsers.Grants`)."""
     own_sites: OwnSites | None = None
     """Under which names, and from which pages, calls are taken; None: under and from any."""

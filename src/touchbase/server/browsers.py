@@ -63,12 +63,30 @@ def _is_own(host: str, own: frozenset[str]) -> bool:
     return True
 
 
+class Grants:
+    """What every answer tells browsers: that the pages of the listed origins may read it."""
+
+    def __init__(self, origins: Collection[str]) -> None:
+        self._origins = frozenset(each.encode() for each in origins)
+
+    def lists(self, origin: bytes) -> bool:
+        """Whether pages of this origin may call."""
+        return origin in self._origins
+
+    def __call__(self, origin: bytes) -> list[tuple[bytes, bytes]]:
+        """The headers of an answer to a page of this origin."""
+        granted = [(b"vary", b"origin")]
+        if origin in self._origins:
+            granted += [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", SHOWN)]
+        return granted
+
+
 class Cors:
     """The application, for pages of the listed origins too (CORS); keys are theirs to send, cookies there are none."""
 
     def __init__(self, app: Any, origins: Collection[str]) -> None:
         self.app = app
-        self._origins = frozenset(each.encode() for each in origins)
+        self._grants = Grants(origins)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a browser's question whether a page may call, or pass the call on."""
@@ -76,12 +94,10 @@ class Cors:
             await self.app(scope, receive, send)
             return
         origin = _header(scope, b"origin")
-        granted = [(b"vary", b"origin")]
-        if origin in self._origins:
-            granted += [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", SHOWN)]
-            if scope["method"] == "OPTIONS" and _header(scope, b"access-control-request-method"):
-                await _answer_preflight(scope, send, origin)
-                return
+        if scope["method"] == "OPTIONS" and self._grants.lists(origin) and _header(scope, b"access-control-request-method"):
+            await _answer_preflight(scope, send, origin)
+            return
+        granted = scope["touchbase.granted"] = self._grants(origin)
 
         async def send_granted(message: Any) -> None:
             if message["type"] == "http.response.start":

@@ -14,7 +14,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, UNLESS_SAID, Refusal, request_id_in
+from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, UNLESS_SAID, Headers, Refusal, request_id_in
 
 CLIENT_WENT_AWAY = 499
 """What logs and metrics say of a request whose caller left before the answer."""
@@ -65,7 +65,8 @@ class Cycle(RequestResponseCycle):
             return
         self.response_started, self.head, self.keep_alive = False, b"", False
         self.chunked_encoding, self.expected_content_length = None, 0
-        await send_refusal(self.scope, self.send, refusal)
+        scope: Any = self.scope
+        await send_refusal(scope, self.send, refusal, scope.get("touchbase.granted", ()))
 
     async def send(self, message: Any) -> None:
         """ASGI's send."""
@@ -141,11 +142,11 @@ class Cycle(RequestResponseCycle):
         self.on_response()
 
 
-async def send_refusal(scope: Any, send: Any, refusal: Refusal) -> None:
-    """Send a refusal as an application would."""
+async def send_refusal(scope: Any, send: Any, refusal: Refusal, more: Headers = ()) -> None:
+    """Send a refusal as an application would; `more` are headers beside its own."""
     request_id = request_id_in(scope)
     body = refusal.body(request_id)
-    await send({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers(len(body), request_id)})
+    await send({"type": "http.response.start", "status": refusal.status, "headers": [*refusal.headers(len(body), request_id), *more]})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -19,7 +19,7 @@ from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
 from touchbase.server.patience import Patience
 from touchbase.server.peer import Proxies
-from touchbase.server.refusals import Refusal, Refused
+from touchbase.server.refusals import Refusal, Refused, request_id_for, request_id_in
 from touchbase.server.scope import check_version, head_without_upgrade, make_scope
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
@@ -274,7 +274,10 @@ class Connection(Patience):
             # The body of this very request is broken: the application sees its caller gone.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.transport.write(refusal.message(self.bounds.defaults))
+        # What is known of the request, as far as it was read; there may be none yet.
+        headers, origin = (self.headers, self.origin) if self.in_headers or self.busy else ([], b"")
+        request_id = request_id_in(self.cycle.scope) if self.busy else request_id_for(headers)
+        self.transport.write(refusal.message(self.bounds.defaults, request_id, self.bounds.grants(origin)))
         self.linger()
 
     def linger(self) -> None:

@@ -6,6 +6,7 @@ cannot be read, or because asking costs what we do not have just now.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from secrets import token_hex
@@ -13,7 +14,11 @@ from typing import Any
 
 import msgspec
 
+from touchbase.domain.request_id import given_in
+
 RETRY_AFTER = 1
+
+Headers = Sequence[tuple[bytes, bytes]]
 
 UNLESS_SAID = {b"cache-control": b"no-store", b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'"}
 """Headers of every answer that does not say otherwise: answers hold data, and pages bring a policy of their own."""
@@ -46,11 +51,10 @@ class Refusal:
         problem = {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail, "code": self.code}
         return msgspec.json.encode({**problem, "request_id": request_id})
 
-    def message(self, defaults: bytes) -> bytes:
-        """A whole HTTP/1.1 answer that ends the connection; `defaults` are the header lines of every answer."""
-        request_id = new_request_id()
+    def message(self, defaults: bytes, request_id: str, more: Headers) -> bytes:
+        """A whole HTTP/1.1 answer that ends the connection; `defaults` are the header lines of every answer, `more` are this one's."""
         body = self.body(request_id)
-        lines = b"".join(b"%b: %b\r\n" % header for header in (*UNLESS_SAID.items(), *self.headers(len(body), request_id)))
+        lines = b"".join(b"%b: %b\r\n" % header for header in (*UNLESS_SAID.items(), *self.headers(len(body), request_id), *more))
         line = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n".encode()
         return b"%b%b%bconnection: close\r\n\r\n%b" % (line, defaults, lines, body)
 
@@ -70,8 +74,15 @@ def new_request_id() -> str:
 
 def request_id_in(scope: Any) -> str:
     """The id of a request that we answer ourselves, noted for its line in the log."""
-    found: str = scope.setdefault("touchbase.request_id", new_request_id())
-    return found
+    known: str | None = scope.get("touchbase.request_id")
+    if known is None:
+        known = scope["touchbase.request_id"] = request_id_for(scope["headers"])
+    return known
+
+
+def request_id_for(headers: Headers) -> str:
+    """The id of a request with these headers: the caller's own if there is a sane one."""
+    return given_in(headers) or new_request_id()
 
 
 MALFORMED = Refusal(400, "malformed_request", "This is not a valid HTTP/1.1 request.")
