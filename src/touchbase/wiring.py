@@ -115,7 +115,9 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             limiter=limiter(settings),
             failed_keys=FailedKeys(settings.limit_failed_keys),
         )
-        yield Application(settings, store, worker, metrics, Operations(build_app(parts), store, clock, metrics))
+        # Whoever is not on this machine, or comes past something in front of us, may be anybody.
+        operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)
+        yield Application(settings, store, worker, metrics, operations)
 
 
 def limiter(settings: Settings) -> Limiter:

@@ -182,3 +182,39 @@ async def test_what_should_be_changed_about_the_store_is_told(start: Start, oper
     assert json.loads(before) == {"status": "ready"}
     assert (status, json.loads(ready)) == (200, {"status": "ready", "warnings": ["the role is a superuser"]})
     assert "\ntouchbase_store_warnings 1\n" in metrics
+
+
+async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
+    start: Start, private_store: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def full() -> None:
+        raise Overloaded("the disk is full")
+
+    caller = await (await start(Operations(echo, private_store, lambda: NOW, Metrics(), for_strangers=True))).call()
+    private_store.warnings = ["the role is a superuser"]
+    status, _, ready = await get(caller, "/health/ready")
+    with monkeypatch.context() as broken:
+        broken.setattr(private_store, "check", full)
+        refused, _, said = await get(caller, "/health/ready")
+
+    assert (status, json.loads(ready)) == (200, {"status": "ready"})
+    assert (refused, "disk" in said) == (503, False)
+    assert "not ready: the disk is full" in caplog.text
+
+
+async def test_why_the_server_is_not_ready_stands_in_the_log_once(
+    start: Start, operations: Operations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def full() -> None:
+        raise Overloaded("the disk is full")
+
+    caller = await (await start(operations)).call()
+    with monkeypatch.context() as broken, caplog.at_level("INFO", "touchbase"):
+        broken.setattr(operations.store, "check", full)
+        for _ in range(2):
+            status, _, _ = await get(await (await start(operations)).call(), "/health/ready")
+            assert status == 503
+        broken.undo()
+        await get(caller, "/health/ready")
+
+    assert [record.message for record in caplog.records if "ready" in record.message] == ["not ready: the disk is full", "ready again"]

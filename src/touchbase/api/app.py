@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
-from touchbase.api import admin, client_life, connections, docs, keys, privacy, replays, settings
+from touchbase.api import admin, client_life, connections, docs, keys, privacy, replays, settings, status
 from touchbase.api.answers import Answer
 from touchbase.api.asgi import App, Receive, Scope, Send
 from touchbase.api.companies import COMPANIES
@@ -85,6 +85,7 @@ def _privacy(api: Api) -> list[BaseRoute]:
 
 def _admin(api: Api) -> list[BaseRoute]:
     return [
+        Route("/admin/v1/status", Resource(api, "status", GET=status.status)),
         Route("/admin/v1/deliveries", Resource(api, "deliveries", GET=admin.deliveries)),
         Route("/admin/v1/deliveries/groups", Resource(api, "deliveries.groups", GET=replays.groups)),
         Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(whole(replays.replay_many)))),

@@ -1,4 +1,4 @@
-"""The description of the calls about clients' lives and about keys."""
+"""The description of the calls about clients' lives, about keys and about the server."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from touchbase.api.client_life import ClientChange, IdRotation, NewClient
 from touchbase.api.keys import KeyOut, KeyPage, KeyRequest, KeyRotation, NewKeyOut
 from touchbase.api.settings import ClientDetail
+from touchbase.api.status import StatusOut
 from touchbase.domain.api_key import KEY_STATES
 from touchbase.domain.client import CLIENT_STATES
 
 Json = dict[str, Any]
 Make = Callable[..., Json]
-TYPES = (NewClient, ClientChange, IdRotation, ClientDetail, KeyRequest, KeyRotation, KeyOut, NewKeyOut, KeyPage)
+TYPES = (NewClient, ClientChange, IdRotation, ClientDetail, KeyRequest, KeyRotation, KeyOut, NewKeyOut, KeyPage, StatusOut)
 DENIED = ("401", "403", "503")
 WRITING = ("400", "408", "413", "415", "422")
 CLIENT = "/admin/v1/clients/{client_id}"
@@ -48,7 +49,8 @@ def add_paths(paths: Json, operation: Make, answer: Make, parameter: Make, page:
         (*DENIED, *WRITING, "404", "409"), body="IdRotation",
     )  # fmt: skip
     paths[f"{CLIENT}/rotate-id"] = {**described, "post": rotate}
-    return {**paths, **_keys(operation, answer, parameter, page)}
+    told = operation("Status", "get_status", "Say how the server is", {"200": answer("How it is.", "StatusOut")}, DENIED)
+    return {**paths, **_keys(operation, answer, parameter, page), "/admin/v1/status": {"get": told}}
 
 
 def _create(operation: Make, answer: Make) -> Json:

@@ -29,7 +29,7 @@ HELP = {
     "touchbase_connections": ("gauge", "Open connections."),
     "touchbase_requests_in_progress": ("gauge", "Requests in progress."),
     "touchbase_queue_depth": ("gauge", "Commands waiting for a transaction."),
-    "touchbase_store_warnings": ("gauge", "Things that an operator should change about the store; /health/ready and the log say which."),
+    "touchbase_store_warnings": ("gauge", "Things that an operator should change about the store; the log and /admin/v1/status say which."),
     "touchbase_inbox_deliveries": ("gauge", "Deliveries by state, of the states that may still change."),
     "touchbase_inbox_oldest_seconds": ("gauge", "Age of the oldest delivery in each of these states; 0 when there is none."),
     "touchbase_inbox_oldest_waiting_seconds": ("gauge", "Age of the oldest delivery that is not worked on yet; 0 when none waits."),

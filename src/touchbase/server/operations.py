@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -19,6 +21,8 @@ from touchbase.server.metrics import Metrics, exposition
 from touchbase.server.refusals import Refusal, request_id_in
 from touchbase.server.shared import Page, SharedPages, add_up
 
+LOG = logging.getLogger("touchbase")
+
 READY_SECONDS = 3.0
 """How long the store may take to show that it can write."""
 
@@ -26,17 +30,23 @@ Answer = tuple[str, bytes] | Refusal
 Load = Callable[[], tuple[int, int]]
 """Open connections, and requests in progress."""
 
+CANNOT_WRITE = "The store cannot write now. Its operator finds the reason in the log, and under /admin/v1/status."
 WRONG_METHOD = Refusal(405, "method_not_allowed", "Ask with GET.", (("allow", "GET, HEAD"),))
 
 
 class Operations:
-    """Answers `/metrics`, `/health/live` and `/health/ready`; everything else is the application's."""
+    """Answers `/metrics`, `/health/live` and `/health/ready`; everything else is the application's.
 
-    def __init__(self, app: Any, store: Store, clock: Clock, metrics: Metrics) -> None:
+    Where it is `for_strangers`, readiness is yes or no: reasons and warnings are for the log and `/admin/v1/status`.
+    """
+
+    def __init__(self, app: Any, store: Store, clock: Clock, metrics: Metrics, *, for_strangers: bool = False) -> None:
         self.app = app
         self.store = store
         self.clock = clock
         self.metrics = metrics
+        self._for_strangers = for_strangers
+        self._why_not: str | None = None
         self.writer: LineWriter | None = None
         self.load: Load = lambda: (0, 0)
         self.stopping: Callable[[], bool] = lambda: False
@@ -102,6 +112,14 @@ class Operations:
     async def _ready(self) -> Answer:
         if self.stopping():
             return Refusal(503, "shutting_down", "The server is being stopped.")
+        refusal = await self._check()
+        self._note(refusal)
+        if refusal is not None:
+            return replace(refusal, detail=CANNOT_WRITE) if self._for_strangers else refusal
+        warnings = () if self._for_strangers else self.store.warnings
+        return "application/json", msgspec.json.encode({"status": "ready", **({"warnings": list(warnings)} if warnings else {})})
+
+    async def _check(self) -> Refusal | None:
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self.store.check()
@@ -109,8 +127,18 @@ class Operations:
             return Refusal(503, error.code, error.detail)
         except TimeoutError:
             return Refusal(503, "overloaded", f"The store did not show within {READY_SECONDS:g} seconds that it can write.")
-        told = {"warnings": list(self.store.warnings)} if self.store.warnings else {}
-        return "application/json", msgspec.json.encode({"status": "ready", **told})
+        return None
+
+    def _note(self, refusal: Refusal | None) -> None:
+        """Say in the log why the server is not ready, each reason once, and that it is again."""
+        why_not = None if refusal is None else refusal.detail
+        if why_not == self._why_not:
+            return
+        self._why_not = why_not
+        if why_not is None:
+            LOG.info("ready again")
+        else:
+            LOG.warning("not ready: %s", why_not)
 
     def _route(self, name: str, answer: Callable[[], Awaitable[Answer]]) -> Callable[[Any, Any, Any], Awaitable[None]]:
         async def handle(scope: Any, receive: Any, send: Any) -> None:

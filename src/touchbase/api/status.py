@@ -1,0 +1,46 @@
+"""How the server is, in words: what `/health/ready` keeps from strangers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.api.answers import Answer
+from touchbase.api.core import Call
+from touchbase.api.schemas import encode
+from touchbase.domain.errors import Forbidden, TouchbaseError
+from touchbase.domain.ports import Store
+
+SECONDS = 3.0
+"""How long the store may take to show that it can write; as long as `/health/ready` waits."""
+
+
+class StatusOut(Struct):
+    """How the server is."""
+
+    ready: Annotated[bool, Meta(description="Whether the store can write.")]
+    reason: Annotated[str | None, Meta(description="Why it cannot.")]
+    warnings: Annotated[list[str], Meta(description="What an operator should change about the store.")]
+    version: str
+
+
+async def status(call: Call) -> Answer:
+    """`GET` of how the server is; for administrators of all clients."""
+    if await call.administrator() is not None:
+        raise Forbidden("this key belongs to one client; how the server is may ask one that belongs to none")
+    parts = call.api.parts
+    reason = await _why_not_ready(parts.store)
+    return Answer(body=encode(StatusOut(reason is None, reason, list(parts.store.warnings), parts.version)))
+
+
+async def _why_not_ready(store: Store) -> str | None:
+    try:
+        async with asyncio.timeout(SECONDS):
+            await store.check()
+    except TouchbaseError as error:
+        return error.detail
+    except TimeoutError:
+        return f"the store did not show within {SECONDS:g} seconds that it can write"
+    return None
