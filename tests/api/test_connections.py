@@ -80,6 +80,18 @@ async def test_a_secret_may_be_made_and_is_shown_once(call: Caller) -> None:
     assert await secrets(call) == [[again["generated_secret"], made["generated_secret"]]]
 
 
+async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forgotten(call: Caller) -> None:
+    made = await call.post(HERE, {**HUBSPOT, "secret": SECRET})
+    await call.post(HERE, HUBSPOT)
+    changed = await call.patch(f"{HERE}/crm/hubspot", {"secret": SECRET})
+
+    for reply in (made, changed):
+        assert reply.status == 422
+        assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/secret"]
+        assert SECRET not in reply.body.decode()
+    assert await secrets(call) == [[]]
+
+
 async def test_a_third_secret_drives_out_the_oldest(here: Caller) -> None:
     made = [(await here.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
     for _ in range(2):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import apsw
 import pytest
@@ -251,3 +253,22 @@ async def test_an_address_in_another_form_is_not_repeated(address: str) -> None:
         await open_store(address)
 
     assert "sword" not in str(refused.value)
+
+
+def modes_of(path: Path) -> dict[str, int]:
+    """Who may do what with a store's files."""
+    return {each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.glob(f"{path.name}*")}
+
+
+async def test_a_new_store_is_for_its_owner_only_and_one_that_is_there_stays_as_it_was(tmp_path: Path) -> None:
+    opened = tmp_path / "opened.db"
+    opened.touch(mode=0o640)
+    opened.chmod(0o640)
+    for path in (tmp_path / "new.db", opened):
+        store = await open_store(f"sqlite:///{path}")
+        await store.write(EnsureClient("acme", 1))
+        modes = modes_of(path)
+        await store.close()
+
+        assert set(modes.values()) == {0o600 if path.name == "new.db" else 0o640}
+        assert {path.name, f"{path.name}-wal"} <= modes.keys()

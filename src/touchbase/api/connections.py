@@ -58,7 +58,7 @@ class _Unshown(Struct):
         return f"{type(self).__name__}(...)"
 
 
-class ConnectionRequest(_Unshown):
+class ConnectionRequest(_Unshown, forbid_unknown_fields=True):
     """A tool to be connected; at most once for each channel."""
 
     channel: Channel
@@ -84,7 +84,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     api_user: Person | UnsetType | None = UNSET
 
 
-class ConnectionChange(_Unshown):
+class ConnectionChange(_Unshown, forbid_unknown_fields=True):
     """What to change: a JSON merge patch. `secrets` are replaced whole; null, or an empty list, takes them away."""
 
     secrets: Secrets | UnsetType | None = UNSET

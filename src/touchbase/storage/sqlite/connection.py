@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -57,6 +59,7 @@ def refuse_old(version: str) -> None:
 def open_writer(path: str, *, durable: bool) -> apsw.Connection:
     """The one connection that writes; a commit returns when it is on disk, unless the store is a private one."""
     refuse_old(apsw.sqlite_lib_version())
+    _make_own(path)
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     if connection.pragma("journal_mode", "wal") != "wal":
         raise UnusableStore(f"the file system under {path} cannot hold SQLite's log (WAL); move the store to a local disk")
@@ -68,6 +71,12 @@ def open_writer(path: str, *, durable: bool) -> apsw.Connection:
     connection.pragma("journal_size_limit", LARGEST_IDLE_LOG)
     connection.pragma("wal_autocheckpoint", 0)  # the writer checkpoints after it has answered
     return connection
+
+
+def _make_own(path: str) -> None:
+    """Make the file that is not there yet for nobody else to read; SQLite gives the files beside it the same rights."""
+    with contextlib.suppress(OSError):  # it is there, or cannot be: SQLite says that better
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def open_reader(path: str) -> apsw.Connection:
