@@ -21,6 +21,7 @@ OF_ALL: dict[str, str] = {
     "erase_reads.open_erasures": "erasures of all clients that go on",
     "erase_restore._add": "whether this store has erased anybody; an operator's",
     "fetching.due": "whom of all one may ask for something now",
+    "inbox_reads._oldest_waiting": "how long anybody waits",
     "inbox_reads.busy": "who of all has work",
     "inbox_reads.counts": "counts over all",
     "inbox_reads.deliveries": "the clients, for a list that then goes client by client",
