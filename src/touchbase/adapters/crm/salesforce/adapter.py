@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
-from touchbase.adapters.crm.salesforce.stream import is_trigger, payload_of, read_change, read_record, read_trigger
+from touchbase.adapters.crm.salesforce.stream import is_topic, is_trigger, payload_of, read_change, read_record, read_topic, read_trigger
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.reading import dig
@@ -44,7 +44,7 @@ class Salesforce(CrmAdapter):
         """A change event, or a record in the form of the REST interface."""
         if payload_of(body) is not None:
             return 100
-        if is_trigger(body):
+        if is_trigger(body) or is_topic(body):
             return 90
         return 85 if isinstance(dig(body, "attributes", "type"), str) and "Id" in body else 0
 
@@ -55,6 +55,8 @@ class Salesforce(CrmAdapter):
             return read_change(payload, statuses)
         if is_trigger(body):
             return read_trigger(body, statuses)
+        if is_topic(body):
+            return read_topic(body, statuses)
         return read_record(body, statuses) if "attributes" in body else [note("unrecognised")]
 
 

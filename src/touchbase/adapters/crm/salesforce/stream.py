@@ -18,6 +18,8 @@ from touchbase.domain.events import Event
 
 HEADER = "ChangeEventHeader"
 CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}
+TOPICS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "undeleted": UPDATED}
+PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
 _WRAPPERS = ("payload", "data", "detail", "event")
@@ -35,7 +37,8 @@ def payload_of(body: Body) -> Body | None:
 def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     """The events of one change: one for each of its records."""
     header = as_dict(payload.get(HEADER))
-    object_type, change = text(_bare(header.get("entityName"))), text(_bare(header.get("changeType"))) or ""
+    # Some relays name the channel's kind of event, `LeadChangeEvent`, in the place of the object.
+    object_type, change = (text(_bare(header.get("entityName"))) or "").removesuffix("ChangeEvent") or None, text(_bare(header.get("changeType"))) or ""
     # A gap event says that something happened, but not the values.
     what = CHANGES.get(change.removeprefix("GAP_"))
     record = _flat(payload)
@@ -66,6 +69,26 @@ def read_record(body: Body, statuses: StatusNames) -> list[Event]:
     return Item(
         shape, what, object_type, object_id, None, when(body.get("LastModifiedDate")), None, body, status=statuses(shape.kind, object_type)
     ).events()
+
+
+def is_topic(body: Body) -> bool:
+    """Whether a body is a message of a PushTopic: what happened beside the fields that the topic's query selects."""
+    topic = as_dict(body.get("data")) or body
+    return isinstance(dig(topic, "event", "type"), str) and isinstance(dig(topic, "sobject", "Id"), str)
+
+
+def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
+    """The one record of a PushTopic's message. Its object is told by the beginning of its id alone."""
+    topic = as_dict(body.get("data")) or body
+    record, change = as_dict(topic.get("sobject")), text(dig(topic, "event", "type")) or ""
+    object_id = record_id(record.get("Id"))
+    object_type = PREFIXES.get((object_id or "")[:3])
+    shape, what = shape_of(object_type, record), TOPICS.get(change)
+    if shape is None or what is None:
+        return [note("ignored", change, object_type, object_id)]
+    item = Item(shape, what, object_type, object_id, change, when(dig(topic, "event", "createdDate")), None, record)
+    item.status, item.restored = statuses(shape.kind, object_type), change == "undeleted"
+    return item.events()
 
 
 def is_trigger(body: Body) -> bool:
