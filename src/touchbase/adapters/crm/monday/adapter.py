@@ -62,7 +62,8 @@ class Monday(CrmAdapter):
         if body.keys() == {"challenge"}:
             return 90
         event = as_dict(body.get("event"))
-        return 100 if "boardId" in event and "type" in event else 0
+        # What moves between boards names none.
+        return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one item of a board, or the handshake."""
@@ -84,6 +85,8 @@ class Monday(CrmAdapter):
         titles: dict[str, str] = {}
         if what == UPDATED:
             self._change(item, event, titles, call)
+        elif what == CREATED:
+            self._filled(item, event, call)
         events = item.events()
         for told in events:
             # People know a column by its title; its id may be anything.
@@ -99,6 +102,13 @@ class Monday(CrmAdapter):
     def _kind(self, event: Body, call: Call) -> str | None:
         named = in_query(call.request.query, "object") or kind_chosen(call, text(event.get("boardId")))
         return CONTACT if named is None else KINDS.get(named.lower())
+
+    def _filled(self, item: Item, event: Body, call: Call) -> None:
+        """What a new item's columns say of its status: that in the column that the client has named, else in any of the type status."""
+        columns = {name: _value(value) for name, value in as_dict(event.get("columnValues")).items() if _is_status(value)}
+        item.record = {"group": event.get("groupName"), **columns, **item.record}
+        is_open = item.shape.kind not in call.settings.status_property
+        item.status = tuple(columns) if is_open else self.statuses(call, item.shape.kind, None)
 
     def _change(self, item: Item, event: Body, titles: dict[str, str], call: Call) -> None:
         """What changed. Every column of the type status is one, unless the client has named a column, or the group."""
@@ -127,13 +137,17 @@ def _record(event: Body) -> Body:
     return record
 
 
+def _is_status(value: object) -> bool:
+    return dig(value, "label", "index") is not None
+
+
 def _value(value: object) -> object:
     """What a column says to people, out of the many forms that its type gives it."""
     if not isinstance(value, dict):
         return value
     if "chosenValues" in value:
         return label(value["chosenValues"])
-    for key in ("label", "email", "phone", "url", "date", "value", "text", "name"):
+    for key in ("label", "email", "phone", "url", "date", "value", "text", "name", "countryName", "rating", "checked", "address"):
         if (inner := value.get(key)) is not None:
             return label(inner) if isinstance(inner, dict) else inner
     return plain(value)
