@@ -3,7 +3,7 @@
 Event reference: developer.close.com, webhooks (read 2026-11-20). A lead is an organisation in Close, so it
 is a company here; its contacts are contacts. Times without a zone are UTC. One event can be sent again,
 merged with later ones. Tasks and activities are not used, but for a lead's change of status; opportunities only
-where the client says so.
+where the client says so. Relays that ask Close's log of events hand on the bare event.
 """
 
 from __future__ import annotations
@@ -40,22 +40,24 @@ class Close(CrmAdapter):
 
     tool = "close"
     proofs = (CLOSE,)
-    signs = frozenset({"subscription_id", "close-sig-hash"})
+    signs = frozenset({"subscription_id", "object_type", "event", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the subscription's id, else by the event beside it."""
-        event = as_dict(body.get("event"))
+        event = as_dict(body.get("event")) or body
         known = "object_type" in event and "action" in event
         if known and (text(body.get("subscription_id")) or "").startswith("whsub_"):
             return 100
         if "close-sig-hash" in call.headers:
             return 95
+        if known and (text(event.get("id")) or "").startswith("ev_") and "changed_fields" in event:
+            return 90
         return 80 if known and "subscription_id" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The one event of a call."""
-        event = as_dict(body.get("event"))
+        event = as_dict(body.get("event")) or body
         data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
         word, action = text(event.get("object_type")), text(event.get("action"))
         object_id = text(first(event, "object_id") or first(data, "id"))

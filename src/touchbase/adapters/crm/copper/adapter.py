@@ -49,15 +49,18 @@ class Copper(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the list of ids beside type and event."""
-        if not isinstance(body.get("ids"), list) or "type" not in body or "event" not in body:
+        if "type" not in body or "event" not in body or isinstance(body["event"], dict):
             return 0
-        return 100 if "subscription_id" in body else 70
+        if "subscription_id" in body and "ids" in body:
+            return 100
+        return 70 if isinstance(body.get("ids"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one or many records."""
         word, action = text(body.get("type")) or "", text(body.get("event")) or ""
         source, what = f"{word}.{action}", EVENTS.get(action)
-        ids = [text(one) for one in as_list(body.get("ids"))] or [None]
+        told = body.get("ids")
+        ids = [text(one) for one in (told if isinstance(told, list) else [told])] or [None]
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
         if body.get("ids") == []:
