@@ -38,7 +38,8 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     """The events of one change: one for each of its records."""
     header = as_dict(payload.get(HEADER))
     # Some relays name the channel's kind of event, `LeadChangeEvent`, in the place of the object.
-    object_type, change = (text(_bare(header.get("entityName"))) or "").removesuffix("ChangeEvent") or None, text(_bare(header.get("changeType"))) or ""
+    object_type = (text(_bare(header.get("entityName"))) or "").removesuffix("ChangeEvent") or None
+    change = text(_bare(header.get("changeType"))) or ""
     # A gap event says that something happened, but not the values.
     what = CHANGES.get(change.removeprefix("GAP_"))
     record = _flat(payload)
