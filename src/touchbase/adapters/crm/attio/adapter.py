@@ -88,7 +88,6 @@ class Attio(CrmAdapter):
             event.custom = {}
         return events
 
-
     def _record(self, body: Body, call: Call) -> list[Event]:
         object_id = text(dig(body, "id", "object_id"))
         word = _word(call, object_id, object_of(body))

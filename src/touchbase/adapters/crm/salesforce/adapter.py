@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
+from touchbase.adapters.crm.salesforce.retold import is_retold, message_in, read_retold
 from touchbase.adapters.crm.salesforce.stream import is_topic, is_trigger, payload_of, read_change, read_record, read_topic, read_trigger
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
@@ -46,6 +47,8 @@ class Salesforce(CrmAdapter):
             return 100
         if is_trigger(body) or is_topic(body):
             return 90
+        if message_in(body) is not None or is_retold(body):
+            return 95
         return 85 if isinstance(dig(body, "attributes", "type"), str) and "Id" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
@@ -57,7 +60,9 @@ class Salesforce(CrmAdapter):
             return read_trigger(body, statuses)
         if is_topic(body):
             return read_topic(body, statuses)
-        return read_record(body, statuses) if "attributes" in body else [note("unrecognised")]
+        if "attributes" in body:
+            return read_record(body, statuses)
+        return read_retold(body, statuses) or [note("unrecognised")]
 
 
 ADAPTER = Salesforce()

@@ -34,7 +34,7 @@ def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:
     events: list[Event] = []
     for notification in envelope.iter():
         if _name(notification) == "Notification":
-            events += _notification(notification, statuses)
+            events += read_notification(*_record(notification), statuses)
     if events:
         return events
     is_answer = any(_name(element) == "notificationsResponse" for element in envelope.iter())
@@ -51,8 +51,8 @@ def _parsed(body: bytes) -> ElementTree.Element | None:
         return None
 
 
-def _notification(notification: ElementTree.Element, statuses: StatusNames) -> list[Event]:
-    record, object_type, key = _record(notification)
+def read_notification(record: Body, object_type: str | None, key: str | None, statuses: StatusNames) -> list[Event]:
+    """The events of one notification: the fields of its object, the object's type, and the notification's id."""
     object_id = record_id(record.get("Id"))
     shape = shape_of(object_type, record)
     if shape is None:
