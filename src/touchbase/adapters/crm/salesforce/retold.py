@@ -65,7 +65,8 @@ def _read(notification: Body, statuses: StatusNames) -> list[Event]:
     fields = as_dict(parts["sobject"])
     named = next((_alone(value) for name, value in _attributes(fields).items() if name.endswith("type")), None)
     object_type = (text(named) or "").rpartition(":")[2] or None
-    record = {_spelled(name): _value(_alone(value)) for name, value in fields.items() if name[:1] not in ("$", "@") and name != "_attributes"}
+    told = {name: value for name, value in fields.items() if name[:1] not in ("$", "@") and name != "_attributes"}
+    record = {_spelled(name): _value(_alone(value)) for name, value in told.items()}
     return read_notification(record, object_type, text(parts.get("id")), statuses)
 
 
