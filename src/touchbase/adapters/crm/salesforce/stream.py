@@ -22,6 +22,7 @@ TOPICS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "undeleted
 PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
+_RECORDS = ("payload", "data", "record", "sobject", "sObject", "object")
 _WRAPPERS = ("payload", "data", "detail", "event")
 
 
@@ -57,6 +58,14 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     for item.object_id in ids or [None]:
         events += item.events()
     return events
+
+
+def record_in(body: Body) -> Body | None:
+    """The record as the REST interface writes it, known by its `attributes.type`, wherever the one who posts it has put it."""
+    for found in (body, *(body.get(name) for name in _RECORDS)):
+        if isinstance(found, dict) and isinstance(dig(found, "attributes", "type"), str) and "Id" in found:
+            return found
+    return None
 
 
 def read_record(body: Body, statuses: StatusNames) -> list[Event]:
