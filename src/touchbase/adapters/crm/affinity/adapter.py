@@ -12,6 +12,7 @@ from typing import ClassVar
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, label, plain
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -19,7 +20,7 @@ from touchbase.domain.ports import Call
 
 PERSON, ORGANIZATION = "person", "organization"
 SHAPES = {
-    PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",)),
+    PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,)),
     ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
 }
 ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION}
@@ -71,6 +72,8 @@ class Affinity(CrmAdapter):
             name, value = text(inner.get("field_id")) or "field_id", label(told) or plain(told)
         item = Item(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
         item.status = self.statuses(call, item.shape.kind, kind)
+        if source.startswith("field_value.") and not gone:
+            item.record = with_linkedin(entity, {text(dig(inner, "field", "name")) or "": inner.get("value")})
         item.changed = {name: (None, value) if gone else (value, UNTOLD)}
         return item.events()
 

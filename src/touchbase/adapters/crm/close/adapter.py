@@ -16,6 +16,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, STATU
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin, with_linkedin_of_fields
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -26,7 +27,8 @@ NOISE = frozenset(
 )
 SHAPES = {
     "contact": Shape(
-        CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls"), useful=("title",), noise=NOISE,
+        CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls", LINKEDIN),
+        useful=("title",), noise=NOISE,
     ),
     "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
@@ -71,7 +73,7 @@ class Close(CrmAdapter):
         if word not in SHAPES or action not in ACTIONS:
             return [note("ignored" if source else "unrecognised", source, word, object_id)]
         previous = as_dict(event.get("previous_data"))
-        item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), data or previous)
+        item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
         item.status = self.statuses(call, item.shape.kind, word)
         if action == "merged":
             item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
@@ -94,6 +96,12 @@ class Close(CrmAdapter):
         changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or UNTOLD)}
         item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
         return [told for told in item.events() if told.event.endswith(STATUS_CHANGED)]
+
+
+def _with_linkedin(record: Body) -> Body:
+    """The record with the LinkedIn address in a field of the account's own: `custom.cf_...`, in older calls by its name."""
+    own = with_linkedin_of_fields(record, lambda name: name.startswith("custom."))
+    return own if LINKEDIN in own else with_linkedin(record, as_dict(record.get("custom")))
 
 
 def _deal(event: Body, data: Body, source: str | None, at: int | None) -> Deal:

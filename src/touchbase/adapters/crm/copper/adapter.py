@@ -14,6 +14,7 @@ from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin_of_fields
 from touchbase.adapters.kit.proof_body import ANY_FIELD
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
@@ -23,7 +24,8 @@ from touchbase.domain.ports import Call, Fetcher
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(
-    CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",), linkedin=("socials",),
+    CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
+    linkedin=("socials", LINKEDIN),
     noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -70,6 +72,7 @@ class Copper(CrmAdapter):
         events: list[Event] = []
         for one in ids:
             record = {name: pair[0] for name, pair in changed.items()}
+            record = with_linkedin_of_fields(record, lambda name: name.startswith("custom_fields."))
             item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(call, SHAPES[word].kind, word))
             item.changed = changed if what == UPDATED else None
             item.thin = not changed

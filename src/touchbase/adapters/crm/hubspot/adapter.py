@@ -18,6 +18,7 @@ from touchbase.adapters.crm.hubspot.proof import HUBSPOT
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_list, mail
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -30,7 +31,7 @@ NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "c
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email",), first_name=("firstname",), last_name=("lastname",),
-        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin"), noise=NOISE,
+        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN), noise=NOISE,
     ),
     COMPANY: Shape(COMPANY, domain=("domain",), company=("name",), noise=NOISE),
 }  # fmt: skip
@@ -96,7 +97,7 @@ class HubSpot(CrmAdapter):
             if name is None:
                 return [note("unrecognised", item.source_event, item.object_type, item.object_id)]
             value = body.get("propertyValue")
-            item.record, item.changed = {name: value}, {name: (value, UNTOLD)}
+            item.record, item.changed = with_linkedin({name: value}), {name: (value, UNTOLD)}
             return item.events()
         if action == "associationChange":
             return _association(item, body)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -22,7 +23,7 @@ OWN = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodif
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email", "identity"), first_name=("firstname",), last_name=("lastname",),
-        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin"),
+        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         domain=("associated_domain", "website"), company=("company", "associated_name"),
         useful=("jobtitle", "phone", "mobilephone", "company", "website", "city", "state", "country", "industry"),
     ),
@@ -54,7 +55,7 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     if kind is None:
         return [note("ignored", None, text(first(body, "objectTypeId", "objectType")), object_id)]
     if kind == CONTACT:
-        record |= _of_contact(body)
+        record = with_linkedin(record | _of_contact(body))
     what = DELETED if body.get("isDeleted") is True or body.get("archived") is True else UPDATED
     at = when(first(record, "lastmodifieddate", "hs_lastmodifieddate") or first(body, "updatedAt"))
     return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()

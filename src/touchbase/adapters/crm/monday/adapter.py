@@ -17,7 +17,7 @@ from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.proof import MONDAY
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, in_query, label, plain
+from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link, plain
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import ProtocolAnswer
@@ -133,7 +133,7 @@ def _record(event: Body) -> Body:
     for column in (event.get("value"), *as_dict(event.get("columnValues")).values()):
         if isinstance(column, dict):
             record |= {"email": column["email"]} if column.get("email") else {}
-            record |= {"link": column["url"]} if column.get("url") else {}
+            record |= {"link": address} if (address := column.get("url") or link(_value(column))) else {}
     return record
 
 

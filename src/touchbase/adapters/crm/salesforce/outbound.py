@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -59,7 +60,7 @@ def read_notification(record: Body, object_type: str | None, key: str | None, st
         return [note("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
     what = _what(record)
     at = when(record.get("LastModifiedDate")) or when(record.get("SystemModstamp"))
-    item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, record, nulls_clear=True)
+    item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, with_linkedin(record), nulls_clear=True)
     item.status = statuses(shape.kind, object_type)
     if what == DELETED:
         item.merged_into = record_id(record.get("MasterRecordId"))

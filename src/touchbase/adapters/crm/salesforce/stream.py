@@ -12,6 +12,7 @@ from touchbase.adapters.crm.salesforce.shapes import NOISE, record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -49,7 +50,7 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
         return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids or [None]]
-    item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), record)
+    item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), with_linkedin(record))
     item.status = statuses(shape.kind, object_type)
     item.restored = change.endswith("UNDELETE")
     if what == UPDATED and not item.restored:
@@ -77,7 +78,15 @@ def read_record(body: Body, statuses: StatusNames) -> list[Event]:
         return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
     what = DELETED if body.get("IsDeleted") is True else UPDATED
     return Item(
-        shape, what, object_type, object_id, None, when(body.get("LastModifiedDate")), None, body, status=statuses(shape.kind, object_type)
+        shape,
+        what,
+        object_type,
+        object_id,
+        None,
+        when(body.get("LastModifiedDate")),
+        None,
+        with_linkedin(body),
+        status=statuses(shape.kind, object_type),
     ).events()
 
 
@@ -96,7 +105,7 @@ def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
     shape, what = shape_of(object_type, record), TOPICS.get(change)
     if shape is None or what is None:
         return [note("ignored", change, object_type, object_id)]
-    item = Item(shape, what, object_type, object_id, change, when(dig(topic, "event", "createdDate")), None, record)
+    item = Item(shape, what, object_type, object_id, change, when(dig(topic, "event", "createdDate")), None, with_linkedin(record))
     item.status, item.restored = statuses(shape.kind, object_type), change == "undeleted"
     return item.events()
 
@@ -119,7 +128,7 @@ def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
         if shape is None:
             events.append(note("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
             continue
-        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, told)
+        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, with_linkedin(told))
         item.status = statuses(shape.kind, object_type)
         if record is None or old is None:
             item.what = CREATED if old is None else DELETED

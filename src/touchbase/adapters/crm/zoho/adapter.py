@@ -16,6 +16,7 @@ from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, is_record, modu
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
@@ -63,7 +64,7 @@ class Zoho(CrmAdapter):
         events: list[Event] = []
         for one in ids or [None]:
             told = values.get(one, {})
-            item = Item(shape, what, word, one, source, at, record=records.get(one) or told)
+            item = Item(shape, what, word, one, source, at, record=with_linkedin(records.get(one) or told))
             item.status = self.statuses(call, shape.kind, word)
             item.thin = not item.record
             if what == UPDATED and one not in records:
@@ -78,7 +79,9 @@ class Zoho(CrmAdapter):
         if word is None:
             return [note("ignored", None, None, object_id)]
         statuses = self.statuses(call, MODULES[word].kind, word)
-        return Item(MODULES[word], UPDATED, word, object_id, None, when(body.get("Modified_Time")), record=body, status=statuses).events()
+        return Item(
+            MODULES[word], UPDATED, word, object_id, None, when(body.get("Modified_Time")), record=with_linkedin(body), status=statuses
+        ).events()
 
     def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
         """One lead, contact or account that we have asked for."""
