@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from touchbase.adapters.kit.crm_values import Record, link
 
@@ -22,14 +21,6 @@ def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
     if found is None:
         return dict(record)
     return {name: value for name, value in record.items() if own is None or name != own[0]} | {LINKEDIN: found[1]}
-
-
-def with_linkedin_of_fields(record: Record, is_field: Callable[[str], bool]) -> dict[str, object]:
-    """The record with the LinkedIn address that one of its users' own fields holds, where those have numbers and no names."""
-    found = next(((name, url) for name, value in record.items() if is_field(name) and (url := link(value)) is not None), None)
-    if found is None:
-        return dict(record)
-    return {name: value for name, value in record.items() if name != found[0]} | {LINKEDIN: found[1]}
 
 
 def _named(record: Record) -> tuple[str, str] | None:

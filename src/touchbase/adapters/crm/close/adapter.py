@@ -16,7 +16,8 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, STATU
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.deals import Deal
-from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin, with_linkedin_of_fields
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event

@@ -14,7 +14,8 @@ from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
-from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin_of_fields
+from touchbase.adapters.kit.linkedin import LINKEDIN
+from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.proof_body import ANY_FIELD
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
