@@ -74,7 +74,9 @@ def test_intercoms_tags_are_changes_and_no_field_that_drives_out_the_one_before(
 def test_a_new_item_of_mondays_is_worth_asking_for_whatever_it_brings(columns: dict[str, Any]) -> None:
     event = {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Ann", "columnValues": columns}
 
-    assert only(told({"event": event})).thin
+    made, *_ = told({"event": event}).events
+
+    assert (made.event, made.thin) == ("contact.created", True)
 
 
 @pytest.mark.parametrize("message", ["Update", "SetState"])
@@ -141,6 +143,19 @@ def test_a_copper_contacts_type_is_its_status() -> None:
 )
 def test_a_call_about_no_record_is_understood_and_not_used(body: dict[str, Any]) -> None:
     assert only(told(body)).event == "ignored"
+
+
+def test_a_change_of_zohos_without_values_clears_nothing_and_is_worth_asking_for() -> None:
+    names = ["First_Name", "Phone", "Lead_Status"]
+    body = {
+        "module": "Leads", "operation": "update", "ids": ["7"], "channel_id": "1", "affected_values": [], "affected_fields": [{"7": names}],
+    }  # fmt: skip
+
+    updated, status = told(body).events
+
+    assert (updated.event, [change.property for change in updated.changed]) == ("contact.updated", ["First_Name", "Phone"])
+    assert (status.event, status.status) == ("contact.status_changed", None)
+    assert [(event.fields, event.custom, event.thin) for event in (updated, status)] == [({}, {}, True)] * 2
 
 
 def test_an_id_beside_the_objects_word_is_the_objects() -> None:

@@ -293,6 +293,8 @@ async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_ch
         ({"channel": "crm", "tool": "pipedrive", "access_token": TOKEN}, ["/access_token"]),
         ({"channel": "email_campaign", "tool": "instantly", "access_token": TOKEN}, ["/access_token"]),
         ({**HUBSPOT, "access_token": "two words"}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "refresh:client:secret:token"}, ["/access_token"]),
+        ({"channel": "crm", "tool": "zoho", "access_token": "refresh:client:token"}, ["/access_token"]),
         ({**HUBSPOT, "access_token": "line\nbreak"}, ["/access_token"]),
         ({**HUBSPOT, "access_token": ""}, ["/access_token"]),
         ({**HUBSPOT, "access_token": "x" * 4001}, ["/access_token"]),

@@ -19,6 +19,7 @@ from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.errors import Fault, NotFound
 from touchbase.domain.fetching import Fetching
+from touchbase.domain.grants import FORM
 from touchbase.domain.times import to_text
 from touchbase.domain.validation import raise_if_any
 from touchbase.service.clients import is_client_id
@@ -28,6 +29,7 @@ from touchbase.service.fetch_settings import fetch_faults, fetching_state
 Channel = Literal["email_campaign", "crm"]
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
 Secrets = Annotated[list[Secret], Meta(max_length=cn.SECRETS, description="Any of them is accepted: two while one replaces the other.")]
+ABOUT_TOKEN = f"With what a CRM's API may be asked for records; never answered. Where tokens end within the hour (Zoho): `{FORM}`."
 Token = Annotated[str, Meta(min_length=1, max_length=cn.LONGEST_TOKEN)]
 Address = Annotated[str, Meta(min_length=1, max_length=limits.URL)]
 Person = Annotated[str, Meta(min_length=1, max_length=limits.EMAIL)]
@@ -66,7 +68,7 @@ class ConnectionRequest(_Unshown, forbid_unknown_fields=True):
     secrets: Secrets = []
     generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
     settings: ConnectionSettingsBody = msgspec.field(default_factory=ConnectionSettingsBody)
-    access_token: Annotated[Token | None, Meta(description="With what a CRM's API may be asked for records; never answered.")] = None
+    access_token: Annotated[Token | None, Meta(description=ABOUT_TOKEN)] = None
 
 
 class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, Connec
 from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.fetching import ApiAnswer, ApiCall
+from touchbase.domain.grants import Grant
 from touchbase.domain.queries import Query
 from touchbase.domain.times import Micros
 
@@ -198,6 +199,18 @@ class Call:
     """What the client has decided about the tool that reads it."""
 
 
+class Renewal(Protocol):
+    """How one tool is asked for an access token with a refresh token. Pure, like a fetcher."""
+
+    def call(self, base: str, grant: Grant) -> tuple[str, ApiCall]:
+        """The call that asks for one, and the address that it goes to, for an API at this base address."""
+        ...
+
+    def token(self, answer: ApiAnswer) -> str:
+        """The access token in an answer. Raises `NotAnswered`, which never quotes the answer."""
+        ...
+
+
 class Fetcher(Protocol):
     """How one tool's API is asked for whole records. Pure: it makes calls and reads answers, and sends nothing."""
 
@@ -219,6 +232,11 @@ class Fetcher(Protocol):
     @property
     def needs(self) -> tuple[str, ...]:
         """Names of settings without which the API cannot be asked."""
+        ...
+
+    @property
+    def renewal(self) -> Renewal | None:
+        """How it is asked for access tokens; None: a connection has one that lasts."""
         ...
 
     def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiCall | None:

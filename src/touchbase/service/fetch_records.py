@@ -23,6 +23,7 @@ from touchbase.domain.ports import Ask, Clock, Fetcher, Senders, Store
 from touchbase.domain.queries import DueFetches, ListConnections
 from touchbase.domain.times import SECOND, Micros
 from touchbase.service.fetch_answers import GONE, LIMITED, RECORDS, STOP, TRY_AGAIN, USELESS, judged
+from touchbase.service.fetch_tokens import Tokens
 from touchbase.service.left_alone import LeftAlone
 from touchbase.service.receive_fetched import keep_fetched
 
@@ -78,6 +79,7 @@ class FetchWorker:
         self._store = store
         self._senders = senders
         self._ask = ask
+        self._tokens = Tokens(clock)
         self._clock = clock
         self._on_kept = on_kept
         self._on_fetched = on_fetched
@@ -201,14 +203,13 @@ class FetchWorker:
         missing = [name for name in turn.fetcher.needs if not getattr(connection.settings, name)]
         if missing:
             return self._failed(turn, NotAnswered(f"{connection.tool} needs the setting {missing[0]}; connect it again with it", stop=True))
-        call = turn.fetcher.call(connection, turn.batch[0].object_type, ids)
-        if call is None:
-            turn.finish.noted = turn.batch
-            return GONE, 0
         # What the answer tells is at least as new as this moment.
         asked_us = self._clock()
         try:
-            answer = await self._ask(connection.settings.api_base or turn.fetcher.base, call)
+            answer = await self._tokens.ask(self._ask, connection, turn.fetcher, turn.batch[0].object_type, ids)
+            if answer is None:
+                turn.finish.noted = turn.batch
+                return GONE, 0
             return await self._answered(turn, answer, ids, asked_us)
         except NotAnswered as error:
             return self._failed(turn, error)
@@ -229,7 +230,8 @@ class FetchWorker:
             return GONE, 0
         records = turn.fetcher.records(answer, ids)
         kept = [(one, records[one.object_id]) for one in turn.batch if one.object_id in records]
-        await asyncio.gather(*(keep_fetched(self._store, turn.connection, one.object_type, body, asked_us) for one, body in kept))
+        shown = self._tokens.secrets_of(turn.connection)
+        await asyncio.gather(*(keep_fetched(self._store, turn.connection, one.object_type, body, asked_us, shown) for one, body in kept))
         finish.done = [one for one, _ in kept]
         finish.noted = [one for one in turn.batch if one.object_id not in records]
         if kept:

@@ -8,6 +8,7 @@ from typing import Literal
 from touchbase.domain.connection import ConnectionSettings
 from touchbase.domain.errors import Fault
 from touchbase.domain.fetching import Fetching, origin_of
+from touchbase.domain.grants import BEGINS, FORM, grant_of
 from touchbase.domain.ports import Fetcher
 
 State = Literal["idle", "working", "waiting", "stopped"]
@@ -23,6 +24,8 @@ def fetch_faults(
         faults.append(Fault("/access_token", "tool", f"{tool} is never asked for records; leave the access token out"))
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         faults.append(Fault("/access_token", "text", "must be printable ASCII without spaces; was more than the token pasted?"))
+    if token and token.startswith(BEGINS) and fetcher is not None:
+        faults += _grant_faults(tool, token, fetcher)
     if settings.api_base is not None:
         faults += _base_faults(settings.api_base, allowed)
     if token and fetcher is not None:
@@ -41,6 +44,14 @@ def fetching_state(found: Fetching) -> State:
     if found.failures:
         return "waiting"
     return "working" if found.wanted else "idle"
+
+
+def _grant_faults(tool: str, token: str, fetcher: Fetcher) -> list[Fault]:
+    if fetcher.renewal is None:
+        return [Fault("/access_token", "tool", f"{tool} takes an access token that lasts, and no refresh token")]
+    return (
+        [] if grant_of(token) is not None else [Fault("/access_token", "text", f"a refresh token reads {FORM}, none of them with a colon")]
+    )
 
 
 def _base_faults(base: str, allowed: Collection[str]) -> list[Fault]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from touchbase.domain.commands import KeepDelivery, Kept
 from touchbase.domain.connection import Connection
@@ -14,12 +15,14 @@ from touchbase.domain.times import Micros
 from touchbase.service.strike_secrets import without_secrets
 
 
-async def keep_fetched(store: Store, connection: Connection, object_type: str, body: bytes, at: Micros) -> Kept:
-    """Keep one record as the tool told it at this time; returns once it is on disk. The access token never lies in it.
+async def keep_fetched(store: Store, connection: Connection, object_type: str, body: bytes, at: Micros, shown: Sequence[str] = ()) -> Kept:
+    """Keep one record as the tool told it at this time; returns once it is on disk.
+
+    Neither the access token nor what the tool was `shown` in its place ever lies in it.
 
     The time is part of the key: the same record told again later is news where it does not say when it changed.
     """
-    _, _, body = without_secrets((connection.access_token,), {}, "", body)
+    _, _, body = without_secrets(shown or (connection.access_token,), {}, "", body)
     headers = {"content-type": "application/json", FETCHED: object_type}
     command = KeepDelivery(
         client=connection.client,

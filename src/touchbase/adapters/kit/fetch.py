@@ -16,6 +16,7 @@ from touchbase.domain.connection import Connection
 from touchbase.domain.encoding import decoded
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.fetching import ApiAnswer, ApiCall, NotAnswered, kind_and_word
+from touchbase.domain.ports import Renewal
 from touchbase.domain.times import SECOND, Micros
 
 MINUTE: Micros = 60 * SECOND
@@ -59,6 +60,7 @@ class ApiFetcher:
     make: Callable[[Asked], ApiCall | None]
     listed: Callable[[object], Iterable[object]]
     needs: tuple[str, ...] = ()
+    renewal: Renewal | None = None
 
     @property
     def pause_us(self) -> Micros:

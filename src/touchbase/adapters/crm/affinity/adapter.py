@@ -1,8 +1,8 @@
 """Affinity: its webhooks (version 1 of the interface) in our words.
 
-Event reference: the webhooks section of the Affinity API reference (read 2026-11-20). An entry in a list is
-about the person or organisation in it: `body.entity.id` is the record, neither `body.id` (the entry) nor
-`body.entity_id` (which the vendor's own example has different).
+Event reference: the webhooks section of the Affinity API reference, and the help centre's page of webhook responses (read
+2026-11-20). An entry in a list is about the person or organisation in it: `body.entity.id` is the record, neither `body.id`
+(the entry) nor `body.entity_id` (which the vendor's own example has different).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, label
+from touchbase.adapters.kit.crm_values import as_dict, label, plain
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -19,13 +20,13 @@ from touchbase.domain.ports import Call
 
 PERSON, ORGANIZATION = "person", "organization"
 SHAPES = {
-    PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",)),
+    PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,)),
     ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
 }
 ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION}
+PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
 KNOWN = ("person", "organization", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
-LOSERS = ("merged_organization_id", "merged_person_id", "merged_from_id", "merged_id", "duplicate_id", "old_id")
 
 
 class Affinity(CrmAdapter):
@@ -50,7 +51,8 @@ class Affinity(CrmAdapter):
         word, _, action = source.partition(".")
         at = when(body.get("sent_at"))
         if word in SHAPES and action in ACTIONS:
-            item = Item(SHAPES[word], ACTIONS[action], word, text(inner.get("id")), source, at, record=inner)
+            record = as_dict(inner.get("company")) or inner if action == "merged" else inner
+            item = Item(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)
             return _merged(item, inner) if action == "merged" else item.events()
         if word in ("list_entry", "field_value"):
             return self._around(source, inner, at, call)
@@ -59,24 +61,35 @@ class Affinity(CrmAdapter):
     def _around(self, source: str, inner: Body, at: int | None, call: Call) -> list[Event]:
         """Something about a record: it came into a list or left it, or one of its fields got a value."""
         entity = as_dict(inner.get("entity"))
-        kind = ENTITY_TYPES.get(text(first(entity, "type") if "type" in entity else inner.get("entity_type")) or "")
+        kind = _kind(entity, inner)
         object_id = text(first(entity, "id") or first(inner, "entity_id"))
         if kind is None:
             return [note("ignored", source, source.partition(".")[0], object_id)]
         gone = source.endswith(".deleted")
         name, value = "list_id", inner.get("list_id")
         if source.startswith("field_value."):
-            name, value = text(inner.get("field_id")) or "field_id", label(inner.get("value"))
+            told = inner.get("value")
+            name, value = text(inner.get("field_id")) or "field_id", label(told) or plain(told)
         item = Item(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
         item.status = self.statuses(call, item.shape.kind, kind)
+        if source.startswith("field_value.") and not gone:
+            item.record = with_linkedin(entity, {text(dig(inner, "field", "name")) or "": inner.get("value")})
         item.changed = {name: (None, value) if gone else (value, UNTOLD)}
         return item.events()
 
 
+def _kind(entity: Body, inner: Body) -> str | None:
+    """Person or organisation. A person's own `type` tells colleagues from others, so what only a person has counts before it."""
+    if not PERSONS_OWN.isdisjoint(entity):
+        return PERSON
+    told = inner.get("entity_type")
+    return ENTITY_TYPES.get(text(entity.get("type") if told is None else told) or "")
+
+
 def _merged(item: Item, inner: Body) -> list[Event]:
-    """The survivor and the loser; the page does not say where the loser stands, so the likely places are tried."""
+    """The survivor, which stands in `company`, and the one that went into it."""
     item.changed = {}
-    return item.merged(text(first(inner, *LOSERS) or dig(inner, "merged_organization", "id")))
+    return item.merged(text(dig(inner, "removed_company", "id")))
 
 
 ADAPTER = Affinity()

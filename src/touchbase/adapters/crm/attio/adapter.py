@@ -3,14 +3,14 @@
 Event reference: docs.attio.com, webhooks (read 2026-11-20). Events are thin: ids only, neither value nor
 time. Which object an id belongs to differs from workspace to workspace, so the user writes `?object=people`
 or `?object=companies` behind the address, one webhook each, or names the object ids in the connection
-(`objects`); without either nothing can be told.
+(`objects`); without either nothing can be told. Relays that have asked Attio post whole records, which tell what they are.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.crm.attio.fetch import FETCHER, read_fetched
+from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_fetched, read_record
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query
@@ -32,7 +32,7 @@ class Attio(CrmAdapter):
     """Reads Attio's webhook calls."""
 
     tool = "attio"
-    signs = frozenset({"events", "event_type", "attio-signature", "x-attio-signature"})
+    signs = frozenset({"events", "event_type", "values", "attio-signature", "x-attio-signature"})
     proofs = (hashed_body("attio-signature"), hashed_body("x-attio-signature"))
     fetcher: ClassVar[Fetcher | None] = FETCHER
     status: ClassVar[tuple[str, ...]] = ("status",)
@@ -40,14 +40,18 @@ class Attio(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the ids that each event carries, else by Attio's signature."""
-        if dig(body, "id", "workspace_id") is not None and "event_type" in body:
+        if dig(body, "id", "workspace_id") is not None and ("event_type" in body or is_record(body)):
             return 100
+        if body.keys() == {"webhook_id", "events"} and body["events"] == []:
+            return 70
         if "webhook_id" in body and any("event_type" in event for event in objects(body.get("events"))):
             return 100
         return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """All events of a call; an older form is one event without the list around it."""
+        """All events of a call; an older form is one event without the list around it. Or one record."""
+        if is_record(body):
+            return self._record(body, call)
         listed = body.get("events")
         if not isinstance(listed, list):
             return self._one(body, call, "")
@@ -67,9 +71,7 @@ class Attio(CrmAdapter):
             return [note("unrecognised")]
         if source not in ACTIONS:
             return [note("ignored", source, object_id, record_id)]
-        word = (
-            in_query(call.request.query, "object") or kind_chosen(call, object_id) or text(first(body, "object")) or object_id or ""
-        ).lower()
+        word = _word(call, object_id, text(first(body, "object")) or object_id)
         kind = KINDS.get(word)
         if kind is None:
             return [note("ignored" if word == IGNORE else "unrecognised", source, object_id, record_id)]
@@ -85,6 +87,19 @@ class Attio(CrmAdapter):
         for event in events:
             event.custom = {}
         return events
+
+    def _record(self, body: Body, call: Call) -> list[Event]:
+        object_id = text(dig(body, "id", "object_id"))
+        word = _word(call, object_id, object_of(body))
+        kind = KINDS.get(word)
+        if kind is None:
+            return [note("ignored", None, object_id, text(dig(body, "id", "record_id")))]
+        return read_record(body, kind, OBJECTS[kind], self.statuses(call, kind, OBJECTS[kind]), None)
+
+
+def _word(call: Call, object_id: str | None, otherwise: str | None) -> str:
+    """What an object holds: what the address says, or the connection, or else the call itself."""
+    return (in_query(call.request.query, "object") or kind_chosen(call, object_id) or otherwise or "").lower()
 
 
 ADAPTER = Attio()

@@ -40,13 +40,28 @@ FETCHER = ApiFetcher("https://api.attio.com", 1, 300, _make, inner)
 
 
 def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:
-    """One record of an answer; a status with the time from which it holds."""
-    kind, word = kind_and_word(object_type)
+    """One record of an answer."""
+    return read_record(body, *kind_and_word(object_type), statuses, "fetched")
+
+
+def is_record(body: Body) -> bool:
+    """Whether a body is a record as the API tells it."""
+    return isinstance(body.get("values"), dict) and isinstance(dig(body, "id", "record_id"), str)
+
+
+def object_of(record: Body) -> str | None:
+    """The object that a record is of, which it does not name, by attributes that only one has."""
+    values = as_dict(record.get("values"))
+    return "people" if "email_addresses" in values else "companies" if "domains" in values else None
+
+
+def read_record(body: Body, kind: str, word: str, statuses: tuple[str, ...], source: str | None) -> list[Event]:
+    """One record; a status with the time from which it holds."""
     values = as_dict(body.get("values"))
     times = {name: _since(entries) for name, entries in values.items()}
     at = max((one for one in (*times.values(), when(body.get("created_at"))) if one is not None), default=None)
     object_id = text(dig(body, "id", "record_id"))
-    item = Item(SHAPES[kind], UPDATED, word, object_id, "fetched", at, record=dict(_flat(values)), status=statuses)
+    item = Item(SHAPES[kind], UPDATED, word, object_id, source, at, record=dict(_flat(values)), status=statuses)
     item.status_at = {name: times.get(name) for name in statuses}
     return item.events()
 

@@ -3,7 +3,7 @@
 Event reference: developer.close.com, webhooks (read 2026-11-20). A lead is an organisation in Close, so it
 is a company here; its contacts are contacts. Times without a zone are UTC. One event can be sent again,
 merged with later ones. Tasks and activities are not used, but for a lead's change of status; opportunities only
-where the client says so.
+where the client says so. Relays that ask Close's log of events hand on the bare event.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, STATU
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -26,7 +28,8 @@ NOISE = frozenset(
 )
 SHAPES = {
     "contact": Shape(
-        CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls"), useful=("title",), noise=NOISE,
+        CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls", LINKEDIN),
+        useful=("title",), noise=NOISE,
     ),
     "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
@@ -40,22 +43,24 @@ class Close(CrmAdapter):
 
     tool = "close"
     proofs = (CLOSE,)
-    signs = frozenset({"subscription_id", "close-sig-hash"})
+    signs = frozenset({"subscription_id", "object_type", "event", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the subscription's id, else by the event beside it."""
-        event = as_dict(body.get("event"))
+        event = as_dict(body.get("event")) or body
         known = "object_type" in event and "action" in event
         if known and (text(body.get("subscription_id")) or "").startswith("whsub_"):
             return 100
         if "close-sig-hash" in call.headers:
             return 95
+        if known and (text(event.get("id")) or "").startswith("ev_") and "changed_fields" in event:
+            return 90
         return 80 if known and "subscription_id" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The one event of a call."""
-        event = as_dict(body.get("event"))
+        event = as_dict(body.get("event")) or body
         data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
         word, action = text(event.get("object_type")), text(event.get("action"))
         object_id = text(first(event, "object_id") or first(data, "id"))
@@ -69,7 +74,7 @@ class Close(CrmAdapter):
         if word not in SHAPES or action not in ACTIONS:
             return [note("ignored" if source else "unrecognised", source, word, object_id)]
         previous = as_dict(event.get("previous_data"))
-        item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), data or previous)
+        item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
         item.status = self.statuses(call, item.shape.kind, word)
         if action == "merged":
             item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
@@ -92,6 +97,12 @@ class Close(CrmAdapter):
         changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or UNTOLD)}
         item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
         return [told for told in item.events() if told.event.endswith(STATUS_CHANGED)]
+
+
+def _with_linkedin(record: Body) -> Body:
+    """The record with the LinkedIn address in a field of the account's own: `custom.cf_...`, in older calls by its name."""
+    own = with_linkedin_of_fields(record, lambda name: name.startswith("custom."))
+    return own if LINKEDIN in own else with_linkedin(record, as_dict(record.get("custom")))
 
 
 def _deal(event: Body, data: Body, source: str | None, at: int | None) -> Deal:

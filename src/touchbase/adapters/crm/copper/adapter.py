@@ -13,7 +13,9 @@ from typing import ClassVar
 from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.linkedin import LINKEDIN
+from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.proof_body import ANY_FIELD
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
@@ -23,7 +25,8 @@ from touchbase.domain.ports import Call, Fetcher
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(
-    CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",), linkedin=("socials",),
+    CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
+    linkedin=("socials", LINKEDIN),
     noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -49,15 +52,18 @@ class Copper(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the list of ids beside type and event."""
-        if not isinstance(body.get("ids"), list) or "type" not in body or "event" not in body:
+        if "type" not in body or "event" not in body or isinstance(body["event"], dict):
             return 0
-        return 100 if "subscription_id" in body else 70
+        if "subscription_id" in body and "ids" in body:
+            return 100
+        return 70 if isinstance(body.get("ids"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one or many records."""
         word, action = text(body.get("type")) or "", text(body.get("event")) or ""
         source, what = f"{word}.{action}", EVENTS.get(action)
-        ids = [text(one) for one in as_list(body.get("ids"))] or [None]
+        told = body.get("ids")
+        ids = [text(one) for one in (told if isinstance(told, list) else [told])] or [None]
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
         if body.get("ids") == []:
@@ -67,6 +73,7 @@ class Copper(CrmAdapter):
         events: list[Event] = []
         for one in ids:
             record = {name: pair[0] for name, pair in changed.items()}
+            record = with_linkedin_of_fields(record, lambda name: name.startswith("custom_fields."))
             item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(call, SHAPES[word].kind, word))
             item.changed = changed if what == UPDATED else None
             item.thin = not changed

@@ -2,14 +2,14 @@
 
 Event reference: developer.folk.app, events and payloads (read 2026-11-20). Events are thin; an update lists
 its changes by path. A change of type `set` has the new value, without one the property was cleared; `add`
-and `remove` tell only the difference, which is no value of a field.
+and `remove` tell only the difference, which is no value of a field. Relays post whole records, known by their id.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.crm.folk.fetch import FETCHER, read_fetched
+from touchbase.adapters.crm.folk.fetch import FETCHER, read_fetched, read_record
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -38,7 +38,7 @@ class Folk(CrmAdapter):
     tool = "folk"
     proofs = (standard_webhooks(),)
     fetcher: ClassVar[Fetcher | None] = FETCHER
-    signs = frozenset({"createdAt", "webhook-id"})
+    signs = frozenset({"createdAt", "customFieldValues", "webhook-id"})
     status: ClassVar[tuple[str, ...]] = ("Status",)
     """Names of the groups' custom fields that are the status."""
 
@@ -46,11 +46,15 @@ class Folk(CrmAdapter):
         """Known by the source that each event names."""
         if ".folk.app/" in (text(body.get("source")) or ""):
             return 100
+        if _word(body) is not None:
+            return 85
         ids = (text(dig(body, "data", "id")) or "").startswith(("per_", "com_"))
         return 80 if ids and "type" in body and "createdAt" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about one person or company."""
+        """One event about one person or company, or its record."""
+        if (kind := _word(body)) is not None:
+            return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
         source, data = text(body.get("type")) or "", as_dict(body.get("data"))
         word, _, action = source.partition(".")
         object_id, what = text(data.get("id")), ACTIONS.get(action)
@@ -76,6 +80,13 @@ class Folk(CrmAdapter):
     def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
         """One person or company that we have asked for."""
         return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)), SHAPES)
+
+
+def _word(body: Body) -> str | None:
+    """What a body is the record of, if it is one: folk's ids begin with it."""
+    if "customFieldValues" not in body or "type" in body:
+        return None
+    return {"per": "person", "com": "company"}.get((text(body.get("id")) or "").partition("_")[0])
 
 
 def _set(changes: list[object]) -> dict[str, tuple[object, object]]:

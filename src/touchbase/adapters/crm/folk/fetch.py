@@ -30,9 +30,13 @@ FETCHER = ApiFetcher("https://api.folk.app", 1, 120, _make, inner)
 
 def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape]) -> list[Event]:
     """One record of an answer."""
-    word = kind_and_word(object_type)[1]
+    return read_record(body, kind_and_word(object_type)[1], statuses, shapes, "fetched")
+
+
+def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
+    """One record, without a time."""
     groups = as_dict(body.get("customFieldValues"))
     custom: Body = {}
     for _, fields in sorted(groups.items(), reverse=True):
         custom |= {name: value for name, value in as_dict(fields).items() if value is not None}
-    return Item(shapes[word], UPDATED, word, text(body.get("id")), "fetched", record={**custom, **body}, status=statuses).events()
+    return Item(shapes[word], UPDATED, word, text(body.get("id")), source, record={**custom, **body}, status=statuses).events()

@@ -2,7 +2,8 @@
 
 Event reference: the webhook guides on developers.hubspot.com (read 2026-11-20). One call carries up to
 100 thin events: an id, and for a property change the one property. `object.*` subscriptions name the kind
-of object in `objectTypeId`. Attempts are counted in `attemptNumber`, which says nothing to us.
+of object in `objectTypeId`, but for links, which name both ends instead. Attempts are counted in `attemptNumber`,
+which says nothing to us.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from touchbase.adapters.crm.hubspot.proof import HUBSPOT
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_list, mail
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -29,7 +31,7 @@ NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "c
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email",), first_name=("firstname",), last_name=("lastname",),
-        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin"), noise=NOISE,
+        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN), noise=NOISE,
     ),
     COMPANY: Shape(COMPANY, domain=("domain",), company=("name",), noise=NOISE),
 }  # fmt: skip
@@ -45,7 +47,7 @@ class HubSpot(CrmAdapter):
     proofs = (HUBSPOT,)
     signs = frozenset(
         {
-            "subscriptionType", "eventType", "hs_object_id", "properties",
+            "subscriptionType", "eventType", "hs_object_id", "properties", "callbackId",
             "x-hubspot-signature", "x-hubspot-signature-v3", "x-hubspot-signature-version",
         }
     )  # fmt: skip
@@ -72,8 +74,9 @@ class HubSpot(CrmAdapter):
             return read_object(body, partial(self.statuses, call)) if known else [note("unrecognised")]
         word, _, action = source.partition(".")
         if word == "object":
-            word = text(body.get("objectTypeId")) or ""
-        object_id = text(body.get("objectId"))
+            word = text(first(body, "objectTypeId", "fromObjectTypeId")) or ""
+        # A relay's HubSpot node writes `contactId` in the place of `objectId`.
+        object_id = text(first(body, "objectId", f"{word}Id"))
         if not word or not action:
             return [note("unrecognised", source, word or None, object_id)]
         kind = KINDS.get(word) or kind_chosen(call, word)
@@ -94,7 +97,7 @@ class HubSpot(CrmAdapter):
             if name is None:
                 return [note("unrecognised", item.source_event, item.object_type, item.object_id)]
             value = body.get("propertyValue")
-            item.record, item.changed = {name: value}, {name: (value, UNTOLD)}
+            item.record, item.changed = with_linkedin({name: value}), {name: (value, UNTOLD)}
             return item.events()
         if action == "associationChange":
             return _association(item, body)
@@ -119,7 +122,7 @@ def _key(body: Body) -> str | None:
 def _association(item: Item, body: Body) -> list[Event]:
     """A link between a contact and a company, told from both sides; links to deals and the like are not for us."""
     source, _, target = (text(body.get("associationType")) or "").partition("_TO_")
-    other = KINDS.get(text(body.get("toObjectTypeId")) or "") or KINDS.get(target.lower())
+    other = KINDS.get(text(body.get("toObjectTypeId")) or "") or KINDS.get(target.lower().removesuffix("_unlabeled"))
     if other is None or other == item.shape.kind or (source and source.lower() != item.shape.kind):
         return [note("ignored", item.source_event, item.object_type, item.object_id)]
     linked = body.get("toObjectId")

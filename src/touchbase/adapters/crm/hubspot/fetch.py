@@ -14,6 +14,7 @@ from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, path_of
+from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -25,7 +26,7 @@ STATUS: Mapping[str, tuple[str, ...]] = {
 }
 _PLACES = {"contact": "contacts", "company": "companies"}
 _OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
-_NEVER_ASKED = ("identity", "associated_domain", "associated_name")
+_NEVER_ASKED = ("identity", "associated_domain", "associated_name", LINKEDIN)
 _TIMES = ("lastmodifieddate", "hs_lastmodifieddate")
 
 

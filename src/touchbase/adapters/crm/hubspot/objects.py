@@ -1,8 +1,8 @@
 """HubSpot: whole objects, as its workflows and relays post them.
 
-Three forms: the older one of workflows (`vid` or `companyId`, each property an object with its `value`),
-the newer one (`id` or `objectId`, each property a plain value), and the flat one that a user writes by
-hand in a workflow, known by its `hs_object_id`.
+Four forms: the older one of workflows (`vid` or `companyId`, each property an object with its `value`),
+the newer one (`id` or `objectId`, each property a plain value), the flat one that a user writes by hand in
+a workflow, known by its `hs_object_id`, and that of an app's own action in a workflow (`callbackId`).
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from __future__ import annotations
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
 CONTACT_ID = "0-1"
 COMPANY_ID = "0-2"
+OWN = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodifieddate"})
+"""Properties that every object has, under names that no other CRM uses."""
 
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email", "identity"), first_name=("firstname",), last_name=("lastname",),
-        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin"),
+        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         domain=("associated_domain", "website"), company=("company", "associated_name"),
         useful=("jobtitle", "phone", "mobilephone", "company", "website", "city", "state", "country", "industry"),
     ),
@@ -33,16 +36,17 @@ SHAPES = {
 
 def is_object(body: Body) -> bool:
     """Whether a body is one of HubSpot's objects."""
-    if "hs_object_id" in body:
+    if "hs_object_id" in body or _is_action(body):
         return True
     properties = body.get("properties")
     if not isinstance(properties, dict):
         return False
-    return any(name in body for name in ("vid", "companyId", "dealId", "portalId", "portal-id")) or "hs_object_id" in properties
+    return any(name in body for name in ("vid", "companyId", "dealId", "portalId", "portal-id")) or not OWN.isdisjoint(properties)
 
 
 def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     """The whole object as an update that may create; deals and the like are ignored."""
+    body = _of_action(body) if _is_action(body) else body
     record = _flat(body)
     kind = _kind(body, record)
     object_id = text(
@@ -51,10 +55,20 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     if kind is None:
         return [note("ignored", None, text(first(body, "objectTypeId", "objectType")), object_id)]
     if kind == CONTACT:
-        record |= _of_contact(body)
+        record = with_linkedin(record | _of_contact(body))
     what = DELETED if body.get("isDeleted") is True or body.get("archived") is True else UPDATED
     at = when(first(record, "lastmodifieddate", "hs_lastmodifieddate") or first(body, "updatedAt"))
     return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
+
+
+def _is_action(body: Body) -> bool:
+    return "callbackId" in body and dig(body, "origin", "portalId") is not None and isinstance(dig(body, "object", "objectType"), str)
+
+
+def _of_action(body: Body) -> Body:
+    """The object that a workflow's action is run for, with the fields that the workflow's author has filled in for the action."""
+    found = as_dict(body.get("object"))
+    return {**found, "properties": {**as_dict(body.get("inputFields")), **as_dict(found.get("properties"))}}
 
 
 def _flat(body: Body) -> dict[str, object]:

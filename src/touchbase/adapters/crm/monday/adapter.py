@@ -17,7 +17,7 @@ from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.proof import MONDAY
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, in_query, label, plain
+from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link, plain
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import ProtocolAnswer
@@ -62,7 +62,8 @@ class Monday(CrmAdapter):
         if body.keys() == {"challenge"}:
             return 90
         event = as_dict(body.get("event"))
-        return 100 if "boardId" in event and "type" in event else 0
+        # What moves between boards names none.
+        return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one item of a board, or the handshake."""
@@ -84,6 +85,8 @@ class Monday(CrmAdapter):
         titles: dict[str, str] = {}
         if what == UPDATED:
             self._change(item, event, titles, call)
+        elif what == CREATED:
+            self._filled(item, event, call)
         events = item.events()
         for told in events:
             # People know a column by its title; its id may be anything.
@@ -99,6 +102,13 @@ class Monday(CrmAdapter):
     def _kind(self, event: Body, call: Call) -> str | None:
         named = in_query(call.request.query, "object") or kind_chosen(call, text(event.get("boardId")))
         return CONTACT if named is None else KINDS.get(named.lower())
+
+    def _filled(self, item: Item, event: Body, call: Call) -> None:
+        """What a new item's columns say of its status: that in the column that the client has named, else in any of the type status."""
+        columns = {name: _value(value) for name, value in as_dict(event.get("columnValues")).items() if _is_status(value)}
+        item.record = {"group": event.get("groupName"), **columns, **item.record}
+        is_open = item.shape.kind not in call.settings.status_property
+        item.status = tuple(columns) if is_open else self.statuses(call, item.shape.kind, None)
 
     def _change(self, item: Item, event: Body, titles: dict[str, str], call: Call) -> None:
         """What changed. Every column of the type status is one, unless the client has named a column, or the group."""
@@ -123,8 +133,12 @@ def _record(event: Body) -> Body:
     for column in (event.get("value"), *as_dict(event.get("columnValues")).values()):
         if isinstance(column, dict):
             record |= {"email": column["email"]} if column.get("email") else {}
-            record |= {"link": column["url"]} if column.get("url") else {}
+            record |= {"link": address} if (address := column.get("url") or link(_value(column))) else {}
     return record
+
+
+def _is_status(value: object) -> bool:
+    return dig(value, "label", "index") is not None
 
 
 def _value(value: object) -> object:
@@ -133,7 +147,7 @@ def _value(value: object) -> object:
         return value
     if "chosenValues" in value:
         return label(value["chosenValues"])
-    for key in ("label", "email", "phone", "url", "date", "value", "text", "name"):
+    for key in ("label", "email", "phone", "url", "date", "value", "text", "name", "countryName", "rating", "checked", "address"):
         if (inner := value.get(key)) is not None:
             return label(inner) if isinstance(inner, dict) else inner
     return plain(value)

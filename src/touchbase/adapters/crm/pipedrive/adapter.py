@@ -8,6 +8,7 @@ in `previous`; version 1 sends the whole old record there, so we compare. `meta.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -15,6 +16,8 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, differences, label
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.linkedin import LINKEDIN
+from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -35,7 +38,7 @@ NOISE = frozenset(
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
-        linkedin=("linkedin",), useful=("job_title",), noise=NOISE,
+        linkedin=("linkedin", LINKEDIN), useful=("job_title",), noise=NOISE,
     ),
     COMPANY: Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("industry", "country_code"), noise=NOISE),
 }  # fmt: skip
@@ -44,6 +47,8 @@ ACTIONS = {
     "create": CREATED, "added": CREATED, "change": UPDATED, "updated": UPDATED, "delete": DELETED, "deleted": DELETED, "merged": UPDATED,
 }  # fmt: skip
 
+_HASH = 40
+_OWN_FIELD = re.compile(r"[0-9a-f]+", re.ASCII)
 _STAGES = frozenset({"status", "stage_id"})
 
 
@@ -81,7 +86,7 @@ class Pipedrive(CrmAdapter):
         item = self._item(source, object_id, first(meta, "timestamp"), text(meta.get("id")), call)
         if not isinstance(item, Item):
             return [item]
-        item.record = _flat(data or previous)
+        item.record = _with_linkedin(_flat(data or previous))
         if item.what == DELETED:
             item.merged_into = text(meta.get("merged_to_id"))
         elif item.what == UPDATED:
@@ -98,7 +103,7 @@ class Pipedrive(CrmAdapter):
         item = self._item(source, object_id, at, None, call)
         if not isinstance(item, Item):
             return [item]
-        item.record = current or previous
+        item.record = _with_linkedin(current or previous)
         if source.startswith("merged."):
             # `previous` is the other record here, so comparing would tell nonsense.
             item.object_id, item.changed = text(first(current, "id")) or object_id, {}
@@ -130,6 +135,11 @@ def _id(link: object) -> object:
 def _flat(data: Body) -> Body:
     """The record with its custom fields beside the others."""
     return {**data, **{name: _value(value) for name, value in as_dict(data.get("custom_fields")).items()}}
+
+
+def _with_linkedin(record: Body) -> Body:
+    """The record with the LinkedIn address in one of the account's own fields, whose names are hashes."""
+    return with_linkedin_of_fields(record, lambda name: len(name) == _HASH and _OWN_FIELD.fullmatch(name) is not None)
 
 
 def _listed(data: Body, previous: Body) -> Changes:

@@ -12,10 +12,19 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
-from touchbase.adapters.crm.salesforce.stream import is_trigger, payload_of, read_change, read_record, read_trigger
+from touchbase.adapters.crm.salesforce.retold import is_retold, message_in, read_retold
+from touchbase.adapters.crm.salesforce.stream import (
+    is_topic,
+    is_trigger,
+    payload_of,
+    read_change,
+    read_record,
+    read_topic,
+    read_trigger,
+    record_in,
+)
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.reading import dig
 from touchbase.domain.delivery import ProtocolAnswer
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -44,9 +53,11 @@ class Salesforce(CrmAdapter):
         """A change event, or a record in the form of the REST interface."""
         if payload_of(body) is not None:
             return 100
-        if is_trigger(body):
+        if is_trigger(body) or is_topic(body):
             return 90
-        return 85 if isinstance(dig(body, "attributes", "type"), str) and "Id" in body else 0
+        if message_in(body) is not None or is_retold(body):
+            return 95
+        return 85 if record_in(body) is not None else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One change event, or one record."""
@@ -55,7 +66,11 @@ class Salesforce(CrmAdapter):
             return read_change(payload, statuses)
         if is_trigger(body):
             return read_trigger(body, statuses)
-        return read_record(body, statuses) if "attributes" in body else [note("unrecognised")]
+        if is_topic(body):
+            return read_topic(body, statuses)
+        if (record := record_in(body)) is not None:
+            return read_record(record, statuses)
+        return read_retold(body, statuses) or [note("unrecognised")]
 
 
 ADAPTER = Salesforce()

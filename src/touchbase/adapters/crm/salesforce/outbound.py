@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -34,7 +35,7 @@ def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:
     events: list[Event] = []
     for notification in envelope.iter():
         if _name(notification) == "Notification":
-            events += _notification(notification, statuses)
+            events += read_notification(*_record(notification), statuses)
     if events:
         return events
     is_answer = any(_name(element) == "notificationsResponse" for element in envelope.iter())
@@ -51,15 +52,15 @@ def _parsed(body: bytes) -> ElementTree.Element | None:
         return None
 
 
-def _notification(notification: ElementTree.Element, statuses: StatusNames) -> list[Event]:
-    record, object_type, key = _record(notification)
+def read_notification(record: Body, object_type: str | None, key: str | None, statuses: StatusNames) -> list[Event]:
+    """The events of one notification: the fields of its object, the object's type, and the notification's id."""
     object_id = record_id(record.get("Id"))
     shape = shape_of(object_type, record)
     if shape is None:
         return [note("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
     what = _what(record)
     at = when(record.get("LastModifiedDate")) or when(record.get("SystemModstamp"))
-    item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, record, nulls_clear=True)
+    item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, with_linkedin(record), nulls_clear=True)
     item.status = statuses(shape.kind, object_type)
     if what == DELETED:
         item.merged_into = record_id(record.get("MasterRecordId"))

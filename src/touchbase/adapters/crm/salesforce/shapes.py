@@ -6,6 +6,7 @@ import re
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_values import Record
+from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.reading import text
 
 NOISE = frozenset(
@@ -14,7 +15,15 @@ NOISE = frozenset(
         "CleanStatus", "PhotoUrl", "attributes", "Jigsaw", "IsPersonAccount",
     }
 )  # fmt: skip
-_LINKEDIN = ("LinkedIn__c", "LinkedIn_URL__c", "LinkedIn_Url__c", "LinkedInURL__c", "LinkedIn_Profile__c", "LinkedIn_Profile_URL__c")
+_LINKEDIN = (
+    "LinkedIn__c",
+    "LinkedIn_URL__c",
+    "LinkedIn_Url__c",
+    "LinkedInURL__c",
+    "LinkedIn_Profile__c",
+    "LinkedIn_Profile_URL__c",
+    LINKEDIN,
+)
 _PERSON = Shape(
     CONTACT, email=("Email",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"), full_name=("Name",),
     linkedin=_LINKEDIN, domain=("Website",), company=("Company",), useful=None, noise=NOISE,

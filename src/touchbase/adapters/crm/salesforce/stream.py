@@ -12,14 +12,18 @@ from touchbase.adapters.crm.salesforce.shapes import NOISE, record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
 HEADER = "ChangeEventHeader"
 CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}
+TOPICS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "undeleted": UPDATED}
+PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
+_RECORDS = ("payload", "data", "record", "sobject", "sObject", "object")
 _WRAPPERS = ("payload", "data", "detail", "event")
 
 
@@ -35,7 +39,9 @@ def payload_of(body: Body) -> Body | None:
 def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     """The events of one change: one for each of its records."""
     header = as_dict(payload.get(HEADER))
-    object_type, change = text(_bare(header.get("entityName"))), text(_bare(header.get("changeType"))) or ""
+    # Some relays name the channel's kind of event, `LeadChangeEvent`, in the place of the object.
+    object_type = (text(_bare(header.get("entityName"))) or "").removesuffix("ChangeEvent") or None
+    change = text(_bare(header.get("changeType"))) or ""
     # A gap event says that something happened, but not the values.
     what = CHANGES.get(change.removeprefix("GAP_"))
     record = _flat(payload)
@@ -44,7 +50,7 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
         return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids or [None]]
-    item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), record)
+    item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), with_linkedin(record))
     item.status = statuses(shape.kind, object_type)
     item.restored = change.endswith("UNDELETE")
     if what == UPDATED and not item.restored:
@@ -53,6 +59,14 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     for item.object_id in ids or [None]:
         events += item.events()
     return events
+
+
+def record_in(body: Body) -> Body | None:
+    """The record as the REST interface writes it, known by its `attributes.type`, wherever the one who posts it has put it."""
+    for found in (body, *(body.get(name) for name in _RECORDS)):
+        if isinstance(found, dict) and isinstance(dig(found, "attributes", "type"), str) and "Id" in found:
+            return found
+    return None
 
 
 def read_record(body: Body, statuses: StatusNames) -> list[Event]:
@@ -64,8 +78,36 @@ def read_record(body: Body, statuses: StatusNames) -> list[Event]:
         return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
     what = DELETED if body.get("IsDeleted") is True else UPDATED
     return Item(
-        shape, what, object_type, object_id, None, when(body.get("LastModifiedDate")), None, body, status=statuses(shape.kind, object_type)
+        shape,
+        what,
+        object_type,
+        object_id,
+        None,
+        when(body.get("LastModifiedDate")),
+        None,
+        with_linkedin(body),
+        status=statuses(shape.kind, object_type),
     ).events()
+
+
+def is_topic(body: Body) -> bool:
+    """Whether a body is a message of a PushTopic: what happened beside the fields that the topic's query selects."""
+    topic = as_dict(body.get("data")) or body
+    return isinstance(dig(topic, "event", "type"), str) and isinstance(dig(topic, "sobject", "Id"), str)
+
+
+def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
+    """The one record of a PushTopic's message. Its object is told by the beginning of its id alone."""
+    topic = as_dict(body.get("data")) or body
+    record, change = as_dict(topic.get("sobject")), text(dig(topic, "event", "type")) or ""
+    object_id = record_id(record.get("Id"))
+    object_type = PREFIXES.get((object_id or "")[:3])
+    shape, what = shape_of(object_type, record), TOPICS.get(change)
+    if shape is None or what is None:
+        return [note("ignored", change, object_type, object_id)]
+    item = Item(shape, what, object_type, object_id, change, when(dig(topic, "event", "createdDate")), None, with_linkedin(record))
+    item.status, item.restored = statuses(shape.kind, object_type), change == "undeleted"
+    return item.events()
 
 
 def is_trigger(body: Body) -> bool:
@@ -86,7 +128,7 @@ def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
         if shape is None:
             events.append(note("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
             continue
-        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, told)
+        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, with_linkedin(told))
         item.status = statuses(shape.kind, object_type)
         if record is None or old is None:
             item.what = CREATED if old is None else DELETED

@@ -2,7 +2,8 @@
 
 Event reference: docs.twenty.com, webhooks, and the product's source (read 2026-11-20). The two disagree:
 the page writes `event`, `data` and `timestamp`, the product sends `eventName`, `record` and `eventDate`;
-both are read. The whole record comes along, and an update lists the names of the changed fields.
+both are read. The whole record comes along, and an update lists the names of the changed fields. Releases
+of 2024 name in `eventType` what the webhook is for instead, `*.*`: then the record is all that is told.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ ACTIONS = {
     "created": CREATED, "updated": UPDATED, "upserted": UPDATED, "restored": UPDATED, "deleted": DELETED, "destroyed": DELETED,
     "merged": UPDATED,
 }  # fmt: skip
+OLDER = {"create": CREATED, "update": UPDATED, "delete": DELETED, "*": UPDATED}
 TWENTYS_OWN = frozenset(
     {
         "person", "company", "opportunity", "note", "noteTarget", "task", "taskTarget", "attachment", "favorite", "timelineActivity",
@@ -48,12 +50,12 @@ class Twenty(CrmAdapter):
 
     tool = "twenty"
     proofs = (TWENTY,)
-    signs = frozenset({"eventName", "event", "x-twenty-webhook-signature", "x-twenty-webhook-timestamp"})
+    signs = frozenset({"eventName", "objectMetadata", "event", "x-twenty-webhook-signature", "x-twenty-webhook-timestamp"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": (), "company": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by Twenty's headers or by the event's name beside the record."""
-        if "eventName" in body and isinstance(body.get("record"), dict):
+        if isinstance(body.get("record"), dict) and ("eventName" in body or "objectMetadata" in body):
             return 100 if "objectMetadata" in body or "workspaceId" in body else 85
         if any(name.startswith("x-twenty-") for name in call.headers):
             return 100
@@ -63,11 +65,13 @@ class Twenty(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
-        source = text(first(body, "eventName", "event")) or ""
+        source = text(first(body, "eventName", "event", "eventType")) or ""
         named, _, action = source.rpartition(".")
         word = text(dig(body, "objectMetadata", "nameSingular")) or named
         record = as_dict(body.get("record")) or as_dict(body.get("data"))
-        object_id, what = text(record.get("id")), ACTIONS.get(action)
+        object_id, what = text(record.get("id")), ACTIONS.get(action) or OLDER.get(action)
+        if action == "*" and record.get("deletedAt") is not None:
+            what = DELETED
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
         at = when(first(body, "eventDate", "timestamp"))

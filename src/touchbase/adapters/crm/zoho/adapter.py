@@ -2,7 +2,8 @@
 
 Event reference: zoho.com/crm/developer, notifications (read 2026-11-20). Leads and contacts are contacts,
 accounts are companies. A notification names up to many records by id; it holds values only where the
-channel asks for them (`return_affected_field_values`). `module` counts, not the module in `resource_uri`.
+channel asks for them (`return_affected_field_values`), else the names of the fields (`affected_fields`). `module`
+counts, not the module in `resource_uri`. Functions and relays post whole records as the API tells them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.zoho.fetch import FETCHER, read_fetched
-from touchbase.adapters.crm.zoho.modules import MODULES, STATUS
+from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, is_record, module_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
@@ -30,23 +32,28 @@ class Zoho(CrmAdapter):
 
     tool = "zoho"
     proofs = (field_of("token"),)
-    signs = frozenset({"channel_id", "resource_uri", "operation"})
+    signs = frozenset({"channel_id", "resource_uri", "operation", "Modified_Time", "Created_Time"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS
     fetcher: ClassVar[Fetcher | None] = FETCHER
 
     def sure(self, body: Body, call: Call) -> int:
-        """Known by the channel and the list of ids."""
-        if "module" in body and "operation" in body and isinstance(body.get("ids"), list):
-            return 100 if "channel_id" in body or "resource_uri" in body else 75
+        """Known by the channel and the ids, or a record by its fields."""
+        if "module" in body and "operation" in body and "ids" in body:
+            known = "channel_id" in body or "resource_uri" in body
+            return 100 if known else 75 if isinstance(body["ids"], list) else 0
+        if is_record(body):
+            return 85
         return 70 if (text(body.get("operation")) or "").partition(".")[0] in MODULES and isinstance(body.get("data"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One operation on one or many records."""
+        """One operation on one or many records, or one record."""
+        if "operation" not in body and is_record(body):
+            return self._record(body, call)
         operation = text(body.get("operation")) or ""
         word = text(first(body, "module")) or text(dig(body, "module", "api_name")) or operation.partition(".")[0]
         shape, what = MODULES.get(word), OPERATIONS.get(operation.rpartition(".")[2])
         records = {text(record.get("id")): record for record in map(as_dict, as_list(body.get("data"))) if record}
-        ids = [text(one) for one in as_list(body.get("ids"))] or list(records)
+        ids = _ids(body) or list(records)
         source = f"{word}.{operation.rpartition('.')[2]}"
         if shape is None or what is None:
             return [note("ignored" if word and operation else "unrecognised", source, word or None, one) for one in ids or [None]]
@@ -57,17 +64,43 @@ class Zoho(CrmAdapter):
         events: list[Event] = []
         for one in ids or [None]:
             told = values.get(one, {})
-            item = Item(shape, what, word, one, source, at, record=records.get(one) or told)
+            item = Item(shape, what, word, one, source, at, record=with_linkedin(records.get(one) or told))
             item.status = self.statuses(call, shape.kind, word)
             item.thin = not item.record
             if what == UPDATED and one not in records:
                 item.changed = {name: (value, UNTOLD) for name, value in told.items()}
-            events += item.events()
+                events += item.events() if told else _named(item, body)
+            else:
+                events += item.events()
         return events
+
+    def _record(self, body: Body, call: Call) -> list[Event]:
+        word, object_id = module_of(body), text(body.get("id"))
+        if word is None:
+            return [note("ignored", None, None, object_id)]
+        statuses = self.statuses(call, MODULES[word].kind, word)
+        return Item(
+            MODULES[word], UPDATED, word, object_id, None, when(body.get("Modified_Time")), record=with_linkedin(body), status=statuses
+        ).events()
 
     def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
         """One lead, contact or account that we have asked for."""
         return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+
+
+def _ids(body: Body) -> list[str | None]:
+    ids = body.get("ids")
+    return [text(one) for one in (ids if isinstance(ids, list) else [ids]) if one is not None]
+
+
+def _named(item: Item, body: Body) -> list[Event]:
+    """A change of which only the names of the fields are told: nothing is cleared by it, and it is worth asking for the record."""
+    names = [name for one in as_list(body.get("affected_fields")) for name in as_list(dig(one, item.object_id or ""))]
+    item.changed = {name: (None, UNTOLD) for name in names if isinstance(name, str)}
+    events = item.events()
+    for event in events:
+        event.fields, event.custom, event.thin = {}, {}, True
+    return events
 
 
 ADAPTER = Zoho()

@@ -8,6 +8,7 @@ records is there, the answer is 204 without a body.
 from __future__ import annotations
 
 from touchbase.adapters.crm.zoho.modules import MODULES
+from touchbase.adapters.crm.zoho.tokens import ZohoTokens
 from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -35,7 +36,7 @@ def _make(asked: Asked) -> ApiCall | None:
     return asked.get(f"/crm/v7/{asked.word}?ids={','.join(asked.ids)}&fields={fields}", headers)
 
 
-FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: as_list(as_dict(answer).get("data")))
+FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: as_list(as_dict(answer).get("data")), renewal=ZohoTokens())
 
 
 def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:

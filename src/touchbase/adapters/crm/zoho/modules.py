@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+from touchbase.adapters.kit.crm_values import Record
+from touchbase.adapters.kit.linkedin import LINKEDIN
 
 NOISE = frozenset({"id", "Modified_Time", "Modified_By", "Created_Time", "Created_By", "Last_Activity_Time", "Owner", "Tag"})
 _PERSON = Shape(
     CONTACT, email=("Email",), first_name=("First_Name",), last_name=("Last_Name",), full_name=("Full_Name",),
-    linkedin=("LinkedIn", "LinkedIn_URL", "LinkedIn_Profile", "Linkedin"), domain=("Website",), company=("Company",),
+    linkedin=("LinkedIn", "LinkedIn_URL", "LinkedIn_Profile", "Linkedin", LINKEDIN), domain=("Website",), company=("Company",),
     useful=("Company", "Designation", "Title", "Phone", "Mobile", "Lead_Source", "Industry"), noise=NOISE,
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
@@ -19,3 +21,15 @@ STATUS: Mapping[str, tuple[str, ...]] = {
     "Contacts": ("Contact_Status",),
     "Accounts": ("Account_Status",),
 }
+
+
+def is_record(body: Record) -> bool:
+    """Whether a body is a record as the API tells it: beside the fields stand what the API itself knows, under names with a `$`."""
+    return "id" in body and ("Modified_Time" in body or "Created_Time" in body) and any(name.startswith("$") for name in body)
+
+
+def module_of(record: Record) -> str | None:
+    """The module of a record, which does not name it: each has fields that the others lack; None for those that are not ours."""
+    if "Last_Name" in record:
+        return "Leads" if "Lead_Status" in record or "Company" in record else "Contacts"
+    return "Accounts" if isinstance(record.get("Account_Name"), str) and "Deal_Name" not in record else None
