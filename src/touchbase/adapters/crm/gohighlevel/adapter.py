@@ -58,7 +58,7 @@ class GoHighLevel(CrmAdapter):
         if "location" in body and ("contact_id" in body or "full_name" in body) and not _OF_WORKFLOW.isdisjoint(body):
             return 85
         if text(body.get("type")) in NAMES:
-            return 85
+            return 90
         if "workflow" in body and ("customData" in body or "triggerData" in body):
             return 80
         return 60 if "locationId" in body and isinstance(body.get("properties"), list) else 0
