@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -12,6 +13,7 @@ from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, WebhookRequest
 from touchbase.domain.events import Event
+from touchbase.domain.times import from_text
 
 ADAPTERS = load_adapters()
 LINK = "https://www.linkedin.com/in/noor-example"
@@ -83,6 +85,20 @@ def test_a_changed_linkedin_field_keeps_its_own_name_in_the_history() -> None:
 # Own fields.
 
 
+def test_another_crms_contact_in_a_forms_field_is_not_activecampaigns() -> None:
+    field = urlencode({"payload": json.dumps({"event": "contact.updated", "contact": {"id": 1, "email": "a@example.com"}})})
+
+    translation = ADAPTERS.translate(WebhookRequest(CRM, {}, "", field.encode()))
+
+    assert (translation.tool, [event.email for event in translation.events]) == ("generic", ["a@example.com"])
+
+
+def test_another_crms_contact_with_tags_is_not_activecampaigns() -> None:
+    body = {"contact": {"id": 1, "email": "a@example.com", "tags": ["hot"]}}
+
+    assert ADAPTERS.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).tool == "generic"
+
+
 def test_an_accounts_fields_are_custom_fields_by_their_names() -> None:
     fields = {
         "0": {"id": "1", "key": "City", "value": "Bonn"},
@@ -115,6 +131,35 @@ def test_what_a_workflow_has_mapped_helps_where_the_post_itself_says_nothing() -
     (event,) = told({"workflow": {"id": "w"}, "customData": mapped, "email": "posted@example.com"})
 
     assert (event.object_id, event.email, event.fields) == ("g1", "posted@example.com", {"first_name": "Noor"})
+
+
+# Times.
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [("ContactCreate", "2026-10-01T10:00:00Z"), ("ContactUpdate", "2026-10-08T10:00:00Z"), ("ContactDelete", None)],
+)
+def test_a_contact_of_gohighlevel_tells_when_it_was_made_or_changed_where_the_call_does_not(name: str, at: str | None) -> None:
+    body = {"type": name, "locationId": "l", "id": "g", "dateAdded": "2026-10-01T10:00:00.000Z", "dateUpdated": "2026-10-08T10:00:00.000Z"}
+
+    (event,) = told(body)
+
+    assert event.occurred_us == (None if at is None else from_text(at))
+
+
+def test_a_context_without_a_time_counts_from_the_rows_own() -> None:
+    target = {"Attributes": [{"key": "modifiedon", "value": "/Date(1791500000000)/"}, {"key": "firstname", "value": "Ada"}]}
+    body = {
+        "MessageName": "Update",
+        "PrimaryEntityName": "contact",
+        "PrimaryEntityId": "d",
+        "InputParameters": [{"key": "Target", "value": target}],
+    }
+
+    (event,) = told(body)
+
+    assert event.occurred_us == 1_791_500_000_000_000
 
 
 # Restored and reshaped.

@@ -215,9 +215,9 @@ def _leaves(value: object) -> list[str]:
 
 @pytest.mark.parametrize("several", [0, 1, 2])
 def test_a_form_that_somebody_has_written_down_as_json_is_a_form(several: int) -> None:
-    flat = {"contact[id]": "7", "contact[fields][tier]": "A", "seriesid": "9"}
+    flat = {"contact[id]": "7", "contact[phone]": None, "contact[fields][tier]": "A", "seriesid": "9"}
 
     read = call(json.dumps([flat] * several if several else flat))
 
-    nested = {"contact": {"id": "7", "fields": {"tier": "A"}}, "seriesid": "9"}
+    nested = {"contact": {"id": "7", "phone": None, "fields": {"tier": "A"}}, "seriesid": "9"}
     assert read.data == ([nested] * several if several else nested)

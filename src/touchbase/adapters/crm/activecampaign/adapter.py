@@ -30,7 +30,9 @@ TYPES = {
 }  # fmt: skip
 TAGGINGS = ("contact_tag_added", "contact_tag_removed")
 TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)
-_OF_CONTACT = frozenset({"ip", "ip4", "tags", "orgname", "customer_acct_name"})
+_OF_CONTACT = frozenset({"ip4", "orgname", "customer_acct_name"})
+_NOT_THEIRS = frozenset({"event", "event_type", "eventType", "topic", "action"})
+"""Where other tools name their events, which ActiveCampaign does under `type`."""
 _LONGEST = 1000
 
 
@@ -38,7 +40,7 @@ class ActiveCampaign(CrmAdapter):
     """Reads ActiveCampaign's webhook calls."""
 
     tool = "activecampaign"
-    signs = frozenset({"contact", "account", "initiated_from"})
+    signs = frozenset({"contact", "account", "initiated_from", "initiated_by"})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -46,6 +48,8 @@ class ActiveCampaign(CrmAdapter):
         contact = as_dict(body.get("contact"))
         if "initiated_from" in body or "initiated_by" in body:
             return 95
+        if not _NOT_THEIRS.isdisjoint(body):
+            return 0
         if call.form and "id" in contact and "email" in contact:
             return 85
         if "email" in contact and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form))):

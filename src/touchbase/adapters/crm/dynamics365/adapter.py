@@ -100,7 +100,8 @@ class Dynamics365(CrmAdapter):
         now |= {name: after[name] for name in _OPTIONS if name in now and isinstance(after.get(name), str)}
         key, object_id = _known(body.get("OperationId")), _known(body.get("PrimaryEntityId"))
         own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
-        item = Item(SHAPES[word], what, word, own_id, source, when(body.get("OperationCreatedOn")), key, restored=source == "Restore")
+        at = when(body.get("OperationCreatedOn")) or when(now.get("modifiedon"))
+        item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
         item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(call, item.shape.kind, word)
         if what == UPDATED and source not in ("Upsert", "Restore"):
             item.changed = {name: (value, before.get(name, UNTOLD)) for name, value in now.items() if name not in NOISE}

@@ -82,9 +82,9 @@ class GoHighLevel(CrmAdapter):
         if source not in TYPES:
             return [note("ignored", source, None, text(body.get("id")))]
         what = TYPES[source]
-        if what == CREATED:
-            # Older deliveries have no time of their own, but a contact's creation has one.
-            at = at or when(record.get("dateAdded"))
+        if what != DELETED:
+            # Older deliveries have no time of their own, but the contact's creation and change have one.
+            at = at or when(record.get("dateAdded" if what == CREATED else "dateUpdated"))
         item = Item(PERSON, what, "contact", object_id, source, at, key, _flat(record), status=status)
         if source == "ContactTagUpdate":
             item.changed = {"tags": (first(record, "tags") or body.get("tags"), UNTOLD)}
