@@ -133,6 +133,27 @@ def test_what_a_workflow_has_mapped_helps_where_the_post_itself_says_nothing() -
     assert (event.object_id, event.email, event.fields) == ("g1", "posted@example.com", {"first_name": "Noor"})
 
 
+# Wrapped by a relay.
+
+
+OUTREACH = {"data": {"type": "account", "id": 1}, "meta": {"eventName": "account.destroyed"}}
+DYNAMICS = {"MessageName": "Delete", "PrimaryEntityName": "account", "PrimaryEntityId": "1"}
+PASSED_ON: list[tuple[str, str, dict[str, Any]]] = [
+    ("outreach", "outreach-webhook-signature", OUTREACH),
+    ("dynamics365", "x-ms-dynamics-entity-name", DYNAMICS),
+    ("gohighlevel", "x-ghl-signature", {"type": "ContactDelete", "locationId": "l", "id": "1"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "header", "body"), PASSED_ON, ids=[tool for tool, _, _ in PASSED_ON])
+def test_a_header_that_a_relay_passes_on_does_not_hide_what_it_has_wrapped(tool: str, header: str, body: dict[str, Any]) -> None:
+    request = WebhookRequest(CRM, {header: "account"}, "", json.dumps({"body": body}).encode())
+
+    translation = ADAPTERS.translate(request)
+
+    assert (translation.tool, [event.object_id for event in translation.events]) == (tool, ["1"])
+
+
 # Times.
 
 

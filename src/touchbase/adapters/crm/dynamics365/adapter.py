@@ -67,7 +67,8 @@ class Dynamics365(CrmAdapter):
         if "MessageName" in body and "PrimaryEntityName" in body:
             return 100
         if "x-ms-dynamics-entity-name" in call.headers:
-            return 95
+            # Less sure of a body that is no context: a relay may have wrapped it, and passed the headers on.
+            return 95 if "PrimaryEntityId" in body or "InputParameters" in body else 45
         if "SdkMessage" in body:
             return 90
         if ".dynamics.com/" in (text(body.get("@odata.context")) or ""):

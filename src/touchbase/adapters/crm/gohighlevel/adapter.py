@@ -54,7 +54,8 @@ class GoHighLevel(CrmAdapter):
         if "locationId" in body and (text(body.get("type")) or "a")[0].isupper():
             return 95
         if any(name in call.headers for name in _HEADERS):
-            return 90
+            # Less sure of a body that names no record: a relay may have wrapped it, and passed the headers on.
+            return 90 if "id" in body or "type" in body else 45
         if "location" in body and ("contact_id" in body or "full_name" in body) and not _OF_WORKFLOW.isdisjoint(body):
             return 85
         if text(body.get("type")) in NAMES:
