@@ -211,3 +211,13 @@ def _leaves(value: object) -> list[str]:
     if isinstance(value, dict):
         return [leaf for below in value.values() for leaf in _leaves(below)]
     return [leaf for below in value for leaf in _leaves(below)] if isinstance(value, list) else [str(value)]
+
+
+@pytest.mark.parametrize("several", [0, 1, 2])
+def test_a_form_that_somebody_has_written_down_as_json_is_a_form(several: int) -> None:
+    flat = {"contact[id]": "7", "contact[phone]": None, "contact[fields][tier]": "A", "seriesid": "9"}
+
+    read = call(json.dumps([flat] * several if several else flat))
+
+    nested = {"contact": {"id": "7", "phone": None, "fields": {"tier": "A"}}, "seriesid": "9"}
+    assert read.data == ([nested] * several if several else nested)

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from touchbase.adapters.kit import forms
+from touchbase.adapters.kit.reading import objects
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.fetching import FETCHED
 from touchbase.domain.ports import Call
@@ -30,7 +31,8 @@ _BRACKETED = re.compile(r"\w+(\[\w*\])+")
 def parse(request: WebhookRequest) -> Call:
     """The call with its body as objects and lists, from JSON or from form fields; `data` is None for anything else.
 
-    Never raises. A list of form fields is an object; one field that holds JSON is read as JSON.
+    Never raises. A list of form fields is an object; one field that holds JSON is read as JSON. A form that somebody
+    has written down as JSON, bracketed names and all, is a form.
     """
     body = request.body.strip()
     if body.startswith(_MARKS):
@@ -40,8 +42,10 @@ def parse(request: WebhookRequest) -> Call:
         body = unquote_to_bytes(body.replace(b"+", b" ")).strip()
     if body[:1] in (b"{", b"[", b'"'):
         data = _from_json(body.rstrip(b"="))
-        if isinstance(data, dict) and _says_form(request.headers):
+        if isinstance(data, dict) and (_says_form(request.headers) or _looks_flat(data)):
             return Call(request, request.headers, _from_flat(data), form=True)
+        if isinstance(data, list) and any(map(_looks_flat, objects(data))):
+            data = [_from_flat(item) if isinstance(item, dict) and _looks_flat(item) else item for item in data]
         return Call(request, request.headers, data)
     fields = _fields(body)
     if not fields:
@@ -96,8 +100,9 @@ def _says_form(headers: Mapping[str, str]) -> bool:
 
 
 def _looks_flat(data: dict[str, object]) -> bool:
-    """Whether an object holds nothing but texts, and one of them under a form's bracketed name."""
-    return any(_BRACKETED.fullmatch(name) for name in data) and all(isinstance(value, str | list) for value in data.values())
+    """Whether an object holds nothing but texts, if anything, and one of them under a form's bracketed name."""
+    bracketed = any(name[-1:] == "]" and _BRACKETED.fullmatch(name) for name in data)
+    return bracketed and all(isinstance(value, str | list | None) for value in data.values())
 
 
 def _from_flat(data: dict[str, object]) -> dict[str, object]:

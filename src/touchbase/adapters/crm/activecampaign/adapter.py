@@ -1,8 +1,9 @@
 """ActiveCampaign: its webhooks and the posts of its automations, in our words.
 
-Event reference: recorded deliveries (read 2026-11-20); the vendor's page was not seen. Calls are forms with
-bracketed names. A subscriber may be an old contact. An unsubscribe is no deletion: the contact stays.
-Automations post the same fields without a `type`. What happens to campaigns' mails belongs to the other channel.
+Event reference: recorded deliveries and samples of integrators (read 2026-11-20); of the vendor's page only the
+beginning was seen. Calls are forms with bracketed names. A subscriber may be an old contact. An unsubscribe is
+no deletion: the contact stays. Automations post the same fields without a `type`. What happens to campaigns'
+mails belongs to the other channel.
 """
 
 from __future__ import annotations
@@ -11,29 +12,35 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict
-from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.crm_values import as_dict, plain
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.adapters.kit.reading import dig, first, items, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 PERSON = Shape(
-    CONTACT, email=("email",), first_name=("first_name",), last_name=("last_name",), useful=("phone", "orgname"), noise=frozenset({"tag"})
-)
+    CONTACT, email=("email",), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,), useful=("phone", "orgname"),
+    noise=frozenset({"tag"}),
+)  # fmt: skip
 ACCOUNT = Shape(COMPANY, domain=("url", "account_url", "accountUrl"), company=("name",))
 TYPES = {
     "subscribe": CREATED, "contact_add": CREATED, "update": UPDATED, "contact_update": UPDATED, "contact_tag_added": UPDATED,
     "contact_tag_removed": UPDATED, "unsubscribe": UPDATED, "account_add": CREATED, "account_update": UPDATED,
 }  # fmt: skip
 TAGGINGS = ("contact_tag_added", "contact_tag_removed")
-TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name)
+TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)
+_OF_CONTACT = frozenset({"ip4", "orgname", "customer_acct_name"})
+_NOT_THEIRS = frozenset({"event", "event_type", "eventType", "topic", "action"})
+"""Where other tools name their events, which ActiveCampaign does under `type`."""
+_LONGEST = 1000
 
 
 class ActiveCampaign(CrmAdapter):
     """Reads ActiveCampaign's webhook calls."""
 
     tool = "activecampaign"
-    signs = frozenset({"contact", "account", "initiated_from"})
+    signs = frozenset({"contact", "account", "initiated_from", "initiated_by"})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -41,8 +48,12 @@ class ActiveCampaign(CrmAdapter):
         contact = as_dict(body.get("contact"))
         if "initiated_from" in body or "initiated_by" in body:
             return 95
+        if not _NOT_THEIRS.isdisjoint(body):
+            return 0
         if call.form and "id" in contact and "email" in contact:
             return 85
+        if "email" in contact and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form))):
+            return 80
         if "date_time" in body and "type" in body and ("id" in contact or "id" in as_dict(body.get("account"))):
             return 80
         return 0
@@ -55,29 +66,43 @@ class ActiveCampaign(CrmAdapter):
         what = TYPES.get(source) if source is not None else UPDATED if contact else None
         if what is None:
             return [note("ignored" if source else "unrecognised", source)]
-        at = when(first(body, "date_time"))
-        if is_account:
-            return Item(
-                ACCOUNT,
-                what,
-                "account",
-                text(account.get("id")),
-                source,
-                at,
-                record=account,
-                status=self.statuses(call, COMPANY, "account"),
-            ).events()
-        item = Item(
-            PERSON, what, "contact", text(contact.get("id")), source, at, record=contact, status=self.statuses(call, CONTACT, "contact")
-        )
-        if source not in TAGGINGS:
-            return item.events()
-        item.shape, item.changed = TAGGED, {"tag": (body.get("tag"), UNTOLD) if source.endswith("added") else (None, body.get("tag"))}
+        kind, word, record = (COMPANY, "account", account) if is_account else (CONTACT, "contact", contact)
+        own = _own(record.get("fields"))
+        item = Item(ACCOUNT if is_account else PERSON, what, word, text(record.get("id")), source, when(first(body, "date_time")))
+        item.record, item.status = with_linkedin({**own, **record}), self.statuses(call, kind, word)
+        if source in TAGGINGS:
+            item.shape, own = TAGGED, {}
+            item.changed = {"tag": (body.get("tag"), UNTOLD) if source == TAGGINGS[0] else (None, body.get("tag"))}
+        elif what == UPDATED and (names := _updated(body)):
+            item.changed = {name: (dig(item.record, name), UNTOLD) for name in names}
         events = item.events()
-        for event in events:
-            # One tag of many: as a custom field each would drive out the one before.
-            event.custom = {}
+        if source in TAGGINGS:
+            for event in events:
+                # One tag of many: as a custom field each would drive out the one before.
+                event.custom = {}
+        elif item.object_id is not None:
+            events[0].custom |= {name: value for name, value in own.items() if name in item.record and name not in item.status}
         return events
+
+
+def _own(fields: object) -> dict[str, str]:
+    """The client's own fields by name: of a contact an object, of an account a list of `{key, value}`."""
+    pairs = [(name, value) for name, value in as_dict(fields).items() if not name.isdecimal()]
+    pairs += [(name, one.get("value")) for one in map(as_dict, items(fields)) if (name := text(one.get("key")))]
+    return {name: told for name, value in pairs if name and (told := _plain(value)) is not None and len(told) <= _LONGEST}
+
+
+def _plain(value: object) -> str | None:
+    """A value as text: several choices stand between double bars (`||A||B||`), or are a list."""
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(text, value))) or None
+    told = plain(value)
+    return ", ".join(filter(None, told.split("||"))) or None if told and told.startswith("||") else told
+
+
+def _updated(body: Body) -> list[str]:
+    """The names of the fields that an update says it has changed."""
+    return [name for one in items(body.get("updated_fields")) if (name := text(one))]
 
 
 ADAPTER = ActiveCampaign()

@@ -1,8 +1,8 @@
 """Capsule: its REST hooks in our words.
 
 Event reference: a published description of the hooks (read 2026-11-20). A call names its event and carries a
-list of whole records. A party is a person or an organisation; opportunities, projects, tasks and users are
-not used.
+list of whole records, or the one record. A party is a person or an organisation; opportunities, projects,
+tasks and users are not used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_list
+from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -19,7 +20,7 @@ from touchbase.domain.ports import Call
 
 SHAPES = {
     "person": Shape(
-        CONTACT, email=("emailAddresses",), first_name=("firstName",), last_name=("lastName",), linkedin=("websites",),
+        CONTACT, email=("emailAddresses",), first_name=("firstName",), last_name=("lastName",), linkedin=("websites", LINKEDIN),
         company=("organisation_name",), useful=("jobTitle",),
     ),
     "organisation": Shape(COMPANY, domain=("own_pages",), company=("name",)),
@@ -37,18 +38,18 @@ class Capsule(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the event's form, `party/created`, beside the list of records."""
-        event = text(body.get("event")) or ""
-        if "/" not in event or not isinstance(body.get("payload"), list):
+        event = _event(body) or ""
+        if "/" not in event or not isinstance(body.get("payload"), list | dict):
             return 0
         return 100 if event.partition("/")[0] in ("party", "kase", "opportunity", "task", "user", "project") else 40
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """All records of a call."""
-        source = text(body.get("event")) or ""
+        source = _event(body) or ""
         word, _, action = source.partition("/")
         what = ACTIONS.get(action)
         events: list[Event] = []
-        for record in as_list(body.get("payload")):
+        for record in as_list(body.get("payload")) or filter(None, [as_dict(body.get("payload"))]):
             if word != "party" or what is None:
                 events.append(note("ignored" if word and action else "unrecognised", source or None, word or None, text(dig(record, "id"))))
             elif isinstance(record, dict):
@@ -66,9 +67,15 @@ class Capsule(CrmAdapter):
         # A network's entry holds a name there, not a page of the party's own.
         pages = [one for one in as_list(record.get("websites")) if dig(one, "service") in (None, "URL")]
         custom = {name: dig(one, "value") for one in as_list(record.get("fields")) if (name := text(dig(one, "definition", "name")))}
-        told = {**custom, **record, "own_pages": pages}
+        told = {**custom, **record, "own_pages": pages, "organisation_name": dig(record, "organisation", "name")}
+        if word == "person":
+            told = with_linkedin(told)
         status = self.statuses(call, SHAPES[word].kind, word)
         return Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=told, status=status).events()
+
+
+def _event(body: Body) -> str | None:
+    return text(first(body, "event", "type"))
 
 
 def _guess(record: Body) -> str:

@@ -3,7 +3,8 @@
 Event reference: the Dataverse guide to webhooks on learn.microsoft.com (read 2026-11-20). Contacts and leads
 are contacts, accounts are companies. `Target` holds what changed, images hold the record before and after
 where they are registered. `ParentContext` repeats the change and is not read. Over 256 KB the parameters
-are left out, so then only the id is known.
+are left out, so then only the id is known. Pairs come as a list of `{key, value}`; what serializes the context
+anew on its way (a queue, a function) often makes plain objects of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import ClassVar
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -31,7 +33,7 @@ NOISE = frozenset(
 )  # fmt: skip
 _PERSON = Shape(
     CONTACT, email=("emailaddress1", "emailaddress2"), first_name=("firstname",), last_name=("lastname",), full_name=("fullname",),
-    linkedin=("msdyncrm_linkedin", "linkedin", "cr_linkedin"), domain=("websiteurl",), company=("companyname",),
+    linkedin=("msdyncrm_linkedin", "linkedin", "cr_linkedin", LINKEDIN), domain=("websiteurl",), company=("companyname",),
     useful=("jobtitle", "telephone1", "mobilephone", "companyname"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -43,9 +45,13 @@ SHAPES = {
 }
 MESSAGES = {
     "create": CREATED, "update": UPDATED, "delete": DELETED, "merge": UPDATED, "setstate": UPDATED, "setstatedynamicentity": UPDATED,
-    "added": CREATED, "modified": UPDATED, "deleted": DELETED,
+    "added": CREATED, "modified": UPDATED, "deleted": DELETED, "upsert": UPDATED, "assign": UPDATED, "restore": UPDATED,
+    "createmultiple": CREATED, "updatemultiple": UPDATED, "upsertmultiple": UPDATED, "deletemultiple": DELETED,
 }  # fmt: skip
 _OPTIONS = ("statuscode", "statecode")
+_LABELS = ("_{}_label", "{}@OData.Community.Display.V1.FormattedValue")
+"""Where a row has an option's label."""
+_ROW_MARKS = frozenset({"@odata.etag", "@odata.context", "@odata.type", "ItemInternalId"})
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
@@ -53,62 +59,98 @@ class Dynamics365(CrmAdapter):
     """Reads Dynamics 365's webhook calls."""
 
     tool = "dynamics365"
-    signs = frozenset({"MessageName", "SdkMessage", "x-ms-dynamics-entity-name"})
+    signs = frozenset({"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "@odata.etag", "@odata.context", "ItemInternalId"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SHAPES, ("statuscode", "statecode"))
 
     def sure(self, body: Body, call: Call) -> int:
-        """Known by the names of message and entity, or by the mark of Power Automate's trigger."""
+        """Known by the names of message and entity, or by the marks of Power Automate's triggers."""
         if "MessageName" in body and "PrimaryEntityName" in body:
             return 100
         if "x-ms-dynamics-entity-name" in call.headers:
-            return 95
-        return 90 if "SdkMessage" in body and ("ItemInternalId" in body or "@odata.type" in body or "@odata.etag" in body) else 0
+            # Less sure of a body that is no context: a relay may have wrapped it, and passed the headers on.
+            return 95 if "PrimaryEntityId" in body or "InputParameters" in body else 45
+        if "SdkMessage" in body:
+            return 90
+        if ".dynamics.com/" in (text(body.get("@odata.context")) or ""):
+            return 85
+        return 80 if _row_word(body) and _ROW_MARKS & body.keys() else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One message about one record."""
-        if "SdkMessage" in body:
+        """One message about one record, or about several."""
+        if "MessageName" not in body and ("SdkMessage" in body or _ROW_MARKS & body.keys()):
             return self._row(body, call)
         source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name"))
         word = text(body.get("PrimaryEntityName") or call.headers.get("x-ms-dynamics-entity-name"))
         object_id, what = text(body.get("PrimaryEntityId")), MESSAGES.get((source or "").lower())
+        if word is None or source is None:
+            return [note("unrecognised", source, word, object_id)]
         if word not in SHAPES or what is None:
-            return [note("ignored" if word and source else "unrecognised", source, word, object_id)]
+            return [note("ignored", source, word, object_id)]
         parameters = _pairs(body.get("InputParameters"))
-        target, before, after = (
-            as_dict(parameters.get("Target")),
-            _images(body.get("PreEntityImages")),
-            _images(body.get("PostEntityImages")),
-        )
-        now = _attributes(target)
-        if source and source.lower().startswith("setstate"):
+        targets = _several(parameters.get("Targets"))
+        if not targets:
+            return self._one(body, call, word, what, as_dict(parameters.get("Target")), parameters)
+        return [event for target in targets for event in self._one(body, call, word, what, target, parameters)]
+
+    def _one(self, body: Body, call: Call, word: str, what: str, target: Body, parameters: Body) -> list[Event]:
+        source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name")) or ""
+        before, after, now = _images(body.get("PreEntityImages")), _images(body.get("PostEntityImages")), _attributes(target)
+        if source.lower().startswith("setstate"):
             now = {"statuscode": _scalar(parameters.get("Status")), "statecode": _scalar(parameters.get("State"))}
         # The target has the number of an option; the image of after has its label, where it is registered.
         now |= {name: after[name] for name in _OPTIONS if name in now and isinstance(after.get(name), str)}
-        key = text(body.get("OperationId"))
-        item = Item(SHAPES[word], what, word, object_id, source, when(body.get("OperationCreatedOn")), None if key == _NOBODY else key)
-        item.record, item.status = {**before, **after, **now}, self.statuses(call, item.shape.kind, word)
-        if what == UPDATED:
+        key, object_id = _known(body.get("OperationId")), _known(body.get("PrimaryEntityId"))
+        own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
+        at = when(body.get("OperationCreatedOn")) or when(now.get("modifiedon"))
+        item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
+        item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(call, item.shape.kind, word)
+        if what == UPDATED and source not in ("Upsert", "Restore"):
             item.changed = {name: (value, before.get(name, UNTOLD)) for name, value in now.items() if name not in NOISE}
         if source == "Merge":
-            item.object_id, item.changed = object_id or text(target.get("Id")), {}
+            item.changed = {}
             return item.merged(text(parameters.get("SubordinateId")))
         return item.events()
 
     def _row(self, body: Body, call: Call) -> list[Event]:
         """A row as Power Automate's trigger gives it: the whole record, flat."""
-        source = text(body.get("SdkMessage"))
-        word = next((name for name in ("contact", "lead", "account") if isinstance(body.get(f"{name}id"), str)), None)
-        what = MESSAGES.get((source or "").lower())
-        if word is None or what is None:
-            return [note("ignored" if source else "unrecognised", source)]
+        source, word = text(body.get("SdkMessage")), _row_word(body)
         at = when(first(body, "modifiedon"))
-        status = self.statuses(call, SHAPES[word].kind, word)
-        return Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=body, status=status).events()
+        new = at is not None and at == when(body.get("createdon"))
+        what = MESSAGES.get(source.lower()) if source is not None else CREATED if new else UPDATED
+        if word is None or what is None:
+            return [note("ignored", source)]
+        labels = {name: label for name in _OPTIONS if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
+        item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
+        item.status = self.statuses(call, SHAPES[word].kind, word)
+        return item.events()
+
+
+def _row_word(body: Body) -> str | None:
+    """What kind of record a flat row is: its own id says so, but a contact also holds ids of accounts."""
+    return next((name for name in ("contact", "lead", "account") if isinstance(body.get(f"{name}id"), str)), None)
+
+
+def _with_linkedin(record: Body, word: str) -> Body:
+    return record if word == "account" else with_linkedin(record)
+
+
+def _known(value: object) -> str | None:
+    """An id, unless it is the one of nobody."""
+    found = text(value)
+    return None if found == _NOBODY else found
+
+
+def _several(value: object) -> list[Body]:
+    """The entities of a collection: messages such as `UpdateMultiple` are about many records at once."""
+    return [one for one in map(as_dict, as_list(as_dict(value).get("Entities") or value)) if one]
 
 
 def _pairs(value: object) -> Body:
-    """A list of `{key, value}` as an object."""
-    return {name: one.get("value") for one in map(as_dict, as_list(value)) if (name := text(one.get("key"))) is not None}
+    """A list of `{key, value}` as an object; an object as it is."""
+    if isinstance(value, dict):
+        return value
+    pairs = ((first(one, "key", "Key"), one.get("value", one.get("Value"))) for one in map(as_dict, as_list(value)))
+    return {name: inner for key, inner in pairs if (name := text(key)) is not None}
 
 
 def _images(value: object) -> Body:
@@ -121,7 +163,8 @@ def _images(value: object) -> Body:
 def _attributes(entity: Body) -> Body:
     """An entity's attributes; an option shows its label where the body has it, a link the name of what it leads to."""
     labels = _pairs(entity.get("FormattedValues"))
-    values = {name: _scalar(value) for name, value in _pairs(entity.get("Attributes")).items()}
+    plain = {name: value for name, value in entity.items() if name[:1].islower()}
+    values = {name: _scalar(value) for name, value in (_pairs(entity.get("Attributes")) or plain).items()}
     return {name: labels.get(name, value) if name in _OPTIONS else value for name, value in values.items()}
 
 

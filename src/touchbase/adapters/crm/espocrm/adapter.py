@@ -4,7 +4,7 @@ Event reference: docs.espocrm.com, webhooks (read 2026-11-20). A call is a list 
 neither the event nor the kind of record, so the user writes the event behind the address
 (`?event=Contact.create`), one webhook each, or names it in the connection by the webhook's id, which stands
 in the signature. Without either a record that shows what it is counts as "here is
-the record", and one that does not is unrecognised.
+the record" (new, where its two times are equal), and one that does not is unrecognised.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from touchbase.adapters.crm.espocrm.proof import ESPOCRM, webhook_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -29,7 +30,7 @@ NOISE = frozenset(
 )  # fmt: skip
 _PERSON = Shape(
     CONTACT, email=("emailAddress", "emailAddressData"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
-    linkedin=("linkedIn", "cLinkedIn", "linkedinUrl", "cLinkedin"), domain=("website",), company=("accountName",),
+    linkedin=("linkedIn", "cLinkedIn", "linkedinUrl", "cLinkedin", LINKEDIN), domain=("website",), company=("accountName",),
     useful=("title", "phoneNumber", "accountName"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -38,6 +39,7 @@ SHAPES = {
     "Account": Shape(COMPANY, domain=("website",), company=("name",), useful=("phoneNumber", "industry", "type"), noise=NOISE),
 }
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
+_OF_LEAD = ("opportunityAmount", "convertedAt", "createdAccountId", "createdContactId")
 _OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
 _OF_COMPANY = ("sicCode", "website", "billingAddressCity", "industry")
 
@@ -67,10 +69,11 @@ class EspoCrm(CrmAdapter):
         word, _, action = event.partition(".")
         word = word or text(first(body, "entityType", "_scope")) or _guess(body) or ""
         action, _, field = action.partition(".")
-        object_id, what = text(body.get("id")), DELETED if body.get("deleted") is True else ACTIONS.get(action or "update")
+        object_id, what = text(body.get("id")), DELETED if body.get("deleted") is True else ACTIONS.get(action or _what(body))
         if word not in SHAPES or what is None:
             return [note("ignored" if word else "unrecognised", event or None, word or None, object_id)]
-        item = Item(SHAPES[word], what, word, object_id, event or None, when(first(body, "modifiedAt", "createdAt")), None, body)
+        item = Item(SHAPES[word], what, word, object_id, event or None, when(first(body, "modifiedAt", "createdAt")))
+        item.record = with_linkedin(body) if item.shape is _PERSON else body
         item.status = self.statuses(call, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
         if what == UPDATED and action:
             # An update sends the changed fields only, a field's own webhook that field.
@@ -78,7 +81,15 @@ class EspoCrm(CrmAdapter):
         return item.events()
 
 
+def _what(body: Body) -> str:
+    """A whole record that has not been changed since it was created is new."""
+    created = when(body.get("createdAt"))
+    return "create" if created is not None and created == when(body.get("modifiedAt")) else "update"
+
+
 def _guess(body: Body) -> str | None:
+    if any(name in body for name in _OF_LEAD):
+        return "Lead"
     if any(name in body for name in _OF_PERSON):
         return "Contact"
     return "Account" if any(name in body for name in _OF_COMPANY) else None

@@ -2,8 +2,9 @@
 
 An event's name that holds a word for what happened and one for whom (`contact.created`, `LeadUpdated`), and
 a record with an id, an e-mail or a domain. A flat body with an e-mail, as relays are told to post it, is
-"here is the contact". `?event=contact.updated` behind the address helps where the body names nothing. Where
-that does not do, a connection says where things stand (`mapped.py`).
+"here is the contact". `?event=contact.updated` behind the address helps where the body names nothing. A list of
+records below one key counts record by record; names in capitals and flattened ones (`contact__email`) are read
+like the usual ones (`shapes.py`). Where that does not do, a connection says where things stand (`mapped.py`).
 """
 
 from __future__ import annotations
@@ -11,83 +12,43 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.crm.generic.mapped import read_mapped
-from touchbase.adapters.crm.generic.words import OTHERS, noun_in, verb_in, words_of
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape
+from touchbase.adapters.crm.generic.shapes import (
+    EVENT_KEYS,
+    HOST_KEYS,
+    LIST_KEYS,
+    MAIL_KEYS,
+    OBJECT_KEYS,
+    RECORD_KEYS,
+    SHAPES,
+    STATUS_KEYS,
+    TIME_KEYS,
+    bodies,
+    usual,
+)  # fmt: skip
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
+from touchbase.adapters.kit.crm import CONTACT, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import host, in_query, mail
+from touchbase.adapters.kit.crm_values import as_dict, host, in_query, mail
+from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
-
-EVENT_KEYS = (
-    "event",
-    "event_type",
-    "eventType",
-    "event_name",
-    "eventName",
-    "type",
-    "topic",
-    "action",
-    "trigger",
-    "operation",
-    "webhook_event",
-)
-OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model")
-RECORD_KEYS = (
-    "data",
-    "record",
-    "payload",
-    "object",
-    "entity",
-    "contact",
-    "person",
-    "lead",
-    "company",
-    "account",
-    "organization",
-    "attributes",
-    "fields",
-)
-TIME_KEYS = (
-    "occurred_at",
-    "timestamp",
-    "event_time",
-    "date_time",
-    "updated_at",
-    "updatedAt",
-    "modified_at",
-    "created_at",
-    "createdAt",
-    "date",
-)
-MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
-HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
-_STATUS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
-SHAPES = {
-    CONTACT: Shape(
-        CONTACT, email=MAIL_KEYS, first_name=("first_name", "firstName", "firstname", "First Name", "FirstName", "given_name"),
-        last_name=("last_name", "lastName", "lastname", "Last Name", "LastName", "family_name"),
-        full_name=("full_name", "fullName", "name", "Name"),
-        linkedin=("linkedin_url", "linkedin", "linkedinUrl", "linkedIn", "LinkedIn"), domain=HOST_KEYS,
-        company=("company_name", "companyName", "company"), useful=("title", "job_title", "jobTitle", "phone"),
-    ),
-    COMPANY: Shape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
-}  # fmt: skip
 
 
 class Generic(CrmAdapter):
     """Reads what other CRMs and relays send, where it is plain enough."""
 
     tool = "generic"
-    signs = frozenset({*EVENT_KEYS, *RECORD_KEYS, *MAIL_KEYS})
-    status: ClassVar[tuple[str, ...]] = _STATUS
+    # Asked last, and about whatever no other is sure of: names come in capitals and flattened, too.
+    signs = frozenset[str]()
+    status: ClassVar[tuple[str, ...]] = STATUS_KEYS
 
     def sure(self, body: Body, call: Call) -> int:
         """Little, so that any adapter that knows the tool comes first; nothing where there is nothing to say."""
         if call.settings.fields:
             return 0 if read_mapped(body, call)[0].event == "unrecognised" else 60
-        item = self._item(body, call)
+        item = next(filter(None, (self._item(one, call) for one in bodies(usual(body)))), None)
         if item is None:
             return 0
         return 20 if item.source_event else 10
@@ -96,8 +57,8 @@ class Generic(CrmAdapter):
         """The body as one event, or nothing; by the client's own map of it, where there is one."""
         if call.settings.fields:
             return read_mapped(body, call)
-        item = self._item(body, call)
-        return [] if item is None else item.events()
+        found = (self._item(one, call) for one in bodies(usual(body)))
+        return [event for item in found if item is not None for event in item.events()]
 
     def translate(self, call: Call) -> list[Event]:
         """As any CRM's, but without a client's own map what is no object tells nothing at all."""
@@ -125,7 +86,8 @@ class Generic(CrmAdapter):
         elif object_id is None and not known and not any(host(record.get(name)) for name in HOST_KEYS):
             return None
         at = when(first(body, *TIME_KEYS) or first(record, *TIME_KEYS))
-        item = Item(SHAPES[kind], what, kind, object_id, source, at, record=record)
+        item = Item(SHAPES[kind], what, kind, object_id, source, at, restored=RESTORED in words)
+        item.record = with_linkedin(record) if kind == CONTACT else record
         item.status = self.statuses(call, kind, kind)
         if item.status == self.status and record is not body:
             # Beside the record a bare `status` mostly tells how the relay fared.
@@ -135,13 +97,15 @@ class Generic(CrmAdapter):
 
 def _record(body: Body) -> tuple[Body, str | None]:
     """The record in a body, up to three levels down, and the name of the last key that led there."""
-    key = None
+    key = next((name for name in LIST_KEYS if name not in RECORD_KEYS and isinstance(body.get(name), dict)), None)
+    if key is not None:
+        return usual(as_dict(body[key])), key
     for _ in range(3):
         name = next((name for name in RECORD_KEYS if isinstance(body.get(name), dict)), None)
         inner = body.get(name) if name else None
         if not isinstance(inner, dict):
             break
-        body, key = inner, name
+        body, key = usual(inner), name
     return body, key
 
 

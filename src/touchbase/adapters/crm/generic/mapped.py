@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from touchbase.adapters.crm.generic.words import OTHERS, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
 from touchbase.adapters.kit.crm_values import in_query
@@ -30,7 +30,8 @@ SHAPES = {
 
 def read_mapped(body: Body, call: Call) -> list[Event]:
     """The body as one event, by the client's own map of it."""
-    told = {name: _at(body, path.split(".")) for name, path in call.settings.fields.items()}
+    # A relay that flattens bodies makes one key of a path.
+    told = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in call.settings.fields.items()}
     source = text(told.get("event")) or in_query(call.request.query, "event")
     word, object_id, words = text(told.get("object_type")), text(told.get("id")), words_of(source)
     kind = kind_chosen(call, word) or noun_in(words_of(word)) or noun_in(words)
@@ -40,6 +41,7 @@ def read_mapped(body: Body, call: Call) -> list[Event]:
         kind = COMPANY if text(told.get("domain")) and not text(told.get("email")) else CONTACT
     item = Item(SHAPES[kind], verb_in(words) or UPDATED, word or kind, object_id, source, when(told.get("occurred_at")), record=told)
     item.status = ("status",) if "status" in told else ()
+    item.restored = RESTORED in words
     return item.events()
 
 

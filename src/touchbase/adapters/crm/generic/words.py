@@ -20,6 +20,7 @@ NOUNS = {
 OTHERS = frozenset(
     {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
 )
+RESTORED = "restored"
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
 _NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}

@@ -2,7 +2,8 @@
 
 Event reference: the webhook pages of the vendor's API documents (read 2026-11-20). The record comes flat
 beside the type, and nothing says what changed. A delete carries the whole record too. `Record…` events are
-about companies and custom objects alike; only those that name the company object are used.
+about companies and custom objects alike; only those that name the company object are used. Posts that people
+make up after these pages keep the record one level lower (`contact`, `data`) or write `location_id`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.crm_values import as_dict, as_list, link
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof_keys import ed25519_body, rsa_body
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
@@ -21,7 +23,7 @@ from touchbase.domain.ports import Call
 
 PERSON = Shape(
     CONTACT, email=("email",), first_name=("firstName", "first_name"), last_name=("lastName", "last_name"),
-    full_name=("name", "full_name", "fullName"), domain=("website",), company=("companyName", "company_name"),
+    full_name=("name", "full_name", "fullName"), linkedin=(LINKEDIN,), domain=("website",), company=("companyName", "company_name"),
     useful=("phone", "companyName", "company_name", "city", "state", "country", "source", "website"),
 )  # fmt: skip
 BUSINESS = Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("phone", "city", "state", "country", "industry"))
@@ -30,7 +32,13 @@ TYPES = {
 }  # fmt: skip
 RECORDS = {"RecordCreate": CREATED, "RecordUpdate": UPDATED, "RecordDelete": DELETED}
 DEALS = ("OpportunityCreate", "OpportunityStatusUpdate", "OpportunityStageUpdate")
+NAMES = frozenset({*TYPES, *RECORDS, *DEALS})
+WRAPPERS = ("contact", "data")
 COMPANY_OBJECTS = ("business", "businesses", "company", "companies")
+_FIELDS = ("id", "key", "fieldKey")
+_VALUES = ("value", "field_value", "fieldValue", "fieldValueString")
+_HEADERS = ("x-ghl-signature", "x-wh-signature")
+_OF_WORKFLOW = frozenset({"workflow", "customData", "triggerData", "contact_type"})
 
 
 class GoHighLevel(CrmAdapter):
@@ -38,42 +46,51 @@ class GoHighLevel(CrmAdapter):
 
     tool = "gohighlevel"
     proofs = (ed25519_body("x-ghl-signature"), rsa_body("x-wh-signature"))
-    signs = frozenset({"locationId", "contact_id", "x-ghl-signature", "x-wh-signature"})
+    signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", *_OF_WORKFLOW, *_HEADERS})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by its headers, else by the location beside a type in CamelCase."""
         if "locationId" in body and (text(body.get("type")) or "a")[0].isupper():
             return 95
-        if "x-ghl-signature" in call.headers or "x-wh-signature" in call.headers:
-            return 90
-        if "contact_id" in body and "location" in body and ("workflow" in body or "customData" in body or "contact_type" in body):
+        if any(name in call.headers for name in _HEADERS):
+            # Less sure of a body that names no record: a relay may have wrapped it, and passed the headers on.
+            return 90 if "id" in body or "type" in body else 45
+        if "location" in body and ("contact_id" in body or "full_name" in body) and not _OF_WORKFLOW.isdisjoint(body):
             return 85
+        if text(body.get("type")) in NAMES:
+            return 90
+        if "workflow" in body and ("customData" in body or "triggerData" in body):
+            return 80
         return 60 if "locationId" in body and isinstance(body.get("properties"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
         source = text(body.get("type"))
-        at, key = when(body.get("timestamp")), text(body.get("webhookId"))
+        at, key = when(body.get("timestamp")), text(first(body, "webhookId", "eventId"))
         status = self.statuses(call, CONTACT, "contact")
-        if source is None and "contact_id" in body:
-            return Item(PERSON, UPDATED, "contact", text(body.get("contact_id")), "workflow", at, key, _flat(body), status=status).events()
+        if "locationId" not in body and not _OF_WORKFLOW.isdisjoint(body):
+            mapped = as_dict(body.get("customData"))
+            number = text(first(body, "contact_id", "contactId") or first(mapped, "contact_id", "contactId", "contactID"))
+            return Item(PERSON, UPDATED, "contact", number, "workflow", at, key, _flat({**mapped, **body}), status=status).events()
+        record = next((inner for name in WRAPPERS if _is_record(inner := as_dict(body.get(name)))), body)
+        object_id = text(first(record, "id", "contactId", "contact_id") or first(body, "contactId", "contact_id", "id"))
         if source in RECORDS:
             return self._record(source, body, at, key, call)
         if source in DEALS:
-            stages = (text(body.get("status")), text(first(body, "pipelineStageName", "pipelineStageId")))
-            return Deal(source, text(body.get("id")), stages, at, key, ("contact", text(body.get("contactId")))).events(call)
+            stages = (text(record.get("status")), text(first(record, "pipelineStageName", "pipelineStageId")))
+            return Deal(source, text(record.get("id")), stages, at, key, ("contact", text(record.get("contactId")))).events(call)
         if source not in TYPES:
             return [note("ignored", source, None, text(body.get("id")))]
         what = TYPES[source]
-        if what == CREATED:
-            # Older deliveries have no time of their own, but a contact's creation has one.
-            at = at or when(body.get("dateAdded"))
-        item = Item(PERSON, what, "contact", text(body.get("id")), source, at, key, _flat(body), status=status)
+        if what != DELETED:
+            # Older deliveries have no time of their own, but the contact's creation and change have one.
+            at = at or when(record.get("dateAdded" if what == CREATED else "dateUpdated"))
+        item = Item(PERSON, what, "contact", object_id, source, at, key, _flat(record), status=status)
         if source == "ContactTagUpdate":
-            item.changed = {"tags": (body.get("tags"), UNTOLD)}
+            item.changed = {"tags": (first(record, "tags") or body.get("tags"), UNTOLD)}
         elif source == "ContactDndUpdate":
-            item.changed = {"dnd": (body.get("dnd"), UNTOLD)}
+            item.changed = {"dnd": (record.get("dnd"), UNTOLD)}
         return item.events()
 
     def _record(self, source: str, body: Body, at: int | None, key: str | None, call: Call) -> list[Event]:
@@ -86,10 +103,17 @@ class GoHighLevel(CrmAdapter):
         return Item(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
 
 
+def _is_record(inner: Body) -> bool:
+    """Whether this is the record, and not what a workflow's post tells of where the contact came from."""
+    return "id" in inner or "email" in inner
+
+
 def _flat(body: Body) -> Body:
     """The contact with its custom fields, a list of ids and values, beside the others."""
-    listed = map(as_dict, as_list(body.get("customFields")))
-    return {**{name: first(one, "value", "field_value", "fieldValue") for one in listed if (name := text(one.get("id")))}, **body}
+    values = {name: first(one, *_VALUES) for one in map(as_dict, as_list(body.get("customFields"))) if (name := text(first(one, *_FIELDS)))}
+    # A field's id does not say LinkedIn, but its value may.
+    found = next(filter(None, (link(value) for value in values.values() if isinstance(value, str))), None)
+    return with_linkedin({**values, **body}, {LINKEDIN: found})
 
 
 def _properties(value: object) -> Body:

@@ -2,7 +2,8 @@
 
 Event reference: support.insight.ly, webhooks in workflow automation (read 2026-11-20). The body is the record
 in capitals and does not say what happened: equal times of creation and change mean that it is new. Contacts
-and leads are contacts, organisations are companies.
+and leads are contacts, organisations are companies. Records of the older API versions keep their addresses in
+a list (`CONTACTINFOS`); relays pass on the record without the `entity` around it.
 """
 
 from __future__ import annotations
@@ -12,39 +13,51 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.crm_values import as_dict, as_list, link
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _PERSON = Shape(
-    CONTACT, email=("EMAIL_ADDRESS", "EMAIL"), first_name=("FIRST_NAME",), last_name=("LAST_NAME",), linkedin=("SOCIAL_LINKEDIN",),
+    CONTACT, email=("EMAIL_ADDRESS", "EMAIL"), first_name=("FIRST_NAME",), last_name=("LAST_NAME",),
+    linkedin=("SOCIAL_LINKEDIN", LINKEDIN),
     domain=("WEBSITE",), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("TITLE", "PHONE", "ORGANISATION_NAME", "INDUSTRY"),
 )  # fmt: skip
-_ORGANISATION = Shape(COMPANY, domain=("WEBSITE",), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("PHONE", "INDUSTRY"))
+_ORGANISATION = Shape(
+    COMPANY, domain=("WEBSITE", "EMAIL_DOMAIN"), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("PHONE", "INDUSTRY"),
+)  # fmt: skip
 # In this order: a contact also holds its organisation's id, an opportunity several ids.
 NOT_OURS = ("OPPORTUNITY_ID", "PROJECT_ID", "TASK_ID", "EVENT_ID", "NOTE_ID", "TICKET_ID", "PRODUCT_ID", "QUOTE_ID")
-KINDS = {"LEAD_ID": ("lead", _PERSON), "CONTACT_ID": ("contact", _PERSON), "ORGANISATION_ID": ("organisation", _ORGANISATION)}
+KINDS = {
+    "LEAD_ID": ("lead", _PERSON), "CONTACT_ID": ("contact", _PERSON), "ORGANISATION_ID": ("organisation", _ORGANISATION),
+    "ORGANIZATION_ID": ("organisation", _ORGANISATION),
+}  # fmt: skip
+INFOS = {"EMAIL": "EMAIL_ADDRESS", "WEBSITE": "WEBSITE", "PHONE": "PHONE", "SOCIAL": "SOCIAL_LINKEDIN"}
+"""What the kinds of an older record's `CONTACTINFOS` are today."""
+_TIMES = ("DATE_CREATED_UTC", "DATE_UPDATED_UTC")
 
 
 class Insightly(CrmAdapter):
     """Reads Insightly's webhook calls."""
 
     tool = "insightly"
-    signs = frozenset({"entity"})
-    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("LEAD_STATUS",), "contact": (), "organisation": ()}
+    signs = frozenset({"entity", *_TIMES})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("LEAD_STATUS", "LEAD_STATUS_ID"), "contact": (), "organisation": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the names in capitals below `entity`."""
-        entity = as_dict(body.get("entity"))
+        entity = _entity(body)
+        if "entity" not in body:
+            return 80 if not set(_TIMES).isdisjoint(entity) and any(name.endswith("_ID") for name in entity) else 0
         if "DATE_UPDATED_UTC" in entity or entity.keys() & KINDS.keys():
             return 95
         return 70 if any(name.endswith("_ID") for name in entity) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One record as it is now."""
-        record = as_dict(body.get("entity"))
+        record = _entity(body)
         if any(name in record for name in NOT_OURS) and "LEAD_ID" not in record:
             return [note("ignored")]
         name = next((name for name in KINDS if record.get(name) is not None), None)
@@ -54,16 +67,36 @@ class Insightly(CrmAdapter):
         created, updated = when(record.get("DATE_CREATED_UTC")), when(record.get("DATE_UPDATED_UTC"))
         what = CREATED if created is not None and created == updated else UPDATED
         fields = {
-            label: one.get("FIELD_VALUE")
+            label: one.get("FIELD_VALUE", one.get("VALUE"))
             for one in map(as_dict, as_list(first(record, "CUSTOMFIELDS")))
-            if (label := text(one.get("FIELD_NAME")))
+            if (label := text(first(one, "FIELD_NAME", "CUSTOM_FIELD_ID")))
         }
-        item = Item(shape, what, word, text(record[name]), None, updated or created, record={**fields, **record})
+        item = Item(shape, what, word, text(record[name]), None, updated or created, record={**fields, **_infos(record), **record})
+        if shape is _PERSON:
+            item.record = with_linkedin(item.record)
         item.status = self.statuses(call, shape.kind, word)
         events = item.events()
         if item.object_id is not None:
-            events[0].custom |= {key: text(value) for key, value in fields.items() if key not in item.status and text(value) is not None}
+            own = {key: value for key, value in fields.items() if key in item.record and key not in item.status}
+            events[0].custom |= {key: told for key, value in own.items() if (told := text(value)) is not None}
         return events
+
+
+def _entity(body: Body) -> Body:
+    """The record, which stands below `entity` unless a relay has taken it out."""
+    return as_dict(body.get("entity")) or body
+
+
+def _infos(record: Body) -> Body:
+    """The first address of each kind in an older record's list, and the domain of an organisation's mails."""
+    found: Body = {}
+    for one in map(as_dict, as_list(record.get("CONTACTINFOS"))):
+        name = INFOS.get((text(one.get("TYPE")) or "").upper())
+        # Of the social networks only LinkedIn is asked for; the record then says whether it is an address.
+        if name is not None and (name != "SOCIAL_LINKEDIN" or link(one.get("DETAIL")) is not None):
+            found.setdefault(name, one.get("DETAIL"))
+    domain = dig(first(record, "EMAILDOMAINS", "EMAIL_DOMAINS"), 0, "EMAIL_DOMAIN")
+    return found if domain is None else {**found, "EMAIL_DOMAIN": domain}
 
 
 ADAPTER = Insightly()

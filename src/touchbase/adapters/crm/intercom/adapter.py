@@ -1,8 +1,9 @@
 """Intercom: its webhooks in our words.
 
 Event reference: developers.intercom.com, webhook topics and model (read 2026-11-20). The topic's first word
-tells the kind: user, lead, contact and visitor are contacts. Topics of tags carry the contact one level
-lower; a tag is a change, not a field. Conversations, tickets and the rest are not used.
+tells the kind: user, lead, contact and visitor are contacts. Topics of tags, subscriptions and of a contact's
+companies carry the contact one level lower; a tag is a change, not a field. Conversations, tickets and the
+rest are not used.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import ClassVar
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Changes, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
@@ -20,15 +22,22 @@ from touchbase.domain.ports import Call
 
 SHAPES = {
     CONTACT: Shape(
-        CONTACT, email=("email",), full_name=("name",), linkedin=("linkedin_url", "linkedin"), useful=("phone", "role"),
+        CONTACT, email=("email",), full_name=("name",), linkedin=("linkedin_url", "linkedin", LINKEDIN), useful=("phone", "role"),
     ),
     COMPANY: Shape(COMPANY, domain=("website",), company=("name",), useful=("industry", "size", "plan")),
 }  # fmt: skip
-KINDS = {"user": CONTACT, "contact": CONTACT, "lead": CONTACT, "visitor": CONTACT, "company": COMPANY}
+KINDS = {"user": CONTACT, "contact": CONTACT, "lead": CONTACT, "visitor": CONTACT, "granular": CONTACT, "company": COMPANY}
 ACTIONS = {
-    "created": CREATED, "deleted": DELETED, "archived": DELETED, "updated": UPDATED, "unarchived": UPDATED, "merged": UPDATED,
-    "signed_up": UPDATED, "added_email": UPDATED, "subscribed": UPDATED, "unsubscribed": UPDATED,
+    "created": CREATED, "deleted": DELETED, "archived": DELETED, "archive": DELETED, "updated": UPDATED, "unarchived": UPDATED,
+    "unarchive": UPDATED, "merged": UPDATED, "signed_up": UPDATED, "added_email": UPDATED, "subscribed": UPDATED, "unsubscribed": UPDATED,
+    "subscribe": UPDATED, "unsubscribe": UPDATED, "attached": UPDATED, "detached": UPDATED,
 }  # fmt: skip
+CHANGES: dict[str, Changes] = {
+    "signed_up": {"role": ("user", UNTOLD)},
+    "subscribed": {"unsubscribed_from_emails": (False, UNTOLD)},
+    "unsubscribed": {"unsubscribed_from_emails": (True, UNTOLD)},
+}
+"""What a topic's last word tells of the change."""
 
 
 class Intercom(CrmAdapter):
@@ -54,37 +63,59 @@ class Intercom(CrmAdapter):
             return [note("handshake", topic)]
         words = topic.split(".")
         item, kind, what = as_dict(dig(body, "data", "item")), KINDS.get(words[0]), ACTIONS.get(words[-1])
-        record = as_dict(item.get("contact") or item.get("user") or item.get("lead") or item.get(words[0])) if "tag" in words else item
-        # Users, leads and contacts are one kind of object with one kind of id; the topic's age decides its name.
-        word, object_id = kind or words[0], text(record.get("id"))
-        if kind is None or what is None or (kind == COMPANY and "contact" in words):
-            return [note("ignored", topic, word, object_id)]
-        about = Item(
-            SHAPES[kind], what, word, object_id, topic, when(body.get("created_at")), text(body.get("id")), record,
-            status=self.statuses(call, kind, word),
-        )  # fmt: skip
-        about.restored = words[-1] == "unarchived"
-        if "tag" in words:
-            about.what, about.changed = UPDATED, _tag(item, words[-1])
-            events = about.events()
-            for event in events:
-                # A contact has many tags: as one field each would drive out the one before.
-                event.custom = {}
-            return events
-        if words[-1] == "merged":
-            about.changed = {}
-            return about.merged(text(dig(record, "merged_from", "id")))
-        if words[-1] == "signed_up":
-            about.changed = {"role": ("user", UNTOLD)}
+        if kind is None or what is None:
+            return [note("ignored", topic, kind or words[0], text(item.get("id")))]
+        at, key = when(body.get("created_at")), text(body.get("id"))
+        events: list[Event] = []
+        for part, record in _parts(item) if words[:2] == ["company", "contact"] else [(kind, item if kind == COMPANY else _person(item))]:
+            # Users, leads and contacts are one kind of object with one kind of id; the topic's age decides its name.
+            about = Item(SHAPES[part], what, part, text(record.get("id")), topic, at, key, record, status=self.statuses(call, part, part))
+            events += _told(about, words, item)
+        return events or [note("ignored", topic, kind)]
+
+
+def _told(about: Item, words: list[str], item: Body) -> list[Event]:
+    """The events of a topic about a contact or a company, by its words."""
+    action = words[-1]
+    about.restored = action.startswith("unarchive")
+    if "tag" in words or (action in ("attached", "detached") and about.shape.kind == CONTACT):
+        about.what = UPDATED
+        about.changed = _tag(item, action) if "tag" in words else _company(item, action)
         events = about.events()
-        if what != DELETED and about.changed is None and object_id is not None:
-            events[0].custom |= _attributes(record)
+        for event in events:
+            # A contact has many tags and companies: as one field each would drive out the one before.
+            event.custom = {}
         return events
+    if action == "merged":
+        about.changed = {}
+        return about.merged(text(dig(about.record, "merged_from", "id")))
+    about.changed = CHANGES.get(action)
+    events = about.events()
+    if about.what != DELETED and about.object_id is not None:
+        events[0].custom |= _attributes(as_dict(about.record))
+    return events
+
+
+def _parts(item: Body) -> list[tuple[str, Body]]:
+    """A company and a contact that are linked or parted: both are told whole."""
+    return [(kind, record) for kind, record in ((COMPANY, as_dict(item.get("company"))), (CONTACT, _person(item))) if "id" in record]
+
+
+def _person(item: Body) -> Body:
+    """The contact that an item is, or holds one level lower, with its LinkedIn address among the others."""
+    inner = next((found for name in ("contact", "user", "lead", "visitor") if (found := as_dict(item.get(name)))), item)
+    profiles = as_dict(inner.get("social_profiles"))
+    return with_linkedin(inner, as_dict(inner.get("custom_attributes")), {LINKEDIN: first(profiles, "data", "social_profiles")})
 
 
 def _tag(item: Body, action: str) -> Changes:
     tag = text(dig(item, "tag", "name"))
     return {"tag": (None, tag) if action == "deleted" else (tag, UNTOLD)}
+
+
+def _company(item: Body, action: str) -> Changes:
+    company = text(dig(item, "company", "name")) or text(dig(item, "company", "id"))
+    return {"company": (None, company) if action == "detached" else (company, UNTOLD)}
 
 
 def _attributes(record: Body) -> dict[str, str | None]:

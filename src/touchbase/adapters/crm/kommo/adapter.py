@@ -2,7 +2,8 @@
 
 Event reference: recorded deliveries (read 2026-11-20). Calls are forms with bracketed names: an entity, an
 action, a list of records. Companies come under `contacts` with the type `company`. `leads` are deals and
-are not used, whatever their status. E-mail and the like sit in custom fields, known by their code.
+are not used, whatever their status. E-mail and the like sit in custom fields, known by their code. Relays and
+widgets pass the same on as JSON, with or without the account.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import ClassVar
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, items, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -25,16 +27,17 @@ NOISE = frozenset(
 )  # fmt: skip
 SHAPES = {
     "contact": Shape(
-        CONTACT, email=("EMAIL",), first_name=("first_name",), last_name=("last_name",), full_name=("name",), linkedin=("LINKEDIN",),
+        CONTACT, email=("EMAIL",), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
+        linkedin=("LINKEDIN", LINKEDIN),
         domain=("WEB",), company=("company_name",), useful=None, noise=NOISE | {"first_name", "last_name"},
     ),
     "company": Shape(COMPANY, domain=("WEB",), company=("name",), useful=None, noise=NOISE),
 }  # fmt: skip
 ENTITIES = ("contacts", "contact", "companies", "company")
 OTHERS = ("leads", "task", "tasks", "unsorted", "customers", "message", "talk", "note", "catalogs", "chat_message")
-ACTIONS = {"add": CREATED, "update": UPDATED, "delete": DELETED, "restore": UPDATED}
+ACTIONS = {"add": CREATED, "update": UPDATED, "delete": DELETED, "restore": UPDATED, "responsible": UPDATED}
 _NAMES = frozenset({*ENTITIES, *OTHERS})
-_VERBS = frozenset({*ACTIONS, "status"})
+_VERBS = frozenset({*ACTIONS, "status", "note"})
 CODES = ("EMAIL", "WEB", "LINKEDIN")
 
 
@@ -42,22 +45,29 @@ class Kommo(CrmAdapter):
     """Reads Kommo's webhook calls."""
 
     tool = "kommo"
-    signs = _NAMES | {"account"}
+    signs = _NAMES | {"account", "subdomain"}
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the account's subdomain beside an entity."""
         entities = [as_dict(body[name]) for name in _NAMES & body.keys()]
+        if "subdomain" in body and "account_id" in body and isinstance(body.get("event"), dict):
+            return 80
         if not any(entities):
             is_theirs = isinstance(dig(body, "account", "subdomain"), str)
             return 80 if is_theirs and any(as_dict(value).keys() & _VERBS for value in body.values()) else 0
         if isinstance(dig(body, "account", "subdomain"), str) or dig(body, "account", "_links") is not None:
             return 100
-        return 60 if call.form and any(entity.keys() & _VERBS for entity in entities) else 0
+        acted = [entity[verb] for entity in entities for verb in _VERBS & entity.keys()]
+        # Without the account, a form says it by its brackets and JSON by the list below the action.
+        return 60 if acted and (call.form or any(isinstance(dig(items(records), 0), dict) for records in acted)) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """All records of a call, entity by entity and action by action."""
+        if isinstance(body.get("event"), dict) and "subdomain" in body:
+            # A step of the digital pipeline: always about a deal.
+            return [note("ignored", text(dig(body, "event", "type_code")) or "event", "leads", text(dig(body, "event", "data", "id")))]
         events: list[Event] = []
         for entity, actions in body.items():
             for action, records in as_dict(actions).items():
@@ -81,7 +91,8 @@ class Kommo(CrmAdapter):
                 events.append(note("ignored", source, word, text(record.get("id"))))
                 continue
             at = when(first(record, "updated_at", "last_modified") or first(record, "created_at", "date_create"))
-            item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=_flat(record))
+            item = Item(SHAPES[word], what, word, text(record.get("id")), source, at)
+            item.record = with_linkedin(_flat(record)) if word == "contact" else _flat(record)
             item.status = self.statuses(call, item.shape.kind, word)
             item.restored = action == "restore"
             events += item.events()

@@ -12,20 +12,21 @@ from typing import ClassVar
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import host
-from touchbase.adapters.kit.reading import address, first, text
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.adapters.kit.reading import address, first, flag, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 NOISE = frozenset(
     {
-        "id", "_id", "_model", "_action", "display_name", "complete_name", "contact_address", "contact_address_complete",
+        "id", "_id", "_model", "model", "_action", "display_name", "complete_name", "contact_address", "contact_address_complete",
         "email_normalized",
         "phone_sanitized", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
     }
 )  # fmt: skip
 PERSON = Shape(
-    CONTACT, email=("email", "email_from", "x_email"), full_name=("contact_name", "name"), linkedin=("x_linkedin", "x_studio_linkedin"),
+    CONTACT, email=("email", "email_from", "x_email", "email_normalized"), full_name=("contact_name", "name"), linkedin=(LINKEDIN,),
     domain=("website",), company=("partner_name", "commercial_company_name"), useful=None, noise=NOISE,
 )  # fmt: skip
 ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
@@ -35,29 +36,32 @@ class Odoo(CrmAdapter):
     """Reads Odoo's webhook notifications."""
 
     tool = "odoo"
-    signs = frozenset({"_model", "_id"})
+    signs = frozenset({"_model", "_id", "model"})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the model and id that every notification has."""
         if "_model" in body and "_id" in body:
             return 100
-        return 60 if "_model" in body else 0
+        # A server action of the user's own writes `model`, which alone says little.
+        return 60 if "_model" in body or text(body.get("model")) == "res.partner" else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One record as it is now."""
-        model, object_id = text(body.get("_model")), text(first(body, "_id", "id"))
+        model, object_id = text(first(body, "_model", "model")), text(first(body, "_id", "id"))
         record = {name: _bare(value) for name, value in body.items() if value is not False}
         is_lead = model == "crm.lead" and record.get("type") == "lead"
         if model != "res.partner" and not is_lead:
             return [note("ignored" if model else "unrecognised", None, model, object_id)]
-        is_company = record.get("is_company") is True or record.get("company_type") == "company"
+        is_company = flag(record.get("is_company")) is True or record.get("company_type") == "company"
         shape = ORGANISATION if is_company and not is_lead else PERSON
         if shape is PERSON and not any(address(record.get(name)) for name in shape.email):
             _find_mail(record)
+        if shape is PERSON:
+            record = with_linkedin(record)
         if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
             record["website"] = found
-        what = DELETED if body.get("active") is False else UPDATED
+        what = DELETED if flag(body.get("active")) is False else UPDATED
         return Item(
             shape, what, model, object_id, text(body.get("_action")), when(record.get("write_date")), record=record,
             status=self.statuses(call, shape.kind, model),

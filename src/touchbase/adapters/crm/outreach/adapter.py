@@ -50,7 +50,7 @@ class Outreach(CrmAdapter):
         """Known by the event's name in `meta` and the JSON:API type."""
         if isinstance(dig(body, "meta", "eventName"), str) and isinstance(dig(body, "data", "type"), str):
             return 100
-        return 60 if "outreach-webhook-signature" in call.headers else 0
+        return 45 if "outreach-webhook-signature" in call.headers else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one resource."""

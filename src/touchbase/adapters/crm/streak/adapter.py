@@ -2,7 +2,8 @@
 
 Event reference: streak.readme.io, webhooks (read 2026-11-20); no recorded body was seen. Nearly all events are
 about boxes, the rows of a pipeline: deals, not people, so they are not used. Where an event is about a
-contact or an organisation itself, it is read.
+contact or an organisation itself, it is read. Integrators' samples are the bare object without the event's
+name; then a contact is known by the names of its fields.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from typing import ClassVar
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 SHAPES = {
-    "CONTACT": Shape(CONTACT, email=("emailAddresses", "email"), first_name=("givenName",), last_name=("familyName",), useful=("title",)),
+    "CONTACT": Shape(
+        CONTACT, email=("emailAddresses", "email"), first_name=("givenName",), last_name=("familyName",), linkedin=(LINKEDIN,),
+        useful=("title",),
+    ),
     "ORGANIZATION": Shape(COMPANY, domain=("domains", "domain"), company=("name",)),
-}
+}  # fmt: skip
 ACTIONS = {"CREATE": CREATED, "EDIT": UPDATED, "UPDATE": UPDATED, "DELETE": DELETED}
-WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "FILE")
+WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "ORG", "FILE")
 
 _KEYS = frozenset({"boxKey", "pipelineKey", "key"})
 
@@ -31,7 +36,7 @@ class Streak(CrmAdapter):
     """Reads Streak's webhook calls."""
 
     tool = "streak"
-    signs = frozenset({"boxKey", "pipelineKey", "box", "event"})
+    signs = frozenset({"boxKey", "pipelineKey", "box", "event", "lastSavedTimestamp"})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -45,19 +50,32 @@ class Streak(CrmAdapter):
             return 85
         if "pipelineKey" in body and ("boxKey" in body or "stageKey" in body):
             return 70
+        if _bare(body) is not None or ("boxKey" in body and "key" in body):
+            return 60
         return 40 if word in SHAPES and action in ACTIONS else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one object."""
         source = text(body.get("event"))
-        word, _, action = (source or "BOX_").partition("_")
+        word, _, action = (source or _bare(body) or "BOX_").partition("_")
+        word = "ORGANIZATION" if word == "ORG" else word
         record = as_dict(body.get(word.lower())) or body
         key, what = text(first(record, "key", "id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
             return [note("ignored", source, word.lower(), key)]
         at = when(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp"))
-        status = self.statuses(call, SHAPES[word].kind, word.lower())
-        return Item(SHAPES[word], what, word.lower(), key, source, at, record=record, status=status).events()
+        item = Item(SHAPES[word], what, word.lower(), key, source, at, record=record)
+        if word == "CONTACT":
+            item.record = with_linkedin(record, {LINKEDIN: first(record, "socialProfiles", "other")})
+        item.status = self.statuses(call, item.shape.kind, word.lower())
+        return item.events()
+
+
+def _bare(body: Body) -> str | None:
+    """The event that a bare object stands for: here is the record."""
+    if "event" in body or not {"key", "lastSavedTimestamp"} <= body.keys():
+        return None
+    return "CONTACT_EDIT" if "emailAddresses" in body else "ORGANIZATION_EDIT" if "domains" in body else None
 
 
 ADAPTER = Streak()

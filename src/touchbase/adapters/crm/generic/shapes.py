@@ -1,0 +1,89 @@
+"""Where other CRMs and relays keep things: the usual names, and bodies brought into the usual form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
+from touchbase.adapters.kit.crm_adapter import Body
+from touchbase.adapters.kit.linkedin import LINKEDIN
+from touchbase.adapters.kit.reading import items
+
+EVENT_KEYS = (
+    "event",
+    "event_type",
+    "eventType",
+    "event_name",
+    "eventName",
+    "type",
+    "topic",
+    "action",
+    "trigger",
+    "operation",
+    "webhook_event",
+)
+OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model")
+RECORD_KEYS = (
+    "data",
+    "record",
+    "payload",
+    "object",
+    "entity",
+    "contact",
+    "person",
+    "lead",
+    "company",
+    "account",
+    "organization",
+    "attributes",
+    "fields",
+)
+LIST_KEYS = ("data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations")
+TIME_KEYS = (
+    "occurred_at",
+    "timestamp",
+    "event_time",
+    "date_time",
+    "updated_at",
+    "updatedAt",
+    "modified_at",
+    "created_at",
+    "createdAt",
+    "date",
+)
+MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
+HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
+STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
+SHAPES = {
+    CONTACT: Shape(
+        CONTACT, email=MAIL_KEYS, first_name=("first_name", "firstName", "firstname", "First Name", "FirstName", "given_name"),
+        last_name=("last_name", "lastName", "lastname", "Last Name", "LastName", "family_name"),
+        full_name=("full_name", "fullName", "name", "Name"),
+        linkedin=("linkedin_url", "linkedin", "linkedinUrl", "linkedIn", "LinkedIn", LINKEDIN), domain=HOST_KEYS,
+        company=("company_name", "companyName", "company"), useful=("title", "job_title", "jobTitle", "phone"),
+    ),
+    COMPANY: Shape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
+}  # fmt: skip
+
+
+def usual(body: Body) -> Body:
+    """The body with its names also as they are usually written, and flattened ones (`contact__email`, `data.id`) as objects."""
+    usual: Body = {}
+    for name, value in body.items():
+        usual.setdefault(name.lower(), value)
+        usual.setdefault(name[:1].lower() + name[1:], value)
+        first, _, rest = name.replace("__", ".", 1).partition(".")
+        if rest and first in RECORD_KEYS and isinstance(below := usual.setdefault(first, {}), dict):
+            below[rest] = value
+    return usual | body
+
+
+def bodies(body: Body) -> Iterator[Body]:
+    """A body for each record of a list that stands below one key; else the body as it is."""
+    key = next((name for name in LIST_KEYS if any(isinstance(one, dict) for one in items(body.get(name)))), None)
+    if key is None or any(isinstance(body.get(name), dict) for name in RECORD_KEYS if name != key):
+        yield body
+        return
+    for one in items(body[key]):
+        if isinstance(one, dict):
+            yield {**body, key: one}

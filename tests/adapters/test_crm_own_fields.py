@@ -1,0 +1,216 @@
+"""What clients have made in their CRMs: fields with LinkedIn addresses, own fields, bodies that a relay has reshaped."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.domain.events import Event
+from touchbase.domain.times import from_text
+
+ADAPTERS = load_adapters()
+LINK = "https://www.linkedin.com/in/noor-example"
+
+
+def told(body: object, *connections: Connection) -> list[Event]:
+    return list(ADAPTERS.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode(), connections=connections)).events)
+
+
+# LinkedIn addresses.
+
+
+@pytest.mark.parametrize("name", ["x_studio_linkedin", "LinkedIn URL", "new_linkedinprofile", "linked_in", "Linked-In"])
+def test_any_name_that_says_linkedin_gives_the_address(name: str) -> None:
+    assert with_linkedin({name: LINK, "phone": "1"}) == {LINKEDIN: LINK, "phone": "1"}
+
+
+@pytest.mark.parametrize(
+    "record", [{"linkedin": "yes"}, {"linkedin": None}, {"linkedin": "https://linkedin.com/company/x"}, {"page": LINK}]
+)
+def test_what_is_no_persons_linkedin_address_stays_as_it_is(record: dict[str, object]) -> None:
+    assert with_linkedin(record) == record
+
+
+def test_the_records_own_address_comes_before_that_of_others() -> None:
+    found = with_linkedin({"linkedin": "no address"}, {"linkedin": LINK})
+
+    assert found == {"linkedin": "no address", LINKEDIN: LINK}
+    assert with_linkedin({"linkedin": LINK}, {"linkedin": "https://linkedin.com/in/other"}) == {LINKEDIN: LINK}
+
+
+OWN_FIELDS: dict[str, dict[str, Any]] = {
+    "odoo": {"_model": "res.partner", "_id": 1, "x_studio_linkedin": LINK, "x_tier": "A"},
+    "insightly": {
+        "entity": {
+            "CONTACT_ID": 1,
+            "DATE_UPDATED_UTC": "2026-10-08 22:53:20",
+            "CUSTOMFIELDS": [{"FIELD_NAME": "LINKEDIN__c", "FIELD_VALUE": LINK}, {"FIELD_NAME": "x_tier", "FIELD_VALUE": "A"}],
+        }
+    },
+    "activecampaign": {
+        "type": "update",
+        "initiated_by": "admin",
+        "contact": {"id": "1", "email": "a@example.com", "fields": {"linkedin_url": LINK, "x_tier": "||A||", "9": "nameless"}},
+    },
+    "kommo": {
+        "contacts": {"add": [{"id": 1, "custom_fields": [{"name": "LinkedIn", "values": [LINK]}, {"name": "x_tier", "values": ["A"]}]}]}
+    },
+}
+
+
+@pytest.mark.parametrize("tool", OWN_FIELDS)
+def test_a_field_of_the_clients_own_is_a_custom_field_unless_it_is_the_linkedin_address(tool: str) -> None:
+    (event,) = told(OWN_FIELDS[tool])
+
+    assert (event.linkedin_url, event.fields["linkedin_url"], event.custom) == (LINK, LINK, {"x_tier": "A"})
+
+
+def test_a_changed_linkedin_field_keeps_its_own_name_in_the_history() -> None:
+    body = [{"id": "e1", "firstName": "Noor", "cLinkedInPage": LINK}]
+    request = WebhookRequest(CRM, {"signature": "aG9vazE6YWI="}, "event=Contact.update", json.dumps(body).encode())
+
+    (event,) = ADAPTERS.translate(request).events
+
+    assert event.linkedin_url == LINK
+    assert [change.property for change in event.changed] == ["firstName", "cLinkedInPage"]
+
+
+# Own fields.
+
+
+def test_another_crms_contact_in_a_forms_field_is_not_activecampaigns() -> None:
+    field = urlencode({"payload": json.dumps({"event": "contact.updated", "contact": {"id": 1, "email": "a@example.com"}})})
+
+    translation = ADAPTERS.translate(WebhookRequest(CRM, {}, "", field.encode()))
+
+    assert (translation.tool, [event.email for event in translation.events]) == ("generic", ["a@example.com"])
+
+
+def test_another_crms_contact_with_tags_is_not_activecampaigns() -> None:
+    body = {"contact": {"id": 1, "email": "a@example.com", "tags": ["hot"]}}
+
+    assert ADAPTERS.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).tool == "generic"
+
+
+def test_an_accounts_fields_are_custom_fields_by_their_names() -> None:
+    fields = {
+        "0": {"id": "1", "key": "City", "value": "Bonn"},
+        "1": {"key": "Markets", "value": ["North", "South"]},
+        "2": {"key": "Fax", "value": ""},
+    }
+    body = {"type": "account_add", "initiated_by": "admin", "account": {"id": "1", "name": "Orbit", "fields": fields}}
+
+    (event,) = told(body)
+
+    assert event.custom == {"City": "Bonn", "Markets": "North, South"}
+
+
+def test_an_unsubscribe_in_intercom_keeps_what_else_is_told_of_the_contact() -> None:
+    contact = {"type": "contact", "id": "n", "email": "n@example.com", "custom_attributes": {"plan": "pro"}}
+    body = {
+        "type": "notification_event",
+        "topic": "contact.unsubscribed",
+        "data": {"item": {"type": "contact_unsubscribe", "contact": contact}},
+    }
+
+    (event,) = told(body)
+
+    assert event.custom == {"unsubscribed_from_emails": "true", "plan": "pro"}
+
+
+def test_what_a_workflow_has_mapped_helps_where_the_post_itself_says_nothing() -> None:
+    mapped = {"contactId": "g1", "email": "mapped@example.com", "first_name": "Noor"}
+
+    (event,) = told({"workflow": {"id": "w"}, "customData": mapped, "email": "posted@example.com"})
+
+    assert (event.object_id, event.email, event.fields) == ("g1", "posted@example.com", {"first_name": "Noor"})
+
+
+# Wrapped by a relay.
+
+
+OUTREACH = {"data": {"type": "account", "id": 1}, "meta": {"eventName": "account.destroyed"}}
+DYNAMICS = {"MessageName": "Delete", "PrimaryEntityName": "account", "PrimaryEntityId": "1"}
+PASSED_ON: list[tuple[str, str, dict[str, Any]]] = [
+    ("outreach", "outreach-webhook-signature", OUTREACH),
+    ("dynamics365", "x-ms-dynamics-entity-name", DYNAMICS),
+    ("gohighlevel", "x-ghl-signature", {"type": "ContactDelete", "locationId": "l", "id": "1"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "header", "body"), PASSED_ON, ids=[tool for tool, _, _ in PASSED_ON])
+def test_a_header_that_a_relay_passes_on_does_not_hide_what_it_has_wrapped(tool: str, header: str, body: dict[str, Any]) -> None:
+    request = WebhookRequest(CRM, {header: "account"}, "", json.dumps({"body": body}).encode())
+
+    translation = ADAPTERS.translate(request)
+
+    assert (translation.tool, [event.object_id for event in translation.events]) == (tool, ["1"])
+
+
+# Times.
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [("ContactCreate", "2026-10-01T10:00:00Z"), ("ContactUpdate", "2026-10-08T10:00:00Z"), ("ContactDelete", None)],
+)
+def test_a_contact_of_gohighlevel_tells_when_it_was_made_or_changed_where_the_call_does_not(name: str, at: str | None) -> None:
+    body = {"type": name, "locationId": "l", "id": "g", "dateAdded": "2026-10-01T10:00:00.000Z", "dateUpdated": "2026-10-08T10:00:00.000Z"}
+
+    (event,) = told(body)
+
+    assert event.occurred_us == (None if at is None else from_text(at))
+
+
+def test_a_context_without_a_time_counts_from_the_rows_own() -> None:
+    target = {"Attributes": [{"key": "modifiedon", "value": "/Date(1791500000000)/"}, {"key": "firstname", "value": "Ada"}]}
+    body = {
+        "MessageName": "Update",
+        "PrimaryEntityName": "contact",
+        "PrimaryEntityId": "d",
+        "InputParameters": [{"key": "Target", "value": target}],
+    }
+
+    (event,) = told(body)
+
+    assert event.occurred_us == 1_791_500_000_000_000
+
+
+# Restored and reshaped.
+
+
+def test_a_restored_row_may_create_a_contact() -> None:
+    target = {"LogicalName": "contact", "Id": "d1", "Attributes": []}
+    body = {"MessageName": "Restore", "PrimaryEntityName": "contact", "InputParameters": [{"key": "Target", "value": target}]}
+
+    (event,) = told(body)
+
+    assert (event.event, event.object_id, event.may_create) == ("contact.updated", "d1", True)
+
+
+@pytest.mark.parametrize("body", [{"event": "contact.restored", "id": "7"}, {"event": "lead restored", "data": {"id": "7"}}])
+def test_another_crms_restored_contact_may_create_one(body: dict[str, object]) -> None:
+    (event,) = told(body)
+
+    assert (event.event, event.may_create) == ("contact.updated", True)
+
+
+def test_a_declared_path_is_first_a_key_that_a_relay_has_flattened() -> None:
+    fields = {"id": "data.person.key", "email": "data.person.mail"}
+    ours = Connection(1, CRM, "generic", 0, 0, settings=ConnectionSettings(fields=fields))
+
+    (flat,) = told({"data.person.key": 7, "data.person.mail": "a@example.com"}, ours)
+    (deep,) = told({"data": {"person": {"key": 7, "mail": "a@example.com"}}}, ours)
+
+    assert (flat.object_id, flat.email) == (deep.object_id, deep.email) == ("7", "a@example.com")
+
+
+def test_a_list_of_numbers_below_contacts_tells_nothing() -> None:
+    assert told({"email": "a@example.com", "contacts": [1, 2]})[0].email == "a@example.com"
