@@ -37,6 +37,8 @@ ADAPTER = EmailBison(
         Shape("event.instance_url event.type", 95),
         Shape("data.scheduled_email event.type", 95),
         Shape("event.workspace_id event.type data", 90),
+        Shape("event data.reply.from_email_address", 90),
+        Shape("event.type data.lead", 75, named=True),
     ),
     names={
         "email_sent": m.SENT,
@@ -60,7 +62,7 @@ ADAPTER = EmailBison(
         "tag_removed": m.OTHER,
     },
     beginnings={"email_account_": m.ACCOUNT, "warmup_": m.ACCOUNT, "tag_": m.OTHER},
-    name="event.type",
+    name="event.type event",
     email="data.lead.email",
     time="data.campaign_event.created_at data.reply.date_received data.scheduled_email.sent_at",
     times={"email_sent": "data.campaign_event.created_at data.scheduled_email.sent_at"},

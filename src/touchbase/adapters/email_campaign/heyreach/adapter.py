@@ -64,6 +64,7 @@ ADAPTER = HeyReach(
     names={
         "connection_request_sent": m.LINKEDIN_INVITED,
         "connection_request_accepted": m.LINKEDIN_ACCEPTED,
+        "connection_request_withdrawn": m.LINKEDIN_OTHER,
         "message_sent": m.LINKEDIN_SENT,
         "inmail_sent": m.LINKEDIN_SENT,
         "message_reply_received": m.LINKEDIN_REPLIED,
@@ -77,7 +78,7 @@ ADAPTER = HeyReach(
         "lead_tag_updated": m.LABELLED,
     },
     name="event_type",
-    email="lead.email_address lead.enriched_email",
+    email="lead.email_address lead.enriched_email lead.custom_email",
     time="timestamp",
     linkedin="lead.profile_url",
     first_name="lead.first_name",
@@ -85,5 +86,7 @@ ADAPTER = HeyReach(
     full_name="lead.full_name",
     campaign="campaign.name campaign.id",
     message="conversation_id",
-    label="tag tag.name new_tag lead.tag lead.tags.0 lead.tags.0.name",
+    label=(
+        "tag tag.name new_tag tags.0 tags.0.name tags.0.displayName lead.tag lead.tags.0 lead.tags.0.name lead.tags.0.displayName"
+    ),
 )

@@ -58,6 +58,7 @@ ADAPTER = Instantly(
         "lead_out_of_office": m.status("out_of_office"),
         "lead_wrong_person": m.status("wrong_person"),
         "lead_closed": m.status("closed"),
+        "lead_lost": m.status("custom:Lost"),
         "campaign_completed": m.COMPLETED,
         "account_error": m.ACCOUNT,
         "supersearch_enrichment_completed": m.OTHER,

@@ -22,7 +22,7 @@ _GROUPS_ON_LINKEDIN = {
     "warmed": m.LINKEDIN_REPLIED,
 }
 _ORIGIN = paths("metaData.type emailTemplateName")
-_INTEREST = re.compile(r"(?:emails|linkedin|aircall|api|manual)?(not)?interested")
+_INTEREST = re.compile(r"[a-z]*?(not)?interested")
 
 
 class Lemlist(Table):
@@ -79,12 +79,18 @@ ADAPTER = Lemlist(
         "resumed": m.OTHER,
         "skipped": m.OTHER,
         "stopped": m.OTHER,
+        "inmailsent": m.LINKEDIN_SENT,
+        "inmailreplied": m.LINKEDIN_REPLIED,
     },
-    beginnings={"linkedin": m.LINKEDIN_OTHER, "whatsapp": m.OTHER, "sms": m.OTHER, "aircall": m.OTHER},
+    beginnings={
+        "linkedin": m.LINKEDIN_OTHER,
+        "inmail": m.LINKEDIN_OTHER,
+        **dict.fromkeys(("whatsapp", "sms", "aircall", "api", "manual", "call"), m.OTHER),
+    },
     name="type",
-    email="leadEmail email",
+    email="leadEmail email lead.email",
     time="createdAt",
-    linkedin="linkedinUrl leadLinkedinUrl linkedinUrlSalesNav",
+    linkedin="linkedinUrl linkedInUrl leadLinkedinUrl linkedinUrlSalesNav",
     first_name="leadFirstName firstName",
     last_name="leadLastName lastName",
     campaign="campaignName name campaignId",

@@ -19,6 +19,8 @@ ADAPTER = Table(
         Shape("sl_lead_email", 95),
         Shape("stats_id event_type", 95),
         Shape("event_type secret_key metadata.webhook_created_at", 90),
+        Shape("event_type sender_detail recipient_detail", 88),
+        Shape("event_type campaign_status secret_key", 82, named=True),
         Shape("event_type to_email from_email", 80, named=True),
         Shape("event_type lead_category", 85),
         Shape("event_type lead_email", 78, named=True, spelt=str.isupper),
@@ -47,9 +49,11 @@ ADAPTER = Table(
         "campaign_status_change": m.COMPLETED,
         "untracked_replies": m.OTHER,
         "manual_step_reached": m.OTHER,
+        "email_account_disconnected": m.ACCOUNT,
+        "linkedin_disconnected": m.ACCOUNT,
     },
     name="event_type event",
-    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email to",
+    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email to sender_detail",
     time="event_timestamp timestamp reply_message.time reply.received_at",
     times={
         "email_sent": "event_timestamp time_sent",
@@ -58,6 +62,7 @@ ADAPTER = Table(
         "email_replied": "event_timestamp time_replied",
         "email_bounced": "event_timestamp time_bounced",
         "email_unsubscribed": "event_timestamp time_unsubscribed",
+        "lead_status_changed": "event_timestamp created_at",
     },
     linkedin="linkedin_profile lead.linkedin_profile lead_data.linkedin_profile lead_data.linkedin_url",
     first_name="first_name lead.first_name lead_data.first_name",
@@ -65,6 +70,9 @@ ADAPTER = Table(
     full_name="to_name lead_name",
     campaign="campaign_name campaign_id",
     message="reply_message.message_id message_id sent_message.message_id email.message_id stats_id",
-    label="lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category",
-    bounce="bounce_type smtp_code bounce_reason metadata.diagnostic_code description",
+    label=(
+        "lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category"
+        " lead_data.category.name lead_data.category"
+    ),
+    bounce="bounce_type bounce.type smtp_code bounce_reason bounce.reason metadata.diagnostic_code description",
 )
