@@ -86,7 +86,5 @@ ADAPTER = HeyReach(
     full_name="lead.full_name",
     campaign="campaign.name campaign.id",
     message="conversation_id",
-    label=(
-        "tag tag.name new_tag tags.0 tags.0.name tags.0.displayName lead.tag lead.tags.0 lead.tags.0.name lead.tags.0.displayName"
-    ),
+    label=("tag tag.name new_tag tags.0 tags.0.name tags.0.displayName lead.tag lead.tags.0 lead.tags.0.name lead.tags.0.displayName"),
 )
