@@ -49,6 +49,7 @@ ADAPTER = EmailBison(
         "lead_replied": m.REPLIED,
         "contact_replied": m.REPLIED,
         "untracked_reply_received": m.REPLIED,
+        "reply_received": m.REPLIED,
         "email_bounced": m.BOUNCED,
         "lead_unsubscribed": m.UNSUBSCRIBED,
         "contact_unsubscribed": m.UNSUBSCRIBED,
@@ -68,8 +69,8 @@ ADAPTER = EmailBison(
     times={"email_sent": "data.campaign_event.created_at data.scheduled_email.sent_at"},
     first_name="data.lead.first_name",
     last_name="data.lead.last_name",
-    campaign="data.campaign.name data.campaign.id",
-    message="data.reply.raw_message_id data.scheduled_email.raw_message_id data.reply.id data.scheduled_email.id",
+    campaign="data.campaign.name data.campaign_name data.campaign.id data.campaign_id",
+    message="data.reply.raw_message_id data.scheduled_email.raw_message_id data.reply.id data.scheduled_email.id data.message_id",
     bounce="data.reply.bounce_type data.reply.text_body",
     automated="data.reply.automated_reply",
 )

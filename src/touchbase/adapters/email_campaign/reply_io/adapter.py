@@ -24,6 +24,7 @@ ADAPTER = Table(
         "email_link_clicked": m.CLICKED,
         "email_replied": m.REPLIED,
         "auto_reply_received": m.AUTO_REPLIED,
+        "email_auto_reply": m.AUTO_REPLIED,
         "email_bounced": m.BOUNCED,
         "email_unsubscribed": m.UNSUBSCRIBED,
         "contact_opted_out": m.UNSUBSCRIBED,
@@ -62,7 +63,7 @@ ADAPTER = Table(
     key="event.id",
     label=(
         "reply_fields.category reply_fields.category.name reply_fields.category_name reply_fields.classification"
-        " category_fields.name event.category category inbox_category"
+        " category.name category category_name reply_category new_category inbox_category event.category"
     ),
-    bounce="bounce_fields.type bounce_fields.reason",
+    bounce="bounce_type bounce_fields.type bounce_reason bounce_fields.reason error_message",
 )
