@@ -154,6 +154,7 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "outreach, mails": ("outreach", SECRET, call(EMAIL_CAMPAIGN, outreach_webhook_signature=hashed(SECRET, BODY).hex())),
     "salesloft": ("salesloft", SECRET, call(EMAIL_CAMPAIGN, x_salesloft_signature=hashed(SECRET, BODY, "sha1").hex())),
     "outlix": ("outlix", SECRET, call(EMAIL_CAMPAIGN, x_webhook_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
+    "smartlead": ("smartlead", SECRET, call(EMAIL_CAMPAIGN, x_smartlead_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
     "mandrill": ("mandrill", SECRET, mandrill()),
 }  # fmt: skip
 

@@ -92,7 +92,11 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
-    (r"linked ?in\b|connection request|\binvit|\binmail\b|message reply|profile (view|visit)", _linkedin),
+    # What somebody has made of a reply afterwards is no reply, and an account that is cut off no invitation.
+    (r"\b(dis|re)connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
+    (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
+    (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
+    (r"linked ?in\b|connection request|\binvit|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),

@@ -1,21 +1,27 @@
 """Amplemarket: its webhook calls in our words.
 
 No event name: a reply has a flag, any other post belongs to a sequence's stage. On a reply `from` is the
-lead and `to` is us. Only labels that a machine gives an answer make an automatic reply of it.
+lead and `to` is us. Only labels that a machine gives an answer make an automatic reply of it. A workflow
+posts a mail with the labels that it was given: that is a reply, and a status.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import status_of, words
-from touchbase.adapters.kit.reading import address, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.reading import address, flag, text
+from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, each, paths, pick
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _STAGE = paths("sequence_stage.type sequence_step.type")
-_WRITER = paths("from")
+_WRITER = paths("from email_message.from")
+_USER = paths("user.email")
 _TAGS = {"sent": "email sent", "opened": "email opened", "clicked": "email clicked", "replied": "reply", "bounced": "email bounced"}
+_OUR_WORDS = {"hard no": "not_interested", "asked to circle back later": "maybe_later"}
+_REPLIED = frozenset({"email_replied", "email_auto_replied"})
 
 
 class Amplemarket(Table):
@@ -23,20 +29,55 @@ class Amplemarket(Table):
 
     def named(self, item: Item, call: Call) -> str | None:
         """The name that the flag, the mail's tags or the stage stand for."""
-        if item.get("is_reply") is True:
-            return "automatic reply" if any(status_of(tag) == "out_of_office" for tag in _tags(item)) else "reply"
+        stage = words(pick(item, _STAGE, text) or "")
+        if _is_reply(item):
+            if any(status_of(tag) == "out_of_office" for tag in _tags(item)):
+                return "automatic reply"
+            return "linkedin reply" if stage.startswith("linkedin") and pick(item, _WRITER, address) is None else "reply"
         tagged = next((_TAGS[known] for tag in _tags(item) if (known := words(tag)) in _TAGS), None)
         if tagged is not None:
             return tagged
-        stage = words(pick(item, _STAGE, text) or "")
         return "email sent" if "email" in stage else stage or None
 
     def read(self, item: Item, call: Call) -> Event:
         """One post; on a reply the writer is the lead where no other key has an address."""
         event = super().read(item, call)
-        if event.email is None and item.get("is_reply") is True:
+        if event.email is None and event.event in _REPLIED:
             event.email = pick(item, _WRITER, address)
         return event
+
+    def translate(self, call: Call) -> list[Event]:
+        """One event per post; the label of a workflow's reply is a second one."""
+        return [event for item in batch(call.data) for event in self._events(item, call)]
+
+    def _events(self, item: object, call: Call) -> list[Event]:
+        told = each([item], lambda post: self.read(post, call))
+        status = _labelled(item) if isinstance(item, dict) else None
+        if status is None:
+            return told
+        changed = replace(told[0], event="lead_status_changed", status=status)
+        return [*told, changed] if told[0].event == "email_replied" else [changed]
+
+
+def _is_reply(item: Item) -> bool:
+    """By the flag, else by labels on a mail that somebody else than our user has written."""
+    if flag(item.get("is_reply")):
+        return True
+    return bool(_labels(item)) and pick(item, _WRITER, address) not in (None, pick(item, _USER, address))
+
+
+def _labels(item: Item) -> list[str]:
+    """What somebody has made of a workflow's mail. Of a post that has the flag nothing: there it is only listed."""
+    if flag(item.get("is_reply")):
+        return []
+    tags = at(item, ("email_message", "tag"))
+    return [tag for tag in (tags if isinstance(tags, list) else [tags]) if isinstance(tag, str) and words(tag) not in _TAGS]
+
+
+def _labelled(item: Item) -> str | None:
+    """The first label as a status; none where one says that a machine has answered."""
+    told = [_OUR_WORDS.get(words(label)) or status_of(label) for label in _labels(item)]
+    return None if "out_of_office" in told else next(filter(None, told), None)
 
 
 def _tags(item: Item) -> list[str]:
@@ -56,12 +97,24 @@ ADAPTER = Amplemarket(
         Shape("sequence_stage dynamic_fields", 90),
         Shape("sequence_stage lead", 80),
         Shape("email_message dynamic_fields", 88),
+        Shape("email_message.tag lead", 88),
+        Shape("email_message sequence", 80),
+        Shape("dynamic_fields sequence", 78),
     ),
-    names={"reply": m.REPLIED, "automatic_reply": m.AUTO_REPLIED, "email_sent": m.SENT},
+    names={
+        "reply": m.REPLIED,
+        "automatic_reply": m.AUTO_REPLIED,
+        "linkedin_reply": m.LINKEDIN_REPLIED,
+        "email_sent": m.SENT,
+        "linkedin_message": m.LINKEDIN_SENT,
+        "linkedin_voice_message": m.LINKEDIN_SENT,
+        "linkedin_video_message": m.LINKEDIN_SENT,
+        "phone_call": m.OTHER,
+    },
     name="event",
     email="sequence_lead.email lead.email dynamic_fields.email",
     time="date email_message.date",
-    linkedin="lead.linkedin_url sequence_lead.linkedin_url dynamic_fields.linkedin_url",
+    linkedin="lead.linkedin_url sequence_lead.linkedin_url linkedin_url dynamic_fields.linkedin_url",
     first_name="lead.first_name dynamic_fields.first_name",
     last_name="lead.last_name dynamic_fields.last_name",
     full_name="lead.name dynamic_fields.name",

@@ -1,6 +1,7 @@
 """HeyReach: its webhook calls in our words.
 
 Everything happens on LinkedIn; an address is often missing and the profile is the only key to a person.
+Integrators write names down in camel case as well; no delivery was seen that has them so.
 Some deliveries name no event and no time: then the newest message tells. What `correlation_id`
 correlates is not known for sure, so nothing is recognised again by it.
 """
@@ -60,10 +61,14 @@ ADAPTER = HeyReach(
         Shape("recent_messages lead", 90),
         Shape("connection_message lead", 90),
         Shape("lead.profile_url event_type", 80),
+        Shape("leadProfile eventType", 85),
+        Shape("lead.profileUrl eventType", 78, named=True),
+        Shape("lead.linkedInUrl eventType", 78, named=True),
     ),
     names={
         "connection_request_sent": m.LINKEDIN_INVITED,
         "connection_request_accepted": m.LINKEDIN_ACCEPTED,
+        "connection_request_withdrawn": m.LINKEDIN_OTHER,
         "message_sent": m.LINKEDIN_SENT,
         "inmail_sent": m.LINKEDIN_SENT,
         "message_reply_received": m.LINKEDIN_REPLIED,
@@ -76,14 +81,14 @@ ADAPTER = HeyReach(
         "lead_finished_sequence_without_replying": m.COMPLETED,
         "lead_tag_updated": m.LABELLED,
     },
-    name="event_type",
-    email="lead.email_address lead.enriched_email",
+    name="event_type eventType",
+    email="lead.email_address lead.enriched_email lead.custom_email leadProfile.emailAddress lead.emailAddress",
     time="timestamp",
-    linkedin="lead.profile_url",
-    first_name="lead.first_name",
-    last_name="lead.last_name",
+    linkedin="lead.profile_url leadProfile.linkedInUrl leadProfile.profileUrl lead.profileUrl lead.linkedInUrl",
+    first_name="lead.first_name leadProfile.firstName lead.firstName",
+    last_name="lead.last_name leadProfile.lastName lead.lastName",
     full_name="lead.full_name",
-    campaign="campaign.name campaign.id",
+    campaign="campaign.name campaignName campaign.id campaignId",
     message="conversation_id",
-    label="tag tag.name new_tag lead.tag lead.tags.0 lead.tags.0.name",
+    label=("tag tag.name new_tag tags.0 tags.0.name tags.0.displayName lead.tag lead.tags.0 lead.tags.0.name lead.tags.0.displayName"),
 )

@@ -13,7 +13,7 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import address, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.table import Item, Shape, Table, at, paths, pick, plain
 
 _GROUPS_ON_LINKEDIN = {
     "contacted": m.LINKEDIN_SENT,
@@ -22,7 +22,8 @@ _GROUPS_ON_LINKEDIN = {
     "warmed": m.LINKEDIN_REPLIED,
 }
 _ORIGIN = paths("metaData.type emailTemplateName")
-_INTEREST = re.compile(r"(?:emails|linkedin|aircall|api|manual)?(not)?interested")
+_OTHER_CHANNELS = ("whatsapp", "sms", "aircall", "api", "manual", "call")
+_INTEREST = re.compile(r"[a-z]*?(not)?interested")
 
 
 class Lemlist(Table):
@@ -31,15 +32,20 @@ class Lemlist(Table):
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table, minding the channel of a state group and the many spellings of interest."""
         known = plain(name)
-        if known in _GROUPS_ON_LINKEDIN and self._is_linkedin(item):
-            return _GROUPS_ON_LINKEDIN[known]
+        if known in _GROUPS_ON_LINKEDIN and (elsewhere := self._elsewhere(known, item)):
+            return elsewhere
         if interest := _INTEREST.fullmatch(known):
             return m.status("not_interested" if interest[1] else "interested")
         return super().meaning(name, item)
 
-    def _is_linkedin(self, item: Item) -> bool:
-        origin = pick(item, _ORIGIN, text) or ""
-        return origin.lower().startswith("linkedin") or self.find(item, "email", address) is None
+    def _elsewhere(self, group: str, item: Item) -> Meaning | None:
+        """What a group means that does not come from a mail."""
+        # A template's name is also what somebody has called it: only LinkedIn's own are told by it.
+        if (text(at(item, ("metaData", "type"))) or "").lower().startswith(_OTHER_CHANNELS):
+            return m.OTHER
+        origin = (pick(item, _ORIGIN, text) or "").lower()
+        is_linkedin = origin.startswith("linkedin") or self.find(item, "email", address) is None
+        return _GROUPS_ON_LINKEDIN[group] if is_linkedin else None
 
 
 ADAPTER = Lemlist(
@@ -79,12 +85,18 @@ ADAPTER = Lemlist(
         "resumed": m.OTHER,
         "skipped": m.OTHER,
         "stopped": m.OTHER,
+        "inmailsent": m.LINKEDIN_SENT,
+        "inmailreplied": m.LINKEDIN_REPLIED,
     },
-    beginnings={"linkedin": m.LINKEDIN_OTHER, "whatsapp": m.OTHER, "sms": m.OTHER, "aircall": m.OTHER},
+    beginnings={
+        "linkedin": m.LINKEDIN_OTHER,
+        "inmail": m.LINKEDIN_OTHER,
+        **dict.fromkeys(_OTHER_CHANNELS, m.OTHER),
+    },
     name="type",
-    email="leadEmail email",
+    email="leadEmail email lead.email",
     time="createdAt",
-    linkedin="linkedinUrl leadLinkedinUrl linkedinUrlSalesNav",
+    linkedin="linkedinUrl linkedInUrl leadLinkedinUrl linkedinUrlSalesNav",
     first_name="leadFirstName firstName",
     last_name="leadLastName lastName",
     campaign="campaignName name campaignId",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.reading import flag, text
 from touchbase.adapters.kit.table import Item, Shape, Table, at, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -23,6 +23,8 @@ class Outreach(Table):
         """By the table; a prospect's stage is its status, all else is not about a person."""
         known = plain(name)
         if known in ("prospect_updated", "prospect_created"):
+            if flag(at(item, ("data", "attributes", "optedOut"))):
+                return m.UNSUBSCRIBED
             return m.LABELLED if self.find(item, "label", text) else m.SAVED
         return self.names.get(known, m.OTHER)
 
@@ -42,6 +44,7 @@ ADAPTER = Outreach(
         Shape("meta.eventName data.attributes", 95),
         Shape("meta.eventName", 90, header="outreach-webhook-cleanup-token"),
         Shape("data", 85, header="outreach-webhook-cleanup-token"),
+        Shape("data", 85, header="outreach-webhook-signature"),
     ),
     names={
         "mailing_delivered": m.DELIVERED_AS_SENT,
@@ -61,7 +64,7 @@ ADAPTER = Outreach(
         "email_clicked": "data.attributes.clickedAt",
         "email_replied": "data.attributes.repliedAt",
         "email_bounced": "data.attributes.bouncedAt",
-        "email_unsubscribed": "data.attributes.unsubscribedAt",
+        "email_unsubscribed": "data.attributes.unsubscribedAt data.attributes.optedOutAt",
         "campaign_completed": "data.attributes.finishedAt data.attributes.stateChangedAt",
     },
     linkedin="data.attributes.linkedInUrl",

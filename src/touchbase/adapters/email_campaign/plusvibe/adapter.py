@@ -44,6 +44,7 @@ ADAPTER = PlusVibe(
         "out_of_office": m.status("out_of_office"),
         "wrong_person": m.status("wrong_person"),
         "closed": m.status("closed"),
+        "lead_marked_as": m.LABELLED,
         "system_alert": m.ACCOUNT,
         "webhook_disabled": m.ACCOUNT,
     },

@@ -1,7 +1,8 @@
 """Reply.io: its webhook calls in our words.
 
 A call carries one event in `event`, the person in `contact_fields` and, inside a sequence, that in
-`sequence_fields`. `event.id` is new for each delivered event.
+`sequence_fields`. `event.id` is new for each delivered event. Older subscriptions write names in one
+word, `EmailReplied`. A category that somebody gives a reply is a status and no second reply.
 """
 
 from __future__ import annotations
@@ -23,20 +24,33 @@ ADAPTER = Table(
         "email_link_clicked": m.CLICKED,
         "email_replied": m.REPLIED,
         "auto_reply_received": m.AUTO_REPLIED,
+        "email_auto_reply": m.AUTO_REPLIED,
         "email_bounced": m.BOUNCED,
         "email_unsubscribed": m.UNSUBSCRIBED,
         "contact_opted_out": m.UNSUBSCRIBED,
         "email_spam_reported": m.COMPLAINED,
+        "reply_categorized": m.LABELLED,
+        "replycategorized": m.LABELLED,
+        "linkedin_reply_categorized": m.LABELLED,
+        "linkedinreplycategorized": m.LABELLED,
         "meeting_booked": m.status("meeting_booked"),
         "meeting_completed": m.status("meeting_completed"),
         "meeting_cancelled": m.OTHER,
         "meeting_rescheduled": m.OTHER,
         "sequence_completed": m.COMPLETED,
         "sequence_finished": m.COMPLETED,
+        "contact_finished": m.COMPLETED,
+        "contact_called": m.OTHER,
         "email_account_connection_lost": m.ACCOUNT,
         "email_account_reconnected": m.ACCOUNT,
+        "email_account_error": m.ACCOUNT,
     },
-    beginnings={"sequence_": m.OTHER, "email_account_": m.ACCOUNT},
+    beginnings={
+        "sequence_": m.OTHER,
+        "email_account_": m.ACCOUNT,
+        "linkedin_account_": m.ACCOUNT,
+        "call_": m.OTHER,
+    },
     name="event.type",
     email="contact_fields.email contact_fields.Email",
     time="event.date",
@@ -47,6 +61,9 @@ ADAPTER = Table(
     campaign="sequence_fields.name sequence_fields.sequence_name sequence_fields.id sequence_fields.sequence_id",
     message="email_fields.message_id email_fields.id",
     key="event.id",
-    label="reply_fields.category reply_fields.classification event.category",
-    bounce="bounce_fields.type bounce_fields.reason",
+    label=(
+        "reply_fields.category reply_fields.category.name reply_fields.category_name reply_fields.classification"
+        " category.name category category_name reply_category new_category inbox_category event.category"
+    ),
+    bounce="bounce_type bounce_fields.type bounce_reason bounce_fields.reason error_message",
 )

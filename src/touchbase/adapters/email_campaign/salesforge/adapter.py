@@ -22,6 +22,9 @@ ADAPTER = Table(
         "contact_unsubscribed": m.UNSUBSCRIBED,
         "positive_reply": m.status("interested"),
         "negative_reply": m.status("not_interested"),
+        "linkedin_replied": m.LINKEDIN_REPLIED,
+        "label_changed": m.LABELLED,
+        "dnc_added": m.status("do_not_contact"),
     },
     name="webhookInfo.type",
     email="contact.email sequenceEmail.toEmail",
@@ -32,6 +35,9 @@ ADAPTER = Table(
     full_name="sequenceEmail.toName",
     campaign="sequence.name sequence.id",
     message="sequenceEmail.emailId",
-    label="label label.name contact.label",
+    label=(
+        "label label.name label.title labelChangedData.label labelChangedData.label.name labelChangedData.labelName"
+        " labelChangedData.newLabel labelChangedData.name contact.label"
+    ),
     bounce="emailBouncedData.type emailBouncedData.reason",
 )

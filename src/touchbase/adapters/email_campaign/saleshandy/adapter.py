@@ -1,15 +1,34 @@
 """Saleshandy: its webhook calls in our words.
 
-Names have hyphens, each event has a time key of its own. A sent mail carries the lead's latest outcome
-along: that is no news, so an outcome counts only when the event is its change.
+Names have hyphens, each event has a time key of its own, not all of which are known: where none of those
+stands, the call's only other `...At` counts. A sent mail carries the lead's latest outcome along: that is no
+news, so an outcome counts only when the event is its change.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.adapters.kit.times import when
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
 
-ADAPTER = Table(
+
+class Saleshandy(Table):
+    """Reads Saleshandy's calls."""
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; its time is the one that stands at the top, under whatever name."""
+        event = super().read(item, call)
+        if event.occurred_us is None:
+            # When the mail was sent, about which this is, is not when it happened.
+            keys = [key for key in item if key.endswith("At") and key != "emailSentAt"]
+            times = [at for key in keys if (at := when(item[key])) is not None]
+            event.occurred_us = times[0] if len(times) == 1 else None
+        return event
+
+
+ADAPTER = Saleshandy(
     tool="saleshandy",
     shapes=(
         Shape("event prospect.email sequence.sequenceName", 92),
@@ -43,13 +62,13 @@ ADAPTER = Table(
         "email_replied": "emailRepliedAt repliedAt replyReceivedAt email.emailRepliedAt",
         "email_bounced": "emailBouncedAt bouncedAt email.emailBouncedAt",
         "email_unsubscribed": "unsubscribedAt prospectUnsubscribedAt emailUnsubscribedAt",
-        "lead_status_changed": "outcomeUpdatedAt updatedAt",
+        "lead_status_changed": "outcomeUpdatedAt prospectOutcomeUpdatedAt updatedAt",
     },
     linkedin="prospect.linkedIn prospect.linkedInUrl prospect.linkedin prospect.LinkedIn",
     first_name="prospect.firstName prospect.FirstName",
     last_name="prospect.lastName prospect.LastName",
     campaign="sequence.sequenceName sequence.name sequence.id",
     message="messageId email.messageId email.id",
-    label="latestOutcome outcome newOutcome prospect.latestOutcome prospect.outcome",
+    label="newOutcome outcome latestOutcome prospect.latestOutcome prospect.outcome sequence.latestOutcome",
     bounce="bounceType bounceReason reason",
 )

@@ -2,7 +2,8 @@
 
 The event's name is only in the header `x-salesloft-event`, the body is the resource that changed. Mail
 resources name the person by id; person resources tell which address that is. An updated mail shows all
-that has happened to it so far, so only what has a time of its own, or is final, is read from it.
+that has happened to it so far, so only what has a time of its own, or is final, is read from it. Where a
+relay has lost the header, links to Salesloft's API show whose a resource is, and its keys what it is.
 """
 
 from __future__ import annotations
@@ -10,20 +11,34 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.reading import objects, text
+from touchbase.adapters.kit.table import Item, Shape, Table, at, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _RECIPIENT = paths("recipient.id person.id person_id recipient_id")
+_API = "https://api.salesloft.com/"
+_LINKED = frozenset({"recipient", "person", "owner", "user", "creator", "account", "cadence"})
+_WITHOUT_HEADER = 85
 
 
 class Salesloft(Table):
     """Reads Salesloft's calls."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.signs |= _LINKED
+
+    def recognise(self, call: Call) -> int:
+        """By the header, else by links to Salesloft's API."""
+        return super().recognise(call) or (_WITHOUT_HEADER if any(map(_is_linked, objects(call.data))) else 0)
+
     def named(self, item: Item, call: Call) -> str | None:
-        """The name in the header."""
-        return text(call.headers.get("x-salesloft-event"))
+        """The name in the header; without one, that of the resource's change."""
+        name = text(call.headers.get("x-salesloft-event"))
+        if name is not None or not _is_linked(item):
+            return name
+        return "person_updated" if "email_address" in item else "email_updated" if "recipient" in item else "updated"
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the resource: a person, or a mail that has bounced or been sent."""
@@ -44,6 +59,11 @@ class Salesloft(Table):
         event.object_type = "person" if event.object_id else None
         event.message_id = None if is_person else event.message_id
         return event
+
+
+def _is_linked(item: Item) -> bool:
+    links = (at(item, (key, "_href")) for key in _LINKED & item.keys())
+    return any(isinstance(link, str) and link.startswith(_API) for link in links)
 
 
 ADAPTER = Salesloft(

@@ -2,29 +2,36 @@
 
 Two generations of keys arrive, and an older shape with `event` and a nested `lead`. `from_email` is our
 mailbox and `to_email` the lead's side also on a reply, where a colleague may be the one who answers:
-the contact of the campaign is `sl_lead_email`.
+the contact of the campaign is `sl_lead_email`. Calls about an account or a whole campaign have another
+envelope, `type` and `data`; an address in that is a sender's.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.table import Shape, Table
 
 ADAPTER = Table(
     tool="smartlead",
-    proofs=(field_of("secret_key"),),
+    proofs=(field_of("secret_key"), hashed_body("x-smartlead-signature", prefix="sha256=")),
     shapes=(
         Shape("sl_email_lead_map_id", 95),
         Shape("sl_lead_email", 95),
         Shape("stats_id event_type", 95),
         Shape("event_type secret_key metadata.webhook_created_at", 90),
+        Shape("event_type", 90, header="x-smartlead-signature"),
+        Shape("type data meta.level links.app", 88),
+        Shape("event_type sender_detail recipient_detail", 88),
+        Shape("event_type campaign_status secret_key", 82, named=True),
         Shape("event_type to_email from_email", 80, named=True),
         Shape("event_type lead_category", 85),
         Shape("event_type lead_email", 78, named=True, spelt=str.isupper),
         Shape("event sequence_number lead.email", 80, named=True),
         Shape("event lead.email campaign_id email_account_id", 80, named=True),
         Shape("event lead.email campaign_id", 70, named=True, spelt=str.isupper),
+        Shape("event_type lead.email campaign_id", 70, named=True, spelt=str.isupper),
     ),
     names={
         "email_sent": m.SENT,
@@ -47,10 +54,13 @@ ADAPTER = Table(
         "campaign_status_change": m.COMPLETED,
         "untracked_replies": m.OTHER,
         "manual_step_reached": m.OTHER,
+        "email_account_disconnected": m.ACCOUNT,
+        "linkedin_disconnected": m.ACCOUNT,
     },
-    name="event_type event",
-    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email to",
-    time="event_timestamp timestamp reply_message.time reply.received_at",
+    beginnings={"campaign_": m.OTHER, "email_account_": m.ACCOUNT},
+    name="event_type event type",
+    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email to sender_detail",
+    time="event_timestamp timestamp reply_message.time reply.received_at created_at",
     times={
         "email_sent": "event_timestamp time_sent",
         "email_opened": "event_timestamp time_opened",
@@ -65,6 +75,9 @@ ADAPTER = Table(
     full_name="to_name lead_name",
     campaign="campaign_name campaign_id",
     message="reply_message.message_id message_id sent_message.message_id email.message_id stats_id",
-    label="lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category",
-    bounce="bounce_type smtp_code bounce_reason metadata.diagnostic_code description",
+    label=(
+        "lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category"
+        " lead_data.category.name lead_data.category"
+    ),
+    bounce="bounce_type bounce.type smtp_code bounce_reason bounce.reason metadata.diagnostic_code description",
 )

@@ -38,13 +38,19 @@ ADAPTER = SnovIo(
     },
     beginnings={"found_": m.OTHER, "email_verification": m.OTHER},
     name="event_object",
-    email="email email.email prospect.email data.email recipient_email prospect_email data.prospect.email",
-    time="timestamp date created_at sent_at data.timestamp data.created_at",
-    linkedin="linkedin_url prospect.linkedin_url data.linkedin_url",
-    first_name="first_name firstName prospect.first_name data.first_name",
-    last_name="last_name lastName prospect.last_name data.last_name",
+    email=(
+        "email email.email prospect.email recipient.email data.email recipient_email prospect_email prospectEmail data.prospect.email"
+        " data.recipient.email recipient to_email toEmail data.recipient_email data.prospect_email data.to_email"
+    ),
+    time=(
+        "timestamp event_time event_date occurred_at date created_at createdAt sent_at"
+        " data.timestamp data.event_time data.date data.created_at data.sent_at"
+    ),
+    linkedin="linkedin_url prospect.linkedin_url recipient.linkedin_url data.linkedin_url data.prospect.linkedin_url",
+    first_name="first_name firstName prospect.first_name recipient.first_name data.first_name",
+    last_name="last_name lastName prospect.last_name recipient.last_name data.last_name",
     full_name="full_name fullName prospect.name data.name",
-    campaign="campaign_name campaign.name campaign campaignName campaign_id data.campaign_name",
+    campaign="campaign_name campaign.name campaign campaignName campaign_id data.campaign_name data.campaign.name",
     message="message_id data.message_id",
     bounce="bounce_type reason",
 )
