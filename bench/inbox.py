@@ -23,7 +23,7 @@ AT_ONCE = 512
 PARTS = 3
 STILL_SECONDS = 20.0
 """When nothing more was worked off for so long, nothing will be."""
-PAUSE = 0.05
+PAUSE = 0.5
 
 
 def measure(plan: Plan, engine: str) -> None:
