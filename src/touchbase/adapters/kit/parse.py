@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -18,11 +19,14 @@ from touchbase.domain.ports import Call
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
-_WRAPPERS = ("body", "payload", "data")
+_WRAPPERS = ("body", "payload", "data", "json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps")
 _RELAY_KEYS = frozenset(
-    {"headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring"}
+    {
+        "headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring", "pairedItem",
+        "binary", "context", "source", "received_at",
+    }
 )  # fmt: skip
-_DEEPEST_WRAP = 3
+_DEEPEST_WRAP = 5
 _LONGEST_NUMBER = 100
 _BRACKETED = re.compile(r"\w+(\[\w*\])+")
 
@@ -61,23 +65,46 @@ def unwrap(call: Call) -> Call:
 
 def _unwrapped(call: Call) -> Call | None:
     data = call.data
-    if isinstance(data, list) and any(_is_envelope(item) for item in data):
-        if len(data) == 1:
-            return _opened(call, data[0])
-        return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
+    if isinstance(data, list):
+        return _each_unwrapped(call, data)
     if not isinstance(data, dict):
         return None
     if _is_envelope(data):
         return _opened(call, data)
-    for key in _WRAPPERS:
-        if isinstance(data.get(key), dict | list) and data.keys() <= _RELAY_KEYS | {key}:
-            return replace(call, data=data[key])
+    if (value := _inside(data)) is not None:
+        return replace(call, data=value)
+    if _looks_flat(data):
+        return replace(call, data=_from_flat(data), form=True)
+    deep = forms.unflattened(data)
+    return None if deep is None else replace(call, data=deep)
+
+
+def _each_unwrapped(call: Call, data: list[Any]) -> Call | None:
+    if any(_is_envelope(item) for item in data):
+        if len(data) == 1:
+            return _opened(call, data[0])
+        return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
+    inner = [_inside(item) for item in data]
+    return replace(call, data=[event for value in inner for event in _listed(value)]) if inner and None not in inner else None
+
+
+def _inside(item: object) -> object:
+    """What a lone wrapper holds, also where it has it as a text; None for any other value."""
+    for key in _WRAPPERS if isinstance(item, dict) else ():
+        if isinstance(item, dict) and key in item and item.keys() <= _RELAY_KEYS | {key}:
+            value = _unquoted(item[key])
+            return value if isinstance(value, dict | list) else None
     return None
 
 
 def _is_envelope(item: object) -> bool:
     """Whether an object is n8n's: the call's headers, query and body side by side."""
-    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(item.get("body"), dict | list)
+    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(_unquoted(item.get("body")), dict | list)
+
+
+def _unquoted(value: object) -> object:
+    """A JSON object or list out of a text that holds one; any other value as it is."""
+    return _from_json(value.encode("utf-8", "replace")) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
 def _opened(call: Call, envelope: dict[str, object]) -> Call:
@@ -85,7 +112,7 @@ def _opened(call: Call, envelope: dict[str, object]) -> Call:
     assert isinstance(headers, dict)
     # What we have fetched ourselves never comes in an envelope, whatever that says.
     named = {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
-    data = envelope["body"]
+    data = _unquoted(envelope["body"])
     if isinstance(data, dict) and (_says_form(named) or _looks_flat(data)):
         return replace(call, data=_from_flat(data), headers={**call.headers, **named}, form=True)
     return replace(call, data=data, headers={**call.headers, **named})
