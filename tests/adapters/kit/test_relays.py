@@ -102,6 +102,14 @@ def test_numbered_levels_are_a_list() -> None:
     assert unwrapped({"data__to__0": "a", "data__to__1": "b"}) == {"to": ["a", "b"]}
 
 
+@pytest.mark.parametrize("named", [None, "monday"])
+def test_a_tools_own_wrapper_stays_on_within_a_relays(named: str | None) -> None:
+    body = {"event": {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Nora"}}
+    raw = json.dumps([{"json": {**HTTP, "body": body}}]).encode()
+
+    assert ADAPTERS.translate(WebhookRequest(CRM, {}, "", raw), named).tool == "monday"
+
+
 def test_a_crms_flattened_call_is_found_too() -> None:
     meta = {"version": "2.0", "action": "create", "entity": "person", "entity_id": "7", "id": "m"}
     body = {"meta": meta, "data": {"id": 7, "name": "Nora"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -53,14 +53,21 @@ def parse(request: WebhookRequest) -> Call:
     return Call(request, request.headers, forms.nested(fields) | _json_fields(fields), form=True)
 
 
-def unwrap(call: Call) -> Call:
-    """The call that a relay (n8n, Zapier, Make) has wrapped, with the headers it had; the call itself when nobody did."""
+def layers(call: Call) -> Iterator[Call]:
+    """The call, and what it is with one wrapping of a relay (n8n, Zapier, Make) after the other taken off, with the headers it had."""
+    yield call
     for _ in range(_DEEPEST_WRAP):
         inner = _unwrapped(call)
         if inner is None:
-            break
+            return
         call = inner
-    return call
+        yield call
+
+
+def unwrap(call: Call) -> Call:
+    """The call out of all its wrappings; the call itself when there are none."""
+    *_, innermost = layers(call)
+    return innermost
 
 
 def _unwrapped(call: Call) -> Call | None:
@@ -92,17 +99,17 @@ def _inside(item: object) -> object:
     """What a lone wrapper holds, also where it has it as a text; None for any other value."""
     for key in _WRAPPERS if isinstance(item, dict) else ():
         if isinstance(item, dict) and key in item and item.keys() <= _RELAY_KEYS | {key}:
-            value = _unquoted(item[key])
+            value = unquoted(item[key])
             return value if isinstance(value, dict | list) else None
     return None
 
 
 def _is_envelope(item: object) -> bool:
     """Whether an object is n8n's: the call's headers, query and body side by side."""
-    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(_unquoted(item.get("body")), dict | list)
+    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(unquoted(item.get("body")), dict | list)
 
 
-def _unquoted(value: object) -> object:
+def unquoted(value: object) -> object:
     """A JSON object or list out of a text that holds one; any other value as it is."""
     return _from_json(value.encode("utf-8", "replace")) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
@@ -112,7 +119,7 @@ def _opened(call: Call, envelope: dict[str, object]) -> Call:
     assert isinstance(headers, dict)
     # What we have fetched ourselves never comes in an envelope, whatever that says.
     named = {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
-    data = _unquoted(envelope["body"])
+    data = unquoted(envelope["body"])
     if isinstance(data, dict) and (_says_form(named) or _looks_flat(data)):
         return replace(call, data=_from_flat(data), headers={**call.headers, **named}, form=True)
     return replace(call, data=data, headers={**call.headers, **named})
