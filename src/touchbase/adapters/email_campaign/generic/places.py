@@ -6,23 +6,23 @@ from touchbase.adapters.kit.table import paths
 
 NAME = paths(
     "event_type eventType event event.type webhook_event webhookInfo.type meta.eventName RecordType method type event-data.event action "
-    "event_name eventName event.name activity_type activityType webhook_type webhookType topic trigger Event EventType Type"
+    "event_name eventName event.name activity_type activityType webhook_type webhookType topic trigger metric Event EventType Type"
 )
 
 PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
-    "person", "subscriber", "object",
+    "person", "subscriber", "contactIdentity", "object",
 )  # fmt: skip
 """Objects that stand for the person; what a person has is looked for at the top and then in these."""
 
 LEAD = paths(
     "sl_lead_email lead_email leadEmail prospectEmail contact_email targetLeadEmail leadCorrespondence.targetLeadEmail prospect_email "
-    "contactEmail subscriber_email person_email personEmail"
+    "contactEmail contact_email_address subscriber_email person_email personEmail"
 )
-ADDRESS = ("email", "email_address", "emailAddress", "enriched_email")
-RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to recipient_email recipientEmail")
+ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
+RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
 TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to")
-PLAIN = paths("email Email")
+PLAIN = paths("email Email emailAddress email_address")
 SENDER = paths("from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail")
 OURS = paths(
     "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email"

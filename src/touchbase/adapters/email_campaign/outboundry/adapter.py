@@ -30,7 +30,8 @@ ADAPTER = Outboundry(
     shapes=(
         Shape("event data.lead.email data.campaign.id timestamp", 70, spelt=any_name),
         Shape("event data.lead.email data.campaign", 65, spelt=any_name),
-        Shape("event data.lead.email timestamp", 60, spelt=any_name),
+        # With a hyphen, as the vendor writes them: so much alone is what many an unknown tool sends.
+        Shape("event data.lead.email timestamp", 60, spelt=lambda name: "-" in name),
         Shape("event company_id data.lead timestamp", 80, spelt=any_name),
         Shape("event data.lead data.actionData", 80, spelt=any_name),
     ),
