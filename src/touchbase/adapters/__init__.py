@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from touchbase.adapters.kit.decided import as_decided
-from touchbase.adapters.kit.parse import layers, parse
+from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.proof import Scheme, presented
 from touchbase.adapters.kit.proof_keys import is_public_key
 from touchbase.adapters.kit.reading import objects
@@ -125,8 +125,8 @@ class Adapters:
             sure, adapter = self._surest(layer)
             if sure >= best[0]:
                 best = (sure, adapter, layer)
-            if sure >= _ENOUGH:
-                break
+            if adapter is not None and sure >= _ENOUGH:
+                return sure, adapter, _unflattened(adapter, layer)
         return best
 
     def _only(self, call: Call, sure: int) -> str | None:
@@ -210,8 +210,14 @@ def _as_known(adapter: Adapter, call: Call) -> Call:
     layer = call
     for layer in layers(call):
         if adapter.recognise(layer):
-            break
+            return _unflattened(adapter, layer)
     return layer
+
+
+def _unflattened(adapter: Adapter, call: Call) -> Call:
+    """The call with all its levels, where the adapter has known it by what a relay left at the top."""
+    deep = unflattened(call)
+    return call if deep is None or not adapter.recognise(deep) else deep
 
 
 def _is_for_any_tool(adapter: Adapter) -> bool:

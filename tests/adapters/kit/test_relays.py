@@ -100,6 +100,17 @@ def test_a_sign_within_a_name_makes_no_levels_by_itself(body: dict[str, Any]) ->
 
 def test_numbered_levels_are_a_list() -> None:
     assert unwrapped({"data__to__0": "a", "data__to__1": "b"}) == {"to": ["a", "b"]}
+    assert unwrapped({"ids__0": 7, "type": "x"}) == {"ids": [7], "type": "x"}
+
+
+@pytest.mark.parametrize("named", [None, "sendpilot"])
+def test_a_flattened_call_that_its_top_alone_shows_keeps_what_is_below(named: str | None) -> None:
+    who = {"leadId": "l", "linkedinUrl": "https://www.linkedin.com/in/nora"}
+    body = {"eventId": "e", "eventType": "message.received", "workspaceId": "w", "timestamp": AT, "data": who}
+
+    translation = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(flattened(body, "__")).encode()), named)
+
+    assert (translation.tool, translation.events[0].linkedin_url) == ("sendpilot", who["linkedinUrl"])
 
 
 @pytest.mark.parametrize("named", [None, "monday"])

@@ -14,7 +14,12 @@ _NAME = re.compile(rb'content-disposition:\s*form-data[^\r\n]*?\bname="([^"\r\n]
 _HARMLESS = tuple((f"%{ord(sign):{case}}", sign) for sign in "[]@:/ ," for case in ("02X", "02x"))
 _SIGNS = ("__", ".")
 _LEVEL = re.compile(r"[\w$-]+", re.ASCII)
-_OFTEN_WRAPPED = ("body", "payload", "data", "event-data", "event", "lead")
+_OFTEN_LEVELS = frozenset(
+    {
+        "body", "payload", "data", "event-data", "event", "lead", "contact", "prospect", "person", "recipient", "campaign", "sequence",
+        "sequence_lead", "relationships",
+    }
+)  # fmt: skip
 _LOOKS_URLENCODED = re.compile(r"[^\s=&<>{}\"]{1,300}=")
 
 
@@ -61,10 +66,13 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
 def unflattened(data: dict[str, object]) -> dict[str, object] | None:
     """An object whose levels a relay has written into its names, `lead__email` or `lead.email`; None where nothing shows that."""
     for sign in _SIGNS:
-        levels = {name: path for name in data if _is_path(path := name.split(sign)) and not name.endswith("__c")}
+        levels = {name: path for name in data if sign in name and _is_path(path := name.split(sign)) and not name.endswith("__c")}
+        if not levels:
+            continue
         tops = Counter(path[0] for path in levels.values())
+        is_list = sign == "__" and any(path[1] == "0" for path in levels.values())
         # A value and levels under one name are two things that only look alike.
-        if any(times > 1 or top in _OFTEN_WRAPPED for top, times in tops.items()) and not data.keys() & tops.keys():
+        if (is_list or max(tops.values()) > 1 or tops.keys() & _OFTEN_LEVELS) and not data.keys() & tops.keys():
             return nested((_bracketed(levels.get(name, [name])), value) for name, value in data.items())
     return None
 

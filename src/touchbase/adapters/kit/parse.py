@@ -82,7 +82,12 @@ def _unwrapped(call: Call) -> Call | None:
         return replace(call, data=value)
     if _looks_flat(data):
         return replace(call, data=_from_flat(data), form=True)
-    deep = forms.unflattened(data)
+    return unflattened(call)
+
+
+def unflattened(call: Call) -> Call | None:
+    """The call with the levels that a relay has written into its names, `data__lead__email`; None where nothing shows that."""
+    deep = forms.unflattened(call.data) if isinstance(call.data, dict) else None
     return None if deep is None else replace(call, data=deep)
 
 
