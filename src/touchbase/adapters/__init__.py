@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from touchbase.adapters.kit.decided import as_decided
-from touchbase.adapters.kit.parse import parse, unwrap
+from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.proof import Scheme, presented
 from touchbase.adapters.kit.proof_keys import is_public_key
 from touchbase.adapters.kit.reading import objects
@@ -120,19 +120,21 @@ class Adapters:
 
     def _best(self, call: Call) -> tuple[int, Adapter | None, Call]:
         """How sure the surest adapter is, that adapter, and the call as it reads it, out of a relay's wrapping."""
-        sure, adapter = self._surest(call)
-        if sure < _ENOUGH and (inner := unwrap(call)) is not call:
-            surer, found = self._surest(inner)
-            if surer >= sure:
-                return surer, found, inner
-        return sure, adapter, call
+        best: tuple[int, Adapter | None, Call] = (0, None, call)
+        for layer in layers(call):
+            sure, adapter = self._surest(layer)
+            if sure >= best[0]:
+                best = (sure, adapter, layer)
+            if adapter is not None and sure >= _ENOUGH:
+                return sure, adapter, _unflattened(adapter, layer)
+        return best
 
     def _only(self, call: Call, sure: int) -> str | None:
         """The tool that a call nobody is sure of belongs to, by what its client has connected on the channel."""
         tools = [one.tool for one in call.request.connections if one.channel == call.request.channel]
         only = tools[0] if len(tools) == 1 else _ANY_TOOL if _ANY_TOOL in tools else None
         adapter = None if only is None else self._by_name[call.request.channel].get(only)
-        if adapter is None or (sure >= _ENOUGH and not (adapter.recognise(call) or adapter.recognise(unwrap(call)))):
+        if adapter is None or (sure >= _ENOUGH and not any(adapter.recognise(layer) for layer in layers(call))):
             return None
         return only
 
@@ -142,8 +144,7 @@ class Adapters:
             known = ", ".join(self.tools(call.request.channel))
             raise UnrecognisedPayload(f"No {call.request.channel} tool is called '{tool}'; there are {known}.")
         call = _with_settings(call, tool)
-        if not adapter.recognise(call):
-            call = unwrap(call)
+        call = _as_known(adapter, call)
         if call.data in ({}, []) and FETCHED not in call.headers:
             # The body of a test button.
             return Translation(tool, [])
@@ -202,6 +203,21 @@ def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
         if folder.ispkg
     ]
     return Adapters(import_module(name).ADAPTER for name in names)
+
+
+def _as_known(adapter: Adapter, call: Call) -> Call:
+    """The call with as many of its wrappings taken off as this adapter needs to know it; without all where it never does."""
+    layer = call
+    for layer in layers(call):
+        if adapter.recognise(layer):
+            return _unflattened(adapter, layer)
+    return layer
+
+
+def _unflattened(adapter: Adapter, call: Call) -> Call:
+    """The call with all its levels, where the adapter has known it by what a relay left at the top."""
+    deep = unflattened(call)
+    return call if deep is None or not adapter.recognise(deep) else deep
 
 
 def _is_for_any_tool(adapter: Adapter) -> bool:

@@ -33,6 +33,8 @@ def one(data: Any, **headers: str) -> Event:
         {"event_object": "campaign_email", "event_action": "opened"}, {"action": "opened"},
         {"event_type": "email_opened", "event": "email_clicked", "type": "email_sent"}, {"method": "POST", "type": "email_opened"},
         {"type": "email.opened", "data": {"type": "lead"}},
+        {"event_name": "email_opened"}, {"eventName": "email_opened"}, {"event": {"name": "email_opened"}}, {"activity_type": "opened"},
+        {"webhook_type": "email_opened"}, {"topic": "email/opened"}, {"trigger": "email_opened"}, {"Type": "Opened", "Data": {"To": "x"}},
     ],
 )  # fmt: skip
 def test_the_events_name_is_found_in_order(named: dict[str, Any]) -> None:
@@ -98,7 +100,9 @@ def test_flags_beside_the_name_refine_it(body: dict[str, Any], event: str, kind:
         *({"recipient": {key: "nora@example.com"}} for key in ("email", "email_address", "emailAddress", "enriched_email")),
         *({key: "nora@example.com"} for key in ("recipient", "Recipient", "rcpt_to", "to_email", "toEmail", "email_to", "email", "Email")),
         {"to": ["nora@example.com", "otto@example.com"]},
-        {"to": [{"email": "nora@example.com"}]},
+        {"to": [{"email": "nora@example.com"}]}, {"to": [{"address": "nora@example.com"}]}, {"person": {"email": "nora@example.com"}},
+        {"subscriber": {"email": "nora@example.com"}}, {"data": {"object": {"email": "nora@example.com"}}},
+        *({key: "nora@example.com"} for key in ("prospect_email", "contactEmail", "recipient_email", "recipientEmail")),
         {"lead_email": "nora@example.com", "email": "otto@example.com"},
         {"lead": {"email": "nora@example.com"}, "to_email": "otto@example.com"},
         {"to_email": "nora@example.com", "email": "otto@example.com"},
@@ -147,7 +151,8 @@ def test_nobody_is_never_the_lead(nobody: str) -> None:
         {"date": "2026-11-20 09:30:00"}, {"date": "2026-11-20 12:00:00", "ts": 1_795_167_000}, {"createdAt": "2026-11-20T10:30:00+0100"},
         {"time_opened": "2026-11-20T09:30:00+00:00"}, {"fired_at": "2026-11-20 09:30:00"}, {"ts_epoch": 1_795_167_000_000},
         {"DeliveredAt": "2026-11-20T04:30:00.0000000-05:00"}, {"timestamp": "soon", "ts": "1795167000.0"},
-        {"timestamp": 1_795_167_000, "data": {"lead": {}}},
+        {"timestamp": 1_795_167_000, "data": {"lead": {}}}, {"event_time": 1_795_167_000}, {"happened_at": "2026-11-20T09:30:00Z"},
+        {"date": "Fri, 20 Nov 2026 09:30:00 +0000"}, {"message": {"timestamp": "2026-11-20T09:30:00Z"}},
     ],
 )  # fmt: skip
 def test_the_events_time_is_found_in_order(timed: dict[str, Any]) -> None:

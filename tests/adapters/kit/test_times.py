@@ -36,6 +36,8 @@ OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
         ("2026-11-20T09:30:00.1234567Z", 123_456),
         ("2026-11-20T09:30:00.999999999+00:00", 999_999),
         ("2026-11-20 09:30:00,25", 250_000),
+        ("Fri, 20 Nov 2026 10:30:00 +0100", 0),
+        ("20 Nov 2026 09:30 GMT", 0),
     ],
 )
 def test_a_written_time_is_read(written: str, micros: int) -> None:
@@ -65,7 +67,8 @@ def test_a_counted_time_is_read(counted: object, micros: int) -> None:
     [
         None, True, False, "", " ", "soon", "2026", "20261120", "2026-13-01T00:00:00Z", "2026-11-31", "2026-11-20T25:00:00Z", 0, -1, 42,
         999_999_999, "0", 10**30, 1e300, float("nan"), float("inf"), [], {}, b"2026-11-20", "9999-12-31T23:59:59-10:00",
-        "0001-01-01T00:00:00+10:00", "/Date(999999999999999)/", "\N{FULLWIDTH DIGIT TWO}026-11-20T09:30:00Z",
+        "0001-01-01T00:00:00+10:00", "/Date(999999999999999)/", "32 Nov 2026 09:30 GMT",
+        "20 Xyz 2026 09:30 GMT", "\N{FULLWIDTH DIGIT TWO}026-11-20T09:30:00Z",
     ],
 )  # fmt: skip
 def test_what_names_no_moment_is_no_time(value: object) -> None:

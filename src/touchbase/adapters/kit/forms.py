@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
@@ -11,6 +12,14 @@ _DEEPEST = 24
 _NAME = re.compile(rb'content-disposition:\s*form-data[^\r\n]*?\bname="([^"\r\n]*)"([^\r\n]*)', re.IGNORECASE)
 # Escapes that mean nothing to a form itself: the parser takes three times as long over each as this does over all.
 _HARMLESS = tuple((f"%{ord(sign):{case}}", sign) for sign in "[]@:/ ," for case in ("02X", "02x"))
+_SIGNS = ("__", ".")
+_LEVEL = re.compile(r"[\w$-]+", re.ASCII)
+_OFTEN_LEVELS = frozenset(
+    {
+        "body", "payload", "data", "event-data", "event", "lead", "contact", "prospect", "person", "recipient", "campaign", "sequence",
+        "sequence_lead", "relationships",
+    }
+)  # fmt: skip
 _LOOKS_URLENCODED = re.compile(r"[^\s=&<>{}\"]{1,300}=")
 
 
@@ -52,6 +61,28 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
         path = _path(name)
         _place(root, path if len(path) <= _DEEPEST else [name], value)
     return {name: _with_lists(value) for name, value in root.items()}
+
+
+def unflattened(data: dict[str, object]) -> dict[str, object] | None:
+    """An object whose levels a relay has written into its names, `lead__email` or `lead.email`; None where nothing shows that."""
+    for sign in _SIGNS:
+        levels = {name: path for name in data if sign in name and _is_path(path := name.split(sign)) and not name.endswith("__c")}
+        if not levels:
+            continue
+        tops = Counter(path[0] for path in levels.values())
+        is_list = sign == "__" and any(path[1] == "0" for path in levels.values())
+        # A value and levels under one name are two things that only look alike.
+        if (is_list or max(tops.values()) > 1 or tops.keys() & _OFTEN_LEVELS) and not data.keys() & tops.keys():
+            return nested((_bracketed(levels.get(name, [name])), value) for name, value in data.items())
+    return None
+
+
+def _is_path(path: list[str]) -> bool:
+    return len(path) > 1 and path[0][:1].isalpha() and all(_LEVEL.fullmatch(level) for level in path)
+
+
+def _bracketed(path: list[str]) -> str:
+    return path[0] + "".join(f"[{key}]" for key in path[1:])
 
 
 def _path(name: str) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -19,11 +20,14 @@ from touchbase.domain.ports import Call
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
-_WRAPPERS = ("body", "payload", "data")
+_WRAPPERS = ("body", "payload", "data", "json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps")
 _RELAY_KEYS = frozenset(
-    {"headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring"}
+    {
+        "headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring", "pairedItem",
+        "binary", "context", "source", "received_at",
+    }
 )  # fmt: skip
-_DEEPEST_WRAP = 3
+_DEEPEST_WRAP = 5
 _LONGEST_NUMBER = 100
 _BRACKETED = re.compile(r"\w+(\[\w*\])+")
 
@@ -53,35 +57,70 @@ def parse(request: WebhookRequest) -> Call:
     return Call(request, request.headers, forms.nested(fields) | _json_fields(fields), form=True)
 
 
-def unwrap(call: Call) -> Call:
-    """The call that a relay (n8n, Zapier, Make) has wrapped, with the headers it had; the call itself when nobody did."""
+def layers(call: Call) -> Iterator[Call]:
+    """The call, and what it is with one wrapping of a relay (n8n, Zapier, Make) after the other taken off, with the headers it had."""
+    yield call
     for _ in range(_DEEPEST_WRAP):
         inner = _unwrapped(call)
         if inner is None:
-            break
+            return
         call = inner
-    return call
+        yield call
+
+
+def unwrap(call: Call) -> Call:
+    """The call out of all its wrappings; the call itself when there are none."""
+    *_, innermost = layers(call)
+    return innermost
 
 
 def _unwrapped(call: Call) -> Call | None:
     data = call.data
-    if isinstance(data, list) and any(_is_envelope(item) for item in data):
-        if len(data) == 1:
-            return _opened(call, data[0])
-        return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
+    if isinstance(data, list):
+        return _each_unwrapped(call, data)
     if not isinstance(data, dict):
         return None
     if _is_envelope(data):
         return _opened(call, data)
-    for key in _WRAPPERS:
-        if isinstance(data.get(key), dict | list) and data.keys() <= _RELAY_KEYS | {key}:
-            return replace(call, data=data[key])
+    if (value := _inside(data)) is not None:
+        return replace(call, data=value)
+    if _looks_flat(data):
+        return replace(call, data=_from_flat(data), form=True)
+    return unflattened(call)
+
+
+def unflattened(call: Call) -> Call | None:
+    """The call with the levels that a relay has written into its names, `data__lead__email`; None where nothing shows that."""
+    deep = forms.unflattened(call.data) if isinstance(call.data, dict) else None
+    return None if deep is None else replace(call, data=deep)
+
+
+def _each_unwrapped(call: Call, data: list[Any]) -> Call | None:
+    if any(_is_envelope(item) for item in data):
+        if len(data) == 1:
+            return _opened(call, data[0])
+        return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
+    inner = [_inside(item) for item in data]
+    return replace(call, data=[event for value in inner for event in _listed(value)]) if inner and None not in inner else None
+
+
+def _inside(item: object) -> object:
+    """What a lone wrapper holds, also where it has it as a text; None for any other value."""
+    for key in _WRAPPERS if isinstance(item, dict) else ():
+        if isinstance(item, dict) and key in item and item.keys() <= _RELAY_KEYS | {key}:
+            value = unquoted(item[key])
+            return value if isinstance(value, dict | list) else None
     return None
 
 
 def _is_envelope(item: object) -> bool:
     """Whether an object is n8n's: the call's headers, query and body side by side."""
-    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(item.get("body"), dict | list)
+    return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(unquoted(item.get("body")), dict | list)
+
+
+def unquoted(value: object) -> object:
+    """A JSON object or list out of a text that holds one; any other value as it is."""
+    return _from_json(value.encode("utf-8", "replace")) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
 def _opened(call: Call, envelope: dict[str, object]) -> Call:
@@ -89,7 +128,7 @@ def _opened(call: Call, envelope: dict[str, object]) -> Call:
     assert isinstance(headers, dict)
     # What we have fetched ourselves never comes in an envelope, whatever that says.
     named = {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
-    data = envelope["body"]
+    data = unquoted(envelope["body"])
     if isinstance(data, dict) and (_says_form(named) or _looks_flat(data)):
         return replace(call, data=_from_flat(data), headers={**call.headers, **named}, form=True)
     return replace(call, data=data, headers={**call.headers, **named})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from touchbase.domain.times import EARLIEST, EPOCH, LATEST, SECOND, Micros
 
@@ -16,6 +17,7 @@ _ISO = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(\d{9,18})(?:[.,](\d+))?", re.ASCII)
+_MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?(?: (?:[+-]\d{4}|[A-Z]{1,4}))?", re.ASCII)
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
 
 _LEAST_SECONDS = 10**9
@@ -27,7 +29,8 @@ def when(value: object) -> Micros | None:
     """The moment that a tool's value names; None when it names none that a calendar holds.
 
     Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds,
-    milliseconds and microseconds as number or text, and `/Date(ms+zzzz)/`. Small numbers are no times.
+    milliseconds and microseconds as number or text, the form of a mail's `Date`, and `/Date(ms+zzzz)/`. Small numbers
+    are no times.
     """
     if type(value) is str:
         return _from_text(value)
@@ -53,7 +56,14 @@ def _from_text(text: str) -> Micros | None:
         return _from_iso(match)
     if match := _DOTNET.fullmatch(text):
         return _in_range(int(match[1]) * 1000)
-    return None
+    return _from_mail(text) if _MAIL.fullmatch(text) else None
+
+
+def _from_mail(text: str) -> Micros | None:
+    try:
+        return _micros(parsedate_to_datetime(text))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _from_iso(match: re.Match[str]) -> Micros | None:

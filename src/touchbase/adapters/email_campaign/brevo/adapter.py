@@ -7,9 +7,31 @@ The names in a call differ from those at set-up. Of its times only `ts_epoch` is
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
 
-ADAPTER = Table(
+_NOT_ABOUT_OUR_MAIL = {"msg_status": "sms", "items": "inboundEmailProcessed"}
+"""Calls without `event`: what shows them, and the tool's name for them at set-up."""
+_CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
+
+
+class Brevo(Table):
+    """Reads Brevo's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The event's name; those of other channels have none and say it by their shape."""
+        return super().named(item, call) or next((name for sign, name in _NOT_ABOUT_OUR_MAIL.items() if sign in item), None)
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One event; a marketing campaign's name stands under a key with a blank in it."""
+        event = super().read(item, call)
+        event.campaign = text(item.get("campaign name")) or event.campaign
+        return event
+
+
+ADAPTER = Brevo(
     tool="brevo",
     shapes=(
         Shape("ts_epoch event email", 92),
@@ -18,6 +40,9 @@ ADAPTER = Table(
         Shape("ts_event event email", 85),
         Shape("message-id event email", 80, named=True),
         Shape("camp_id event email", 80, named=True),
+        Shape("key event email ts", 85, spelt=_CONTACTS.__contains__),
+        Shape("msg_status messageId ts_event", 85),
+        Shape("items.0.Uuid items.0.MessageId", 85),
     ),
     names={
         "request": m.SENT,
@@ -37,6 +62,11 @@ ADAPTER = Table(
         "unsubscribed": m.UNSUBSCRIBED,
         "spam": m.COMPLAINED,
         "complaint": m.COMPLAINED,
+        "contact_updated": m.OTHER,
+        "contact_deleted": m.OTHER,
+        "list_addition": m.OTHER,
+        "sms": m.OTHER,
+        "inboundemailprocessed": m.OTHER,
     },
     name="event",
     email="email",

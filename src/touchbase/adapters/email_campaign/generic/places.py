@@ -5,20 +5,25 @@ from __future__ import annotations
 from touchbase.adapters.kit.table import paths
 
 NAME = paths(
-    "event_type eventType event event.type webhook_event webhookInfo.type meta.eventName RecordType method type event-data.event action"
+    "event_type eventType event event.type webhook_event webhookInfo.type meta.eventName RecordType method type event-data.event action "
+    "event_name eventName event.name activity_type activityType webhook_type webhookType topic trigger metric Event EventType Type"
 )
 
 PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
+    "person", "subscriber", "contactIdentity", "object",
 )  # fmt: skip
 """Objects that stand for the person; what a person has is looked for at the top and then in these."""
 
-LEAD = paths("sl_lead_email lead_email leadEmail prospectEmail contact_email targetLeadEmail leadCorrespondence.targetLeadEmail")
-ADDRESS = ("email", "email_address", "emailAddress", "enriched_email")
-RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to")
-TO = paths("to.0 to.0.email to.email to")
-PLAIN = paths("email Email")
-SENDER = paths("from from.email from_email from_email_address fromEmail")
+LEAD = paths(
+    "sl_lead_email lead_email leadEmail prospectEmail contact_email targetLeadEmail leadCorrespondence.targetLeadEmail prospect_email "
+    "contactEmail contact_email_address subscriber_email person_email personEmail"
+)
+ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
+RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
+TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to")
+PLAIN = paths("email Email emailAddress email_address")
+SENDER = paths("from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail")
 OURS = paths(
     "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email"
 )
@@ -30,7 +35,8 @@ TIME = paths(
     "emailBouncedAt sent_at sentAt opened_at openedAt clicked_at clickedAt received_at receivedAt date_received repliedAt replied_at "
     "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
     "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
-    "DeliveredAt ReceivedAt BouncedAt ChangedAt"
+    "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time eventTimestamp event.timestamp "
+    "event.created_at event.createdAt message.timestamp CreatedAt Timestamp"
 )
 """Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
 
@@ -39,7 +45,7 @@ CAMPAIGN_ID = paths("campaign_id campaignId campaign.id camp_id sequence.id sequ
 
 LINKEDIN = (
     "linkedin_url", "linkedinUrl", "linkedInUrl", "linkedIn", "linkedin", "linkedin_profile", "profile_url", "profileUrl",
-    "linkedInProfileUrl",
+    "linkedInProfileUrl", "linkedin_profile_url", "linkedinProfileUrl", "LinkedIn",
 )  # fmt: skip
 FIRST_NAME = ("first_name", "firstName", "FirstName", "leadFirstName", "lead_first_name")
 LAST_NAME = ("last_name", "lastName", "LastName", "leadLastName", "lead_last_name")

@@ -1,7 +1,8 @@
 """Mailgun: its webhooks of both generations in our words.
 
-Today JSON with `signature` and `event-data`; before, flat form fields. There is no sent event: delivered
-stands for it. `failed` is a bounce when its severity is permanent and a delay when temporary.
+Today JSON with `signature` and `event-data`, or what is in that alone; before, flat form fields, among which a
+sender's own variables of the same name make lists. There is no sent event: delivered stands for it. `failed` is
+a bounce when its severity is permanent and a delay when temporary.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.domain.ports import Call
 
 _SEVERITY = paths("event-data.severity severity")
 _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
@@ -18,6 +20,10 @@ _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
 
 class Mailgun(Table):
     """Reads Mailgun's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The event's name; a mail that a route hands on has none."""
+        return super().named(item, call) or ("stored" if "body-plain" in item else None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table, and for what failed by how badly."""
@@ -36,22 +42,28 @@ ADAPTER = Mailgun(
         Shape("message-headers event recipient", 85),
         Shape("Message-Id event recipient", 85),
         Shape("recipient event timestamp signature", 80, named=True),
+        Shape("log-level event recipient", 90),
+        Shape("recipient-domain event recipient", 85),
+        Shape("user-variables event recipient timestamp", 80, named=True),
+        Shape("body-plain recipient sender", 85),
     ),
     names={
         "delivered": m.DELIVERED_AS_SENT,
         "opened": m.OPENED,
         "clicked": m.CLICKED,
         "failed": m.HARD_BOUNCED,
+        "permanent_fail": m.HARD_BOUNCED,
+        "temporary_fail": m.DEFERRED,
         "bounced": m.HARD_BOUNCED,
         "rejected": m.SEND_FAILED,
         "dropped": m.SEND_FAILED,
         "unsubscribed": m.UNSUBSCRIBED,
         "complained": m.COMPLAINED,
     },
-    name="event-data.event event",
-    email="event-data.recipient recipient",
-    time="event-data.timestamp timestamp",
-    campaign="event-data.campaigns.0.name event-data.campaigns.0.id campaign-name campaign-id",
-    message="event-data.message.headers.message-id Message-Id message-id",
-    key="event-data.id signature.token token",
+    name="event-data.event event event.0",
+    email="event-data.recipient recipient recipient.0",
+    time="event-data.timestamp timestamp timestamp.1 timestamp.0",
+    campaign="event-data.campaigns.0.name event-data.campaigns.0.id campaigns.0.name campaigns.0.id campaign-name campaign-id",
+    message="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",
+    key="event-data.id signature.token token token.1 id",
 )

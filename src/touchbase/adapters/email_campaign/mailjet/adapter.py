@@ -9,10 +9,15 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import flag
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.domain.ports import Call
 
 
 class Mailjet(Table):
     """Reads Mailjet's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The event's name; a mail that came in (Parse API) has none."""
+        return super().named(item, call) or ("parse" if "Parts" in item else None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table; a bounce says with a flag whether it is for good."""
@@ -29,6 +34,7 @@ ADAPTER = Mailjet(
         Shape("MessageID event email time", 90),
         Shape("Message_GUID event", 90),
         Shape("customcampaign event", 85),
+        Shape("Parts Sender Recipient", 85),
     ),
     names={
         "sent": m.SENT,
@@ -39,6 +45,7 @@ ADAPTER = Mailjet(
         "spam": m.COMPLAINED,
         "unsub": m.UNSUBSCRIBED,
         "typofix": m.OTHER,
+        "parse": m.OTHER,
     },
     name="event",
     email="email",

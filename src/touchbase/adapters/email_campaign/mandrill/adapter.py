@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mandrill.proof import MANDRILL
 from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.parse import unquoted
 from touchbase.adapters.kit.reading import objects
-from touchbase.adapters.kit.table import Shape, Table, each
+from touchbase.adapters.kit.table import Item, Shape, Table, each
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -26,9 +27,14 @@ class Mandrill(Table):
         inside = _field(call.data)
         return each(call.data if inside is None else inside, lambda item: self.read(item, call))
 
+    def named(self, item: Item, call: Call) -> str | None:
+        """The event's name; a change of the denylist or safelist (sync) has none."""
+        return super().named(item, call) or ("sync" if "reject" in item else None)
+
 
 def _field(data: object) -> object:
-    return next((body["mandrill_events"] for body in objects(data) if "mandrill_events" in body), None)
+    """What the form's field holds, also where a relay hands it on as the text that it was."""
+    return next((unquoted(body["mandrill_events"]) for body in objects(data) if "mandrill_events" in body), None)
 
 
 ADAPTER = Mandrill(
@@ -38,6 +44,7 @@ ADAPTER = Mandrill(
         Shape("mandrill_events", 95),
         Shape("msg.email event ts", 92),
         Shape("msg event _id", 88),
+        Shape("reject.email action type", 85),
     ),
     names={
         "send": m.SENT,
@@ -50,6 +57,8 @@ ADAPTER = Mandrill(
         "reject": m.SEND_FAILED,
         "unsub": m.UNSUBSCRIBED,
         "spam": m.COMPLAINED,
+        "inbound": m.OTHER,
+        "sync": m.OTHER,
     },
     name="event",
     email="msg.email",

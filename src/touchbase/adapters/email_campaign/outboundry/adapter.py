@@ -1,20 +1,39 @@
 """Outboundry: its webhook calls in our words.
 
 An event's name beside `data`, which holds lead and campaign. The names were not seen in full: one that is
-not in the table is read by its words.
+not in the table is read by its words. Mails and LinkedIn go through the same campaigns: what does not say
+which it is belongs to the campaign's type.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table, any_name
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.table import Item, Shape, Table, any_name, at, plain
 
-ADAPTER = Table(
+_ON_LINKEDIN = {m.SENT: m.LINKEDIN_SENT, m.REPLIED: m.LINKEDIN_REPLIED}
+
+
+class Outboundry(Table):
+    """Reads Outboundry's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table or its words; in a LinkedIn campaign only a name that says so is about a mail."""
+        meaning = super().meaning(name, item)
+        if "mail" in plain(name) or at(item, ("data", "campaign", "campaign_type")) != "linkedin":
+            return meaning
+        return _ON_LINKEDIN.get(meaning, meaning)
+
+
+ADAPTER = Outboundry(
     tool="outboundry",
     shapes=(
         Shape("event data.lead.email data.campaign.id timestamp", 70, spelt=any_name),
         Shape("event data.lead.email data.campaign", 65, spelt=any_name),
-        Shape("event data.lead.email timestamp", 60, spelt=any_name),
+        # With a hyphen, as the vendor writes them: so much alone is what many an unknown tool sends.
+        Shape("event data.lead.email timestamp", 60, spelt=lambda name: "-" in name),
+        Shape("event company_id data.lead timestamp", 80, spelt=any_name),
+        Shape("event data.lead data.actionData", 80, spelt=any_name),
     ),
     names={
         "email_sent": m.SENT,
@@ -25,6 +44,12 @@ ADAPTER = Table(
         "email_bounced": m.BOUNCED,
         "lead_unsubscribed": m.UNSUBSCRIBED,
         "lead_status_changed": m.LABELLED,
+        "invite_sent": m.LINKEDIN_INVITED,
+        "invite_accepted": m.LINKEDIN_ACCEPTED,
+        "invite_withdrawn": m.LINKEDIN_OTHER,
+        "message_sent": m.LINKEDIN_SENT,
+        "message_replied": m.LINKEDIN_REPLIED,
+        "message_received": m.LINKEDIN_REPLIED,
     },
     name="event",
     email="data.lead.email",
@@ -37,12 +62,12 @@ ADAPTER = Table(
         "email_bounced": "data.bounced_at",
         "email_unsubscribed": "data.unsubscribed_at",
     },
-    linkedin="data.lead.linkedin_url data.lead.linkedinUrl",
+    linkedin="data.lead.profile_url data.lead.linkedin_url data.lead.linkedinUrl",
     first_name="data.lead.first_name data.lead.firstName",
     last_name="data.lead.last_name data.lead.lastName",
     full_name="data.lead.name",
     campaign="data.campaign.name data.campaign.id",
     message="data.message_id data.email.message_id data.email.id",
-    label="data.lead.status data.status data.new_status",
+    label="data.lead.status data.status data.new_status data.lead.latest_status",
     bounce="data.bounce_type data.reason",
 )

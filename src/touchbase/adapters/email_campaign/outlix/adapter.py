@@ -18,6 +18,10 @@ ADAPTER = Table(
         Shape("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=any_name),
     ),
     names={
+        "draft_created": m.OTHER,
+        "draft_approved": m.OTHER,
+        "draft_sent": m.SENT,
+        "pain_card_created": m.OTHER,
         "email_sent": m.SENT,
         "email_opened": m.OPENED,
         "email_clicked": m.CLICKED,

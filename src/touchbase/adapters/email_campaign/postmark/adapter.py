@@ -11,6 +11,7 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import flag, text
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.domain.ports import Call
 
 _BOUNCES = {
     "hardbounce": m.HARD_BOUNCED,
@@ -27,14 +28,30 @@ _BOUNCES = {
     "spamcomplaint": m.COMPLAINED,
     "autoresponder": m.AUTO_REPLIED,
     "challengeverification": m.AUTO_REPLIED,
+    "addresschange": m.AUTO_REPLIED,
+    "inbounderror": m.OTHER,
     "smtpapierror": m.SEND_FAILED,
     "templaterenderingfailed": m.SEND_FAILED,
 }
 _SUPPRESSIONS = {"hardbounce": m.HARD_BOUNCED, "spamcomplaint": m.COMPLAINED, "manualsuppression": m.UNSUBSCRIBED}
 
+_OLDER = {
+    "BouncedAt": "Bounce",
+    "DeliveredAt": "Delivery",
+    "OriginalLink": "Click",
+    "FirstOpen": "Open",
+    "SuppressSending": "SubscriptionChange",
+    "FromFull": "Inbound",
+}
+"""What shows the type of a record that does not name it: older calls, and mails that came in."""
+
 
 class Postmark(Table):
     """Reads Postmark's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The record's type, also where only its keys show it."""
+        return super().named(item, call) or next((name for sign, name in _OLDER.items() if sign in item), None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the record's type, and for bounces and subscriptions by their own."""
@@ -52,7 +69,15 @@ class Postmark(Table):
 
 ADAPTER = Postmark(
     tool="postmark",
-    shapes=(Shape("RecordType MessageID", 95), Shape("RecordType", 85)),
+    shapes=(
+        Shape("RecordType MessageID", 95),
+        Shape("RecordType", 85),
+        Shape("BouncedAt MessageID TypeCode", 90),
+        Shape("DeliveredAt MessageID Recipient", 90),
+        Shape("OriginalLink MessageID Recipient", 90),
+        Shape("FirstOpen MessageID Recipient", 90),
+        Shape("FromFull MessageID ToFull", 90),
+    ),
     names={
         "delivery": m.DELIVERED_AS_SENT,
         "open": m.OPENED,

@@ -11,7 +11,7 @@ from touchbase.adapters.kit.table import Item, Shape, Table, any_name, paths, pi
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-_FROM, _TO = paths("data.from_email"), paths("data.to_email")
+_FROM, _TO = paths("data.from_email"), paths("data.to_email data.email")
 
 
 class Replyify(Table):
@@ -28,6 +28,9 @@ class Replyify(Table):
 ADAPTER = Replyify(
     tool="replyify",
     shapes=(
+        Shape("event data", 92, header="x-replyify-event"),
+        Shape("workspace_id event data.reply_id", 88, spelt=any_name),
+        Shape("workspace_id event data.contact_id timestamp", 80, named=True),
         Shape("eventType data.from_email data.to_email", 75, spelt=any_name),
         Shape("event data.from_email data.to_email", 75, spelt=any_name),
         Shape("event data.from_email timestamp", 65, named=True),
@@ -39,15 +42,22 @@ ADAPTER = Replyify(
         "email_received": m.REPLIED,
         "message_received": m.REPLIED,
         "reply_received": m.REPLIED,
+        "reply_sent": m.MANUAL,
+        "reply_forwarded": m.OTHER,
+        "reply_categorized": m.OTHER,
+        "reply_archived": m.OTHER,
+        "contact_created": m.SAVED,
         "email_opened": m.OPENED,
         "email_clicked": m.CLICKED,
         "email_bounced": m.BOUNCED,
     },
     name="event eventType",
     email="",
-    time="timestamp data.timestamp",
+    time="timestamp data.timestamp data.received_at data.sent_at",
+    first_name="data.first_name",
+    last_name="data.last_name",
     campaign="data.campaign_name data.campaign_id",
-    message="data.message_id data.id",
+    message="data.message_id data.reply_id data.id",
     bounce="data.bounce_type data.reason",
     automated="data.automated_reply data.is_auto_reply",
 )

@@ -7,11 +7,14 @@ event and is the same when it is sent again. How bad a bounce is may stand only 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof import standard_webhooks
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.adapters.kit.reading import flag, text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+
+_UNSUBSCRIBED = paths("data.unsubscribed")
 
 
 class Resend(Table):
@@ -22,6 +25,12 @@ class Resend(Table):
         event = super().read(item, call)
         event.key = text(call.headers.get("svix-id"))
         return event
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; a contact that has unsubscribed is said by a change of the contact."""
+        if plain(name) in ("contact_created", "contact_updated") and pick(item, _UNSUBSCRIBED, flag):
+            return m.UNSUBSCRIBED
+        return super().meaning(name, item)
 
 
 ADAPTER = Resend(
@@ -34,6 +43,9 @@ ADAPTER = Resend(
         Shape("type data.email_id created_at", 92),
         Shape("type data", 90, header="svix-id"),
         Shape("type data.to created_at", 80, named=True),
+        Shape("type data.unsubscribed data.email created_at", 80, named=True),
+        Shape("type data.audience_id created_at", 80, named=True),
+        Shape("type data.records data.region created_at", 80, named=True),
     ),
     names={
         "email_sent": m.SENT,
@@ -50,10 +62,15 @@ ADAPTER = Resend(
         "contact_created": m.OTHER,
         "contact_updated": m.OTHER,
         "contact_deleted": m.OTHER,
+        "domain_created": m.ACCOUNT,
+        "domain_updated": m.ACCOUNT,
+        "domain_deleted": m.ACCOUNT,
     },
     name="type",
-    email="data.to.0 data.to",
+    email="data.to.0 data.to data.email",
     time="created_at",
+    first_name="data.first_name",
+    last_name="data.last_name",
     campaign="data.broadcast_id",
     message="data.email_id",
     bounce="data.bounce.type data.bounce.subType data.bounce.message",

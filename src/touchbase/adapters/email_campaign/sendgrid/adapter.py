@@ -31,6 +31,8 @@ ADAPTER = SendGrid(
         Shape("sg_event_id event", 95),
         Shape("sg_message_id event", 90),
         Shape("event email timestamp smtp-id", 85, named=True),
+        Shape("event email", 85, header="x-twilio-email-event-webhook-signature"),
+        Shape("useragent event email timestamp", 75, named=True),
     ),
     names={
         "processed": m.SENT,

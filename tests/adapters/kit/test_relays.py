@@ -1,0 +1,128 @@
+"""What relays make of a call: wrapped in objects and lists, handed on as text, its levels written into its names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.parse import parse, unwrap
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.times import from_text
+
+ADAPTERS = load_adapters()
+AT = "2026-11-20T09:30:00Z"
+OPENED = {"event_type": "email_opened", "lead_email": "nora@example.com", "email_account": "sam@example.net", "timestamp": AT}
+TEXT = json.dumps(OPENED)
+CLICKED = {"signature": {"token": "t9"}, "event-data": {"event": "clicked", "recipient": "nora@example.com", "timestamp": 1_795_167_000}}
+HTTP = {"method": "POST", "path": "/", "query": {}, "client_ip": "192.0.2.7", "url": "https://relay.example.net/", "headers": {"host": "r"}}
+
+
+def unwrapped(body: object) -> object:
+    return unwrap(parse(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode()))).data
+
+
+def told(body: object, channel: str = EMAIL_CAMPAIGN) -> tuple[str | None, list[tuple[str, str | None]]]:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    translation = ADAPTERS.translate(WebhookRequest(channel, {}, "", raw))
+    return translation.tool, [(event.event, event.email) for event in translation.events]
+
+
+def flattened(body: dict[str, Any], sign: str, above: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in body.items():
+        flat |= flattened(value, sign, f"{above}{key}{sign}") if isinstance(value, dict) else {above + key: value}
+    return flat
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        [{"json": OPENED, "pairedItem": {"item": 0}}], [{"json": {**HTTP, "body": OPENED}}], {**HTTP, "body": TEXT},
+        {**HTTP, "body": OPENED, "bodyRaw": TEXT, "inferred_body_type": "JSON"}, {"event": {**HTTP, "body": OPENED}},
+        {"steps": {"trigger": {"event": {**HTTP, "body": OPENED}, "context": {"id": "c"}}}}, {"data": TEXT}, {"payload": TEXT},
+        [{"data": OPENED}], {"value": TEXT}, {"value": OPENED}, {"events": [OPENED]}, {"items": [OPENED]}, {"results": [OPENED]},
+        {"raw_body": TEXT, "querystring": {}, "headers": {"Http-Host": "r"}}, {"payload": OPENED, "source": "s", "received_at": AT},
+        {"httpMethod": "POST", "resource": "/", "headers": {"Host": "r"}, "requestContext": {}, "body": TEXT, "isBase64Encoded": False},
+    ],
+)  # fmt: skip
+def test_a_relays_wrapping_is_taken_off(wrapped: object) -> None:
+    assert told(wrapped) == ("instantly", [("email_opened", "nora@example.com")])
+
+
+@pytest.mark.parametrize("several", [2, 3])
+def test_a_list_of_wrapped_calls_is_a_list_of_calls(several: int) -> None:
+    assert unwrapped([{"json": {"a": number}} for number in range(several)]) == [{"a": number} for number in range(several)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": "{a mail's text"}, {"headers": {}, "body": "a mail's text"}, [{"json": {"a": 1}}, {"a": 2}], {"event": "x"},
+        {"event": {"a": 1}, "id": 7}, {"items": [1], "total": 1}, {"value": None},
+    ],
+)  # fmt: skip
+def test_what_only_looks_wrapped_stays(body: object) -> None:
+    assert unwrapped(body) == body
+
+
+@pytest.mark.parametrize("sign", ["__", "."])
+@pytest.mark.parametrize("write", [lambda body: json.dumps(body).encode(), lambda body: urlencode(body).encode()])
+def test_levels_that_a_relay_has_written_into_names_are_levels_again(write: Any, sign: str) -> None:
+    assert told(write(flattened(CLICKED, sign))) == ("mailgun", [("email_clicked", "nora@example.com")])
+
+
+def test_a_flattened_call_in_its_wrapping_is_found() -> None:
+    assert told(flattened({"headers": {"host": "r"}, "body": OPENED}, "__")) == ("instantly", [("email_opened", "nora@example.com")])
+
+
+def test_a_flattened_call_of_an_unknown_tool_is_read_by_its_levels() -> None:
+    body = flattened({"event": "email.opened", "data": {"lead": {"email": "nora@example.com"}, "opened_at": AT}}, ".")
+
+    (event,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert (event.event, event.email, event.occurred_us) == ("email_opened", "nora@example.com", from_text(AT))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"Lead_Source__c": "web", "Lead_Size__c": 5}, {"event": "sent", "event.id": 5, "event.name": "x"}, {"a.b": 1, "c.d": 2},
+        {"__v": 1, "__t": 2}, {"x..y": 1, "x..z": 2}, {"1.5": "a", "1.6": "b"}, {"nora@example.com": 1, "otto@example.com": 2},
+    ],
+)  # fmt: skip
+def test_a_sign_within_a_name_makes_no_levels_by_itself(body: dict[str, Any]) -> None:
+    assert unwrapped(body) == body
+
+
+def test_numbered_levels_are_a_list() -> None:
+    assert unwrapped({"data__to__0": "a", "data__to__1": "b"}) == {"to": ["a", "b"]}
+    assert unwrapped({"ids__0": 7, "type": "x"}) == {"ids": [7], "type": "x"}
+
+
+@pytest.mark.parametrize("named", [None, "sendpilot"])
+def test_a_flattened_call_that_its_top_alone_shows_keeps_what_is_below(named: str | None) -> None:
+    who = {"leadId": "l", "linkedinUrl": "https://www.linkedin.com/in/nora"}
+    body = {"eventId": "e", "eventType": "message.received", "workspaceId": "w", "timestamp": AT, "data": who}
+
+    translation = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(flattened(body, "__")).encode()), named)
+
+    assert (translation.tool, translation.events[0].linkedin_url) == ("sendpilot", who["linkedinUrl"])
+
+
+@pytest.mark.parametrize("named", [None, "monday"])
+def test_a_tools_own_wrapper_stays_on_within_a_relays(named: str | None) -> None:
+    body = {"event": {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Nora"}}
+    raw = json.dumps([{"json": {**HTTP, "body": body}}]).encode()
+
+    assert ADAPTERS.translate(WebhookRequest(CRM, {}, "", raw), named).tool == "monday"
+
+
+def test_a_crms_flattened_call_is_found_too() -> None:
+    meta = {"version": "2.0", "action": "create", "entity": "person", "entity_id": "7", "id": "m"}
+    body = {"meta": meta, "data": {"id": 7, "name": "Nora"}}
+
+    assert told(flattened(body, "__"), CRM)[0] == "pipedrive"
