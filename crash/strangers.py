@@ -1,17 +1,22 @@
-"""Peers that are of no use to anybody: idle, slow with their headers or bodies, or deaf to their answers. They come again when cut."""
+"""Peers that are of no use to anybody: idle, slow with their headers or bodies, or deaf to their answers. They come again when cut.
+
+A process of their own (`python -m crash.strangers`), so that they do not hold up the callers who are timed beside them. It
+says `there` when all have come, goes on until it is told on its standard input how many seconds more it may take for all to be
+cut, and then says what became of them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import resource
 import socket
-import threading
+import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
-
-from bench.load import Address
 
 DRIP_SECONDS = 0.2
 CONNECTED_AT_ONCE = 100
@@ -19,7 +24,7 @@ SMALL = 4_096
 """Bytes that a deaf peer's system takes for it."""
 LISTENS_SECONDS = 4.0
 """After so long a deaf peer listens: that it was cut stands behind all that it has not read."""
-END_SECONDS = 30
+FILES = 12_000
 
 CREATE = b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -45,7 +50,7 @@ KINDS = {
 class _Peer(asyncio.Protocol):
     """One connection of a slow peer."""
 
-    def __init__(self, strangers: Strangers, name: str) -> None:
+    def __init__(self, strangers: _Strangers, name: str) -> None:
         self._strangers, self.name, self.kind = strangers, name, KINDS[name]
         self.since = perf_counter()
         self.transport: Any = None
@@ -67,81 +72,53 @@ class _Peer(asyncio.Protocol):
         self._strangers.gone(self)
 
 
-class Strangers:
-    """All of them, on a thread of their own, until the end of the `with`."""
+class _Strangers:
+    """All of them."""
 
-    def __init__(self, address: Address, idle: int, slow: int) -> None:
-        self._address, self._wanted, self._slow = address, idle, slow
-        self.idle = 0
-        """Connections that did nothing and were let be; counted at the end."""
+    def __init__(self, host: str, port: int, slow: int) -> None:
+        self._host, self._port, self._slow = host, port, slow
         self.cut: Counter[str] = Counter()
         self.open: set[_Peer] = set()
-        self._first: Counter[str] = Counter()
-        self._all_there, self._told_to_end = threading.Event(), threading.Event()
-        self._wrong: BaseException | None = None
-        self._left: Counter[str] = Counter()
-        self._thread = threading.Thread(target=self._live)
+        self._idle: list[asyncio.StreamReader] = []
+        self._kept: list[asyncio.StreamWriter] = []
+        self._coming = set[asyncio.Task[None]]()
 
-    def __enter__(self) -> Strangers:
-        self._thread.start()
-        self._all_there.wait()
-        return self
+    async def come(self, idle: int) -> None:
+        """So many that do nothing, and then the slow ones."""
+        for first in range(0, idle, CONNECTED_AT_ONCE):
+            await asyncio.gather(*(self._one_idle() for _ in range(first, min(first + CONNECTED_AT_ONCE, idle))))
+        await asyncio.gather(*(self._come(name) for name in KINDS for _ in range(self._slow)))
 
-    def __exit__(self, *_: object) -> None:
-        self._told_to_end.set()
-        self._thread.join(END_SECONDS)
-        if self._wrong is not None:
-            raise self._wrong
+    async def stay(self, told: asyncio.Task[str]) -> None:
+        """Be a nuisance until told for how many seconds more, and then until everybody was cut."""
+        until = None
+        while until is None or (perf_counter() < until and any(self.cut[name] < self._slow for name in KINDS)):
+            await asyncio.sleep(DRIP_SECONDS)
+            for peer in list(self.open):
+                peer.drip()
+            if until is None and told.done():
+                until = perf_counter() + float(told.result() or 0)
 
-    def wait_until_cut(self, seconds: float) -> None:
-        """Wait until as many of each kind were cut as there are at a time, or for so long."""
-        until = perf_counter() + seconds
-        while perf_counter() < until and not self._told_to_end.wait(DRIP_SECONDS) and self.lasting():
-            pass
-
-    def lasting(self) -> Counter[str]:
-        """How many of each kind were never cut."""
-        return Counter({name: self._slow - self.cut[name] for name in KINDS if self.cut[name] < self._slow})
+    @property
+    def idle(self) -> int:
+        """Connections that did nothing and were let be."""
+        return sum(1 for reader in self._idle if not reader.at_eof())
 
     def gone(self, peer: _Peer) -> None:
         """A peer was cut: it comes again."""
         self.open.discard(peer)
-        if not self._told_to_end.is_set():
-            self.cut[peer.name] += 1
-            asyncio.get_running_loop().create_task(self._come(peer.name))
+        self.cut[peer.name] += 1
+        task = asyncio.get_running_loop().create_task(self._come(peer.name))
+        self._coming.add(task)
+        task.add_done_callback(self._coming.discard)
 
-    def _live(self) -> None:
-        try:
-            asyncio.run(self._work())
-        except BaseException as error:
-            self._wrong = error
-        finally:
-            self._all_there.set()
-
-    async def _work(self) -> None:
-        idle = [one for first in range(0, self._wanted, CONNECTED_AT_ONCE) for one in await self._idle(first)]
-        await asyncio.gather(*(self._come(name) for name in KINDS for _ in range(self._slow)))
-        self._all_there.set()
-        while not self._told_to_end.is_set():
-            await asyncio.sleep(DRIP_SECONDS)
-            for peer in list(self.open):
-                peer.drip()
-        self.idle = sum(1 for reader, _ in idle if not reader.at_eof())
-        for writer in [writer for _, writer in idle]:
-            writer.close()
-        for peer in list(self.open):
-            peer.transport.abort()
-        await asyncio.sleep(0)
-
-    async def _idle(self, first: int) -> list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        return await asyncio.gather(*(self._one_idle() for _ in range(first, min(first + CONNECTED_AT_ONCE, self._wanted))))
-
-    async def _one_idle(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _one_idle(self) -> None:
         """One call, and then nothing."""
-        reader, writer = await asyncio.open_connection(self._address.host, self._address.port)
+        reader, writer = await asyncio.open_connection(self._host, self._port)
         writer.write(LIVE)
         await reader.readuntil(b"}")
-        return reader, writer
+        self._idle.append(reader)
+        self._kept.append(writer)
 
     async def _come(self, name: str) -> None:
         with suppress(OSError):
@@ -150,5 +127,25 @@ class Strangers:
             if not KINDS[name].reads:
                 found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
             loop = asyncio.get_running_loop()
-            await loop.sock_connect(found, (self._address.host, self._address.port))
+            await loop.sock_connect(found, (self._host, self._port))
             await loop.create_connection(lambda: _Peer(self, name), sock=found)
+
+
+async def _live(host: str, port: int, idle: int, slow: int) -> None:
+    strangers = _Strangers(host, port, slow)
+    await strangers.come(idle)
+    print("there", flush=True)
+    await strangers.stay(asyncio.create_task(asyncio.to_thread(sys.stdin.readline)))
+    print(json.dumps({"idle": strangers.idle, "cut": strangers.cut}), flush=True)
+
+
+def allow_files() -> None:
+    """Let this process have as many connections as that takes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard) if hard > 0 else FILES, hard))
+
+
+if __name__ == "__main__":
+    allow_files()
+    asyncio.run(_live(sys.argv[1], *map(int, sys.argv[2:])))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import resource
 from collections import Counter
 
 from crash.check import Found, contacts_of
+from crash.crowd import Crowd, Fate
 from crash.journal import p99_ms
 from crash.paced import paced
 from crash.plan import Plan
 from crash.process import Process
-from crash.strangers import KINDS, Strangers
+from crash.strangers import KINDS, allow_files
 
 DEADLINES = ("--header-timeout", "1", "--body-timeout", "2", "--body-idle-timeout", "1", "--send-timeout", "1")
 ROOM = ("--max-connections", "8192", "--max-connections-per-address", "0")
-FILES = 12_000
 SHORT, USUAL, LONG = (20, 5), (5_000, 50), (5_000, 200)
 """Idle connections, and slow peers of each kind."""
 CALLERS, RATE, SHORT_RATE = 16, 300.0, 50.0
@@ -29,42 +28,36 @@ def run(plan: Plan, engine: str) -> None:
     database, seconds = plan.new_store(engine, folder), 1.0 if plan.short else 20.0 if plan.long else 6.0
     idle, slow = SHORT if plan.short else LONG if plan.long else USUAL
     rate = SHORT_RATE if plan.short else RATE
-    _allow_files()
+    allow_files()
     server = Process(database, folder, *DEADLINES, *ROOM, broken=plan.broken)
     try:
         usual = [paced(server.address, CALLERS, each, rate) for each in (0.5, seconds)]
-        with Strangers(server.address, idle, slow) as strangers:
+        with Crowd(server.address, idle, slow) as crowd:
             beside = paced(server.address, CALLERS, seconds, rate)
-            strangers.wait_until_cut(CUT_SECONDS)
+            fate = crowd.until_cut(CUT_SECONDS)
         acknowledged = sum(len(each.seconds) for each in (*usual, beside))
         if (kept := contacts_of(database, "default")) < acknowledged:
             found.lose(f"{acknowledged - kept} of {acknowledged} contacts")
     finally:
         server.kill()
-    _judge(found, strangers, sum(each.failed for each in (*usual, beside)), idle)
+    _judge(found, crowd.lasting(fate), fate, sum(each.failed for each in (*usual, beside)), idle)
     before, during = p99_ms(usual[-1].seconds), p99_ms(beside.seconds)
     if during > TIMES * before:
         found.miss(f"others' p99 was {during:.1f} ms beside them, more than {TIMES:g} times {before:.1f} ms")
     plan.report.add(
         "peers", engine, 1, acknowledged, found, during, plan.broken, usual_p99_ms=before,
-        idle_connections=strangers.idle, cut=sum(strangers.cut.values()), **_by_kind(strangers.cut),
+        idle_connections=fate.idle, cut=sum(fate.cut.values()), **_by_kind(fate.cut),
     )  # fmt: skip
 
 
-def _judge(found: Found, strangers: Strangers, failed: int, idle: int) -> None:
-    for kind, count in strangers.lasting().items():
+def _judge(found: Found, lasting: Counter[str], fate: Fate, failed: int, idle: int) -> None:
+    for kind, count in lasting.items():
         found.fault(f"{count} peers with {kind} were never cut")
-    if strangers.idle < idle:
-        found.fault(f"only {strangers.idle} of {idle} idle connections were left alone")
+    if fate.idle < idle:
+        found.fault(f"only {fate.idle} of {idle} idle connections were left alone")
     if failed:
         found.fault(f"{failed} calls of others were not served")
 
 
 def _by_kind(cut: Counter[str]) -> dict[str, int]:
     return {f"{kind.replace(' ', '_')}": cut[kind] for kind in KINDS}
-
-
-def _allow_files() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < FILES:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard) if hard > 0 else FILES, hard))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from touchbase.domain.times import SECOND
@@ -35,6 +35,7 @@ def test_any_sequence_of_takes_is_given_no_more_than_the_burst_and_the_rate_time
 
 
 @given(rate=RATES, window=WINDOWS, steps=STEPS, cost=st.integers(1, 5_000))
+@example(rate=0.1, window=1, steps=[(2, 0), (1, SECOND)], cost=2)
 def test_whoever_waits_as_long_as_told_is_served(rate: float, window: int, steps: list[tuple[int, int]], cost: int) -> None:
     bucket = Bucket("test", rate, window, NOON)
     now = NOON

@@ -48,7 +48,7 @@ class Bucket:
             if passed > 0:
                 tokens += passed * self.rate / SECOND
                 tokens = min(tokens, self.burst)
-        if tokens < cost - CRUMB and tokens < self.burst:
+        if tokens < min(cost, self.burst) - CRUMB:
             self.tokens = tokens
             return False
         self.tokens = tokens - cost
