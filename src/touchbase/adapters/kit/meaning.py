@@ -96,7 +96,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(dis|re)connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
     (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
-    (r"linked ?in\b|connection request|\binvit|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
+    (r"linked ?in\b|connection request|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
