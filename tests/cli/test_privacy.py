@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import NONSENSE, SENT, keep
@@ -245,3 +246,24 @@ def test_nonsense_of_others_is_kept(filled: Run) -> None:
     filled("erase", *WHO, "--yes")
 
     assert asyncio.run(remains(URL, "nothing that a tool would send")) != []
+
+
+def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
+    assert filled("erase", *WHO, "--yes").exit_code == 0
+
+    result = filled("scrub")
+
+    assert (result.exit_code, result.output) == (0, "nothing of what was removed is left in the store's files\n")
+    assert asyncio.run(remains(URL, "goldfinch")) == []
+
+
+def test_scrubbing_beside_a_reader_says_what_to_do(filled: Run) -> None:
+    with apsw.Connection("touchbase.db") as reader:
+        row = reader.execute("SELECT * FROM contact").fetchone()
+        cursor = reader.execute("SELECT * FROM delivery")
+        next(cursor)
+        result = filled("scrub")
+
+    assert row is not None
+    assert result.exit_code == 1
+    assert "stop the server, then run this again" in result.output

@@ -146,6 +146,23 @@ async def test_the_clients_never_see_each_other(store: Store) -> None:
     assert await store.read(GetHistory(OURS, CONTACT, theirs.id)) == []
 
 
+async def test_of_many_who_read_at_once_each_gets_what_is_theirs(store: Store) -> None:
+    people = [await made(store, contact(f"{n}@example.com", client), ("n", str(n))) for n in range(40) for client in (OURS, THEIRS)]
+    firms = [await made(store, company(f"{n}.example", client), ("n", str(n))) for n in range(3) for client in (OURS, THEIRS)]
+    nobody = max(person.id for person in people) + 1
+
+    wanted = [*people, *firms, *people[::2]]
+    kinds = {Contact: GetContact, Company: GetCompany}
+    found = await asyncio.gather(
+        *(store.read(kinds[type(one)](one.client, one.id)) for one in wanted),
+        *(store.read(GetContact(THEIRS if one.client == OURS else OURS, one.id)) for one in people),
+        store.read(GetContact(OURS, nobody)),
+    )
+
+    assert list(found[: len(wanted)]) == wanted
+    assert set(found[len(wanted) :]) == {None}
+
+
 async def test_a_company_that_is_none_of_the_clients_is_refused(store: Store) -> None:
     employer = await made(store, company("acme.example", THEIRS))
     ann = await made(store, contact("ann@example.com"))

@@ -409,3 +409,15 @@ async def test_a_contact_that_is_not_there_cannot_be_erased(house: House) -> Non
 
     assert await house.store.read(GetContact(house.client, 7)) is None
     assert await house.store.read(ListDeliveries(5)) == []
+
+
+async def test_nobody_else_is_lost_by_leaving_no_trace(house: House, engine_url: str) -> None:
+    number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode())
+    other = await house.keep(b'[{"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]')
+    await house.work()
+    await house.erase(refs=(REF,))
+
+    assert await house.store.scrub(whole=True)
+    assert set(await house.contacts()) == {"bob@example.com"}
+    assert [(await house.state(each))[:2] for each in (number, other)] == [("ignored", "erased"), ("applied", None)]
+    assert await remains(engine_url, *NAMES) == []

@@ -11,7 +11,7 @@ import pytest
 from touchbase.domain.commands import CreateCompany, EnsureClient
 from touchbase.domain.company import Company
 from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
-from touchbase.domain.queries import FindClient, ListCompanies
+from touchbase.domain.queries import FindClient, GetCompany, ListCompanies
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import is_not_now, overloaded, refuse
 
@@ -66,6 +66,22 @@ async def test_lost_connections_are_made_anew(postgres_url) -> None:
     await store.close()
 
     assert found is not None
+
+
+async def test_a_read_that_fails_harms_none_of_those_beside_it(postgres_url) -> None:
+    store = await open_store(postgres_url)
+    client = (await store.write(EnsureClient("reads", 1))).number
+    record = Company(client, 0, 1, 1, "reads.example")
+    made = (await store.write(CreateCompany(record, []))).record
+
+    beyond = GetCompany(client, 2**70)  # no such number: the server refuses it, and all that is asked for with it
+    found = await asyncio.gather(
+        *(store.read(beyond if n == 5 else GetCompany(client, made.id)) for n in range(12)), return_exceptions=True
+    )
+    await store.close()
+
+    assert isinstance(found.pop(5), asyncpg.PostgresError)
+    assert found == [made] * 11
 
 
 async def _until_it_works(attempt) -> None:

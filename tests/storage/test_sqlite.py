@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import stat
 import subprocess
@@ -11,18 +12,22 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
-from touchbase.domain.commands import Command, EnsureClient
+from touchbase.domain.commands import Command, CreateContact, EnsureClient
+from touchbase.domain.contact import Contact
+from touchbase.domain.erasure import ErasePerson
 from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindClient, ListClients, ListContacts
 from touchbase.storage import open_store
-from touchbase.storage.sql.handlers import Handler
+from touchbase.storage.sql.handlers import COMMANDS, Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Plan
-from touchbase.storage.sqlite import writer
+from touchbase.storage.sqlite import engine, writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old
 
 
@@ -272,3 +277,43 @@ async def test_a_new_store_is_for_its_owner_only_and_one_that_is_there_stays_as_
 
         assert set(modes.values()) == {0o600 if path.name == "new.db" else 0o640}
         assert {path.name, f"{path.name}-wal"} <= modes.keys()
+
+
+async def _with_erased(url: str, open_with: Any) -> Store:
+    """A store of people of all sizes, of whom a fifth were erased; rows were moved from page to page meanwhile."""
+    store: Store = await open_with(url, COMMANDS)
+    clients = [(await store.write(EnsureClient(name, 1))).number for name in ("one", "two", "three")]
+    sizes, marked = random.Random(7), list[tuple[int, int]]()
+    for _ in range(900):
+        name, client = sizes.choice(["Goldfinch", *["Sparrow"] * 4]), sizes.choice(clients)
+        contact = Contact(client, 0, 1, 1, first_name=name, last_name="x" * sizes.randint(1, 600))
+        made = (await store.write(CreateContact(contact, [("note", f"{name} " * sizes.randint(1, 60))]))).record
+        if name == "Goldfinch":
+            marked.append((client, made.id))
+    for client, number in marked:
+        await store.write(ErasePerson(client, 2, number, search=False))
+    return store
+
+
+def _traces(path: Path) -> list[str]:
+    return [file.name for file in sorted(path.parent.glob(f"{path.name}*")) if b"Goldfinch" in file.read_bytes()]
+
+
+async def test_copies_of_rows_that_were_moved_go_with_the_rows(tmp_path: Path, open_with: Any) -> None:
+    path = tmp_path / "traces.db"
+    store = await _with_erased(f"sqlite:///{path}", open_with)
+
+    assert await store.scrub()
+    assert _traces(path) == []
+    assert [len(await store.read(ListContacts(client, 200))) for client in (1, 2, 3)] == [200, 200, 200]
+
+
+async def test_a_large_file_is_only_written_anew_when_asked_for(tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SMALL_FILE", 1)
+    path = tmp_path / "traces.db"
+    store = await _with_erased(f"sqlite:///{path}", open_with)
+
+    assert await store.scrub()
+    assert _traces(path) == ["traces.db"]
+    assert await store.scrub(whole=True)
+    assert _traces(path) == []

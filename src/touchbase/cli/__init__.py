@@ -28,6 +28,7 @@ COMMANDS = {
     "export-person": "Write everything that is kept about one person, as JSON.",
     "reapply-erasures": "Erase again, in a restored store, whom another store has erased.",
     "retain": "Remove the bodies of calls that were kept long enough.",
+    "scrub": "Leave no trace of removed rows in the store's files.",
     "clients": "List, add, suspend and delete clients, change their settings, and connect their tools.",
     "keys": "Make, list, rotate and revoke API keys.",
     "secrets": "Look after the master key that seals secrets in the store.",

@@ -119,8 +119,11 @@ class Store(Protocol):
         """Bring the schema up to date; answers the names of the migrations that ran."""
         ...
 
-    async def scrub(self) -> bool:
-        """Leave nothing of what was removed beside the records, as far as that is in our hands; False: ask again later."""
+    async def scrub(self, *, whole: bool = False) -> bool:
+        """Leave nothing of what was removed beside the records, as far as that is in our hands; False: ask again later.
+
+        What would hold up writers for long is left, unless `whole`.
+        """
         ...
 
     async def check(self) -> None:

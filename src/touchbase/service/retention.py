@@ -85,7 +85,8 @@ class Retention:
             self._left_over = {each.number for each in clients if not await self._is_done(self._keep_up(each))}
         if is_due:
             self._retained_us = self._clock()
-            self._scrubbed = False  # late calls about erased people were dropped meanwhile, and stand in the log
+            # Late calls about erased people were dropped meanwhile, and stand in the log.
+            self._scrubbed = self._scrubbed and not any(each.has_erased for each in clients)
         if not self._scrubbed and not self._stopping.is_set():
             self._scrubbed = await self._store.scrub()
 

@@ -16,6 +16,8 @@ from touchbase.storage.postgres.apply import Worker
 from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.schema import applied, migrate
+from touchbase.storage.postgres.together import Together
+from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.wall import gaps
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.sealing.sealer import NO_SEALER
@@ -23,6 +25,7 @@ from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
 from touchbase.storage.sql.once import with_once
+from touchbase.storage.sql.reads import TOGETHER
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
 from touchbase.storage.sql.sealed import check_keys, seal_again
 
@@ -48,6 +51,7 @@ class PostgresStore:
         self._pool = pool
         self._sealer = sealer
         self._answer = Answers(sealer)
+        self._together = Together(pool)
         self._ids = SharedIds(Line(url))
         self._writer = Writer(url, handlers, self._ids, lanes=LANES, queue_limit=queue_limit)
 
@@ -79,6 +83,9 @@ class PostgresStore:
 
     async def read(self, query: Query[T]) -> T:
         """Answer a query from what is flushed."""
+        if type(query) in TOGETHER:
+            answer: T = await self._together.ask(query)
+            return answer
 
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
@@ -122,8 +129,10 @@ class PostgresStore:
             await _make_sealed(connection, self._sealer)
             return names
 
-    async def scrub(self) -> bool:
-        """Nothing to do from here: the server gives removed rows up at its next vacuum."""
+    async def scrub(self, *, whole: bool = False) -> bool:
+        """Leave it to the server, which gives removed rows up at its next vacuum; with `whole` that is now."""
+        if whole:
+            await vacuum(self._url)
         return True
 
     async def check(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,8 +27,9 @@ from touchbase.storage.sql import (
     sealed,
 )
 from touchbase.storage.sql import rows as r
+from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.load import with_custom_fields
-from touchbase.storage.sql.op import Ask, Plan
+from touchbase.storage.sql.op import Ask, Plan, Step
 from touchbase.storage.sql.where import Where
 
 T = TypeVar("T")
@@ -53,15 +54,27 @@ class Answers:
 
 
 def _contact(query: q.GetContact) -> Plan[Contact | None]:
-    rows = yield Ask(f"SELECT {_CONTACT} FROM contact WHERE client = ? AND id = ?", (query.client, query.id))
-    found = yield from with_custom_fields(CONTACT, [r.contact_of(row) for row in rows])
-    return found[0] if found else None
+    return (yield from contacts([query]))[0]
 
 
 def _company(query: q.GetCompany) -> Plan[Company | None]:
-    rows = yield Ask(f"SELECT {_COMPANY} FROM company WHERE client = ? AND id = ?", (query.client, query.id))
+    return (yield from companies([query]))[0]
+
+
+def contacts(queries: Sequence[q.GetContact]) -> Plan[list[Contact | None]]:
+    """The contact that each asks for. Who asks for the same one gets the same object."""
+    rows = yield Step(sql.CONTACT_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
+    found = yield from with_custom_fields(CONTACT, [r.contact_of(row) for row in rows])
+    by_id = {(contact.client, contact.id): contact for contact in found}
+    return [by_id.get((query.client, query.id)) for query in queries]
+
+
+def companies(queries: Sequence[q.GetCompany]) -> Plan[list[Company | None]]:
+    """The same for companies."""
+    rows = yield Step(sql.COMPANY_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
     found = yield from with_custom_fields(COMPANY, [r.company_of(row) for row in rows])
-    return found[0] if found else None
+    by_id = {(company.client, company.id): company for company in found}
+    return [by_id.get((query.client, query.id)) for query in queries]
 
 
 def _contacts(query: q.ListContacts) -> Plan[list[Contact]]:
@@ -149,6 +162,9 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     e.ReadLinks: erase_reads.read_links,
     e.CountRetained: bodies.count_retained,
 }
+
+TOGETHER: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {q.GetContact: contacts, q.GetCompany: companies}
+"""Plans that answer many queries of one type at once, each by its place."""
 
 OPENING: dict[type, Callable[..., Plan[Any]]] = {
     q.ListConnections: connections.list_connections,

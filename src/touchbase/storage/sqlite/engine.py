@@ -34,6 +34,8 @@ from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
+SMALL_FILE = 64 * 1024 * 1024
+"""Bytes of a file that is written anew in half a second, which writers may wait now and then."""
 POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindAnswer})
 """Answered where they are asked: a few microseconds, less than handing them to a thread."""
 READERS = 4
@@ -132,9 +134,9 @@ class SqliteStore:
         names: list[str] = await self._writer.ask(lambda writer: _bring_up_to_date(writer.cursor, self._sealer))
         return names
 
-    async def scrub(self) -> bool:
-        """Empty the log beside the file; what was removed from the file is written over already."""
-        emptied: bool = await self._writer.ask(Writer.scrub)
+    async def scrub(self, *, whole: bool = False) -> bool:
+        """Write the file anew, as rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
+        emptied: bool = await self._writer.ask(partial(Writer.scrub, most=None if whole else SMALL_FILE))
         return emptied
 
     async def check(self) -> None:

@@ -132,8 +132,14 @@ class Writer:
                     raise Overloaded("others keep writing the same records; send this again in a moment") from None
         raise AssertionError("TRIES is above 0")
 
-    def scrub(self) -> bool:
-        """Empty the log, which still holds pages as they were; on the thread. False when somebody reads from it just now."""
+    def scrub(self, most: int | None) -> bool:
+        """Write a file of up to `most` bytes anew, and empty the log, which still holds pages as they were; on the thread.
+
+        `secure_delete` writes over what is removed, but not over copies that stay in the unused part of a page when its rows are
+        moved to another one. False when somebody reads from the log just now.
+        """
+        if most is None or self._connection.pragma("page_count") * self._connection.pragma("page_size") <= most:
+            self.cursor.execute("VACUUM")
         return self._log.empty()
 
     def _call(self) -> None:

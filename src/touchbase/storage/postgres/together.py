@@ -1,0 +1,74 @@
+"""Reading together: queries for single records that come while the lanes are busy share the next transaction.
+
+Row-level security makes even the smallest read a transaction of four round trips: its scope, the record, its custom fields, the end. A lane
+asks for many records in as many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.queries import Query
+from touchbase.storage.postgres.connection import again, read
+from touchbase.storage.sql.group import Waiter, settle
+from touchbase.storage.sql.reads import TOGETHER
+from touchbase.storage.sql.scope import scope_of
+
+if TYPE_CHECKING:
+    from touchbase.storage.postgres.connection import Pool
+
+LANES = 2
+MOST = 64
+"""Queries in one transaction."""
+
+Queries = Sequence[Query[Any]]
+
+
+class Together:
+    """The queue, and the lanes that empty it; there are none while nobody asks."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._waiting: dict[type, list[tuple[Query[Any], Waiter]]] = {}
+        self._lanes = set[asyncio.Task[None]]()
+
+    def ask(self, query: Query[Any]) -> Waiter:
+        """Have a query answered from what is flushed, with those that wait beside it."""
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(type(query), []).append((query, waiter))
+        if len(self._lanes) < LANES:
+            lane = asyncio.create_task(self._live(), name="touchbase-reader")
+            self._lanes.add(lane)
+            lane.add_done_callback(self._lanes.discard)
+        return waiter
+
+    async def _live(self) -> None:
+        while self._waiting:
+            group = self._next()
+            settle([waiter for _, waiter in group], await self._outcomes([query for query, _ in group]))
+
+    def _next(self) -> list[tuple[Query[Any], Waiter]]:
+        kind = next(iter(self._waiting))
+        waiting = self._waiting.pop(kind)
+        if waiting[MOST:]:
+            self._waiting[kind] = waiting[MOST:]  # behind the other type
+        return waiting[:MOST]
+
+    async def _outcomes(self, queries: Queries) -> list[object]:
+        """An answer or exception for each; an unforeseen failure is halved until it is alone with its cause."""
+        try:
+            return await again(lambda: self._attempt(queries))
+        except Overloaded as error:
+            return [type(error)(error.detail, retry_after=error.retry_after) for _ in queries]
+        except Exception as error:
+            if len(queries) == 1:
+                return [error]
+            half = len(queries) // 2
+            return await self._outcomes(queries[:half]) + await self._outcomes(queries[half:])
+
+    async def _attempt(self, queries: Queries) -> list[object]:
+        async with self._pool.acquire() as connection:
+            return await read(connection, TOGETHER[type(queries[0])](queries), scope_of(queries))
