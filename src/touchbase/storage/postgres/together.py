@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from touchbase.domain.errors import Overloaded
 from touchbase.domain.queries import Query
-from touchbase.storage.postgres.connection import again, read
+from touchbase.storage.postgres.connection import read
+from touchbase.storage.postgres.outcomes import outcomes
 from touchbase.storage.sql.group import Waiter, settle
 from touchbase.storage.sql.reads import TOGETHER
 from touchbase.storage.sql.scope import scope_of
@@ -48,7 +48,7 @@ class Together:
     async def _live(self) -> None:
         while self._waiting:
             group = self._next()
-            settle([waiter for _, waiter in group], await self._outcomes([query for query, _ in group]))
+            settle([waiter for _, waiter in group], await outcomes([query for query, _ in group], self._attempt))
 
     def _next(self) -> list[tuple[Query[Any], Waiter]]:
         kind = next(iter(self._waiting))
@@ -56,18 +56,6 @@ class Together:
         if waiting[MOST:]:
             self._waiting[kind] = waiting[MOST:]  # behind the other type
         return waiting[:MOST]
-
-    async def _outcomes(self, queries: Queries) -> list[object]:
-        """An answer or exception for each; an unforeseen failure is halved until it is alone with its cause."""
-        try:
-            return await again(lambda: self._attempt(queries))
-        except Overloaded as error:
-            return [type(error)(error.detail, retry_after=error.retry_after) for _ in queries]
-        except Exception as error:
-            if len(queries) == 1:
-                return [error]
-            half = len(queries) // 2
-            return await self._outcomes(queries[:half]) + await self._outcomes(queries[half:])
 
     async def _attempt(self, queries: Queries) -> list[object]:
         async with self._pool.acquire() as connection:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 from typing import Any
 
 from touchbase.domain.commands import Command
-from touchbase.domain.errors import Overloaded
 from touchbase.domain.shares import Shares
 from touchbase.storage.postgres import pace
-from touchbase.storage.postgres.connection import Line, again, write, write_alone
+from touchbase.storage.postgres.connection import Line, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.postgres.outcomes import outcomes
 from touchbase.storage.postgres.pace import Pace
 from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
@@ -74,9 +75,9 @@ class Writer:
                 group, began = self._next(), self._loop.time()
                 commands = [command for command, _ in group]
                 self._pace.begins(began)
-                outcomes = await self._outcomes(line, commands)
+                done = await outcomes(commands, partial(self._attempt, line))
                 self._pace.ended(began, self._loop.time())
-                settle([waiter for _, waiter in group], outcomes)
+                settle([waiter for _, waiter in group], done)
             if self._closing:
                 return await line.close()
             bell: asyncio.Future[None] = self._loop.create_future()
@@ -95,18 +96,6 @@ class Writer:
             if client is not None:
                 self._shares.give(client)
         return group
-
-    async def _outcomes(self, line: Line, commands: Commands) -> list[object]:
-        """One result or exception for each; an unforeseen failure is halved until it is alone with its cause."""
-        try:
-            return await again(lambda: self._attempt(line, commands))
-        except Overloaded as error:
-            return [type(error)(error.detail, retry_after=error.retry_after) for _ in commands]
-        except Exception as error:
-            if len(commands) == 1:
-                return [error]
-            half = len(commands) // 2
-            return await self._outcomes(line, commands[:half]) + await self._outcomes(line, commands[half:])
 
     async def _attempt(self, line: Line, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
