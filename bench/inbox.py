@@ -24,6 +24,7 @@ PARTS = 3
 STILL_SECONDS = 20.0
 """When nothing more was worked off for so long, nothing will be."""
 PAUSE = 0.5
+"""Each look counts what waits, which takes time of the store that is measured."""
 
 
 def measure(plan: Plan, engine: str) -> None:

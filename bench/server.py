@@ -38,7 +38,6 @@ class BareStore:
     warnings = ()
     queue_depth = 0
     commands_taken = 0
-    turns_at_once = 1
 
     def __init__(self) -> None:
         self._last = 0

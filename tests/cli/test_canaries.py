@@ -163,7 +163,6 @@ class Crashing:
     """A store whose every answer is a fault that quotes what it was given."""
 
     queue_depth = commands_taken = 0
-    turns_at_once = 1
 
     def __init__(self, kind: type[Exception]) -> None:
         self._kind = kind

@@ -111,35 +111,3 @@ def test_deliveries_that_take_long_make_the_next_turn_shorter() -> None:
     assert turns.begin(1) == limit * TURN_TIME // SECOND
     turns.end(1, 8, 8, 3600 * SECOND)
     assert turns.begin(1) == 1
-
-
-def test_a_loaded_client_may_have_a_second_turn_beside_its_first() -> None:
-    inbox = Inbox({1: 1_000})
-    inbox.round()
-
-    assert [inbox.turns.begin(1), inbox.turns.begin(1)] == [TURN, TURN]
-    inbox.turns.end(1, TURN, 456, 1)
-    inbox.turns.end(1, TURN, 0, 1)
-    assert not inbox.turns
-
-
-def test_what_comes_during_a_clients_last_long_turn_gets_it_another_one() -> None:
-    inbox = Inbox({1: 100})
-    inbox.round()
-    limit = inbox.turns.begin(1)
-    inbox.turns.woken(1)
-    inbox.turns.end(1, limit, 68, 1)
-
-    assert inbox.turns.round() == [1]
-
-
-def test_a_client_that_is_dropped_has_no_turn_until_it_is_woken() -> None:
-    inbox = Inbox({1: 1_000, 2: 1})
-    inbox.round()
-    inbox.turns.woken(1)
-    inbox.turns.drop(1)
-    inbox.turns.drop(2)
-
-    assert not inbox.turns
-    inbox.turns.woken(1)
-    assert inbox.turns.begin(1) == SHORT_TURN

@@ -78,8 +78,6 @@ class Store(Protocol):
 
     warnings: Sequence[str]
     """What an operator should change about the place where it keeps them, a sentence each; as it was when it was opened."""
-    turns_at_once: int
-    """How many long turns (`work`) it does faster side by side than one after the other."""
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command, in a transaction shared with its neighbours; returns after the flush.

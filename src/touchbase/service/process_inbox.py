@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from touchbase.domain.connection import Connection
@@ -85,8 +84,6 @@ class InboxWorker:
         self._bell = asyncio.Event()
         self._looked_us: Micros = 0
         self._resting = False
-        self._under_way = deque[asyncio.Task[None]]()
-        """Long turns, the oldest first."""
         self._stopping = asyncio.Event()
 
     def wake(self, client: int) -> None:
@@ -101,12 +98,6 @@ class InboxWorker:
 
     async def run(self) -> None:
         """Work until stopped. A store that cannot write now is asked again; nothing is lost meanwhile."""
-        try:
-            await self._work()
-        finally:
-            await asyncio.gather(*self._under_way, return_exceptions=True)
-
-    async def _work(self) -> None:
         while not self._stopping.is_set():
             try:
                 await self._round()
@@ -133,8 +124,6 @@ class InboxWorker:
 
     async def _round(self) -> None:
         if not self._turns:
-            await self._fewer_under_way(0)
-        if not self._turns:
             await self._await_news()
         if has_passed(int(SWEEP_SECONDS * SECOND), self._looked_us, self._clock()):
             await self._look_around()
@@ -142,31 +131,15 @@ class InboxWorker:
             if self._stopping.is_set():
                 return
             if client in self._left_alone:
-                self._turns.drop(client)  # a later look around finds it again
+                self._turns.begin(client)  # a later look around finds it again
             else:
-                await self._begin_turn(client)
+                await self._try_turn(client)
 
-    async def _begin_turn(self, client: int) -> None:
-        """Have a turn done. Where the store can do several at once, a long one goes on beside what comes next."""
-        limit = self._turns.begin(client)
-        if self._resting:
-            limit = min(limit, self._turns.shortest)
-        if limit <= self._turns.shortest or self._store.turns_at_once == 1:
-            await self._try_turn(client, limit)
-        else:
-            await self._fewer_under_way(self._store.turns_at_once - 1)
-            self._under_way.append(asyncio.create_task(self._try_turn(client, limit)))
-
-    async def _fewer_under_way(self, most: int) -> None:
-        while len(self._under_way) > most:
-            await self._under_way.popleft()
-
-    async def _try_turn(self, client: int, limit: int) -> None:
+    async def _try_turn(self, client: int) -> None:
         """A client's turn; one that fails is nobody else's business, unless the store refuses one after the other."""
         try:
-            await self._timed_turn(client, limit)
+            await self._timed_turn(client)
         except Exception as error:
-            self._turns.drop(client)
             self._left_alone.leave(client, LEFT_ALONE_SECONDS)
             self._refused = self._refused + 1 if isinstance(error, Overloaded) else 0
             if self._refused >= REFUSED:
@@ -176,8 +149,11 @@ class InboxWorker:
         else:
             self._refused = 0
 
-    async def _timed_turn(self, client: int, limit: int) -> None:
+    async def _timed_turn(self, client: int) -> None:
         began, commands = self._clock(), self._store.commands_taken
+        limit = self._turns.begin(client)
+        if self._resting:
+            limit = min(limit, self._turns.shortest)
         report = await self._take_turn(client, limit)
         now, commands = self._clock(), self._store.commands_taken - commands
         self._turns.end(client, limit, report.taken, now - began)

@@ -26,17 +26,13 @@ class Turns:
         self.shortest = min(longest, SHORT_TURN)
         self._quiet: dict[int, None] = {}
         self._loaded: dict[int, int] = {}
-        self._news = set[int]()
-        """Loaded clients of whom more has come since their last turn began."""
 
     def __bool__(self) -> bool:
         return bool(self._quiet or self._loaded)
 
     def woken(self, client: int) -> None:
         """Tell that deliveries of this client wait."""
-        if client in self._loaded:
-            self._news.add(client)
-        else:
+        if client not in self._loaded:
             self._quiet[client] = None
 
     def round(self) -> list[int]:
@@ -44,28 +40,13 @@ class Turns:
         return [*self._quiet, *list(self._loaded)[:1]]
 
     def begin(self, client: int) -> int:
-        """A client's turn begins; answers how many deliveries it may take. A loaded client may have several turns at once."""
+        """A client's turn begins; answers how many deliveries it may take."""
         self._quiet.pop(client, None)
-        self._news.discard(client)
-        limit = self._loaded.pop(client, None)
-        if limit is None:
-            return self.shortest
-        self._loaded[client] = limit  # as the last of them
-        return limit
+        return self._loaded.pop(client, self.shortest)
 
     def end(self, client: int, limit: int, taken: int, took: Micros) -> None:
         """A client's turn is over, in which it took `taken` of the `limit` that it could."""
-        if taken >= limit:
-            self._quiet.pop(client, None)
-            self._loaded[client] = max(1, min(self.longest, taken * TURN_TIME // max(1, took)))
-        elif client in self._loaded:
-            del self._loaded[client]
-            if client in self._news:
-                self._news.remove(client)
-                self._quiet[client] = None
-
-    def drop(self, client: int) -> None:
-        """A client has no turn until it is woken again."""
+        if taken < limit:
+            return
         self._quiet.pop(client, None)
-        self._loaded.pop(client, None)
-        self._news.discard(client)
+        self._loaded[client] = max(1, min(self.longest, taken * TURN_TIME // max(1, took)))

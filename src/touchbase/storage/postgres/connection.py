@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import asyncpg
 
@@ -186,7 +186,7 @@ async def _rows(connection: Connection, wanted: Step | Ask) -> list[Row]:
         return [*map(tuple, await connection.fetch(_numbered(wanted.sql), *wanted.params))]
     if not (wanted.rows or wanted.more):
         return []
-    columns = run_columns(wanted)
+    columns: list[Any] = run_columns(wanted)
     return [*map(tuple, await connection.fetch(_text(wanted.op), *columns))]
 
 

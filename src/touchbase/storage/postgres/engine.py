@@ -36,14 +36,10 @@ T = TypeVar("T")
 
 LANES = 3
 READERS = 6
-TURNS_AT_ONCE = 2
-"""While the server carries out the statements of one turn, we translate the deliveries of the next."""
 
 
 class PostgresStore:
     """Keeps records in one PostgreSQL database; several processes may share it."""
-
-    turns_at_once = TURNS_AT_ONCE
 
     def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer, warnings: Sequence[str]) -> None:
         self.warnings = warnings

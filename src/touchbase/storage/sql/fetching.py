@@ -32,8 +32,8 @@ WANTED_NOW = Op(
     "wanted_now",
     (*_SOURCE, ("now_us", "bigint"), ("most", "bigint")),
     sqlite=f"{_DUE} client = ?1 AND tool = ?2 AND next_us <= ?3 ORDER BY rank, next_us LIMIT ?4",
-    postgres=f"{_DUE} client = ($1::text::bigint[])[1] AND tool = ($2::text[])[1] AND next_us <= ($3::text::bigint[])[1] "
-    "ORDER BY rank, next_us LIMIT ($4::text::bigint[])[1]",
+    postgres=f"{_DUE} client = ($1::bigint[])[1] AND tool = ($2::text[])[1] AND next_us <= ($3::bigint[])[1] "
+    "ORDER BY rank, next_us LIMIT ($4::bigint[])[1]",
 )
 _FINISH: Columns = (
     *_SOURCE, ("until_us", "bigint"), ("next_us", "bigint"), ("failures", "bigint"), ("stopped", "bigint"), ("error", "text"),

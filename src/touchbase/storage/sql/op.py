@@ -8,15 +8,11 @@ a synchronous engine (SQLite: one execution for some rows, no round trips to sav
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, TypeVar
 
 Row = tuple[Any, ...]
-Columns = tuple[tuple[str, str], ...]
-"""Names and PostgreSQL types."""
-INTEGER = "bigint"
 T = TypeVar("T")
 
 
@@ -84,26 +80,15 @@ def for_postgres(op: Op) -> str:
     if op.postgres:
         return op.postgres
     names = ", ".join(name for name, _ in op.columns)
-    return f"WITH p({names}) AS (SELECT * FROM unnest({arrays(op.columns)})) {op.body}"
+    arrays = ", ".join(f"${n}::{kind}[]" for n, (_, kind) in enumerate(op.columns, 1))
+    return f"WITH p({names}) AS (SELECT * FROM unnest({arrays})) {op.body}"
 
 
-def arrays(columns: Columns, first: int = 1) -> str:
-    """One array for each column, as a list of numbered parameters; whole numbers come as the array's text (`run_columns`)."""
-    kinds = ((n, f"text::{kind}" if kind == INTEGER else kind) for n, (_, kind) in enumerate(columns, first))
-    return ", ".join(f"${n}::{kind}[]" for n, kind in kinds)
-
-
-def run_columns(step: Step) -> list[list[Any] | str]:
+def run_columns(step: Step) -> list[list[Any]]:
     """The step's rows as columns, as PostgreSQL wants them; p's columns, then q's."""
-    return [*_columns(step.rows, step.op.columns), *_columns(step.more, step.op.more_columns)]
+    columns = _transposed(step.rows, len(step.op.columns))
+    return columns + _transposed(step.more, len(step.op.more_columns))
 
 
-def _columns(rows: Sequence[Row], columns: Columns) -> Iterator[list[Any] | str]:
-    values = zip(*rows, strict=True) if rows else repeat((), len(columns))
-    for column, (_, kind) in zip(values, columns, strict=True):
-        yield _numbers(column) if kind == INTEGER else list(column)
-
-
-def _numbers(column: Sequence[int | None]) -> str:
-    # The driver looks at each element of an array three times before it writes it; a text it writes at once.
-    return "{" + str(list(column))[1:-1].replace("None", "NULL") + "}"
+def _transposed(rows: Sequence[Row], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]

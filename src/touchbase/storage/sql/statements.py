@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.storage.sql.op import Op, arrays
+from touchbase.storage.sql.op import Op
 from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
@@ -16,8 +16,12 @@ def _values(columns: Columns, first: int = 1) -> str:
     return ", ".join(f"?{n}" for n in range(first, first + len(columns)))
 
 
+def _arrays(columns: Columns, first: int = 1) -> str:
+    return ", ".join(f"${n}::{kind}[]" for n, (_, kind) in enumerate(columns, first))
+
+
 def _table(name: str, columns: Columns, first: int = 1) -> str:
-    return f"{name}({names(columns)}) AS (SELECT * FROM unnest({arrays(columns, first)}))"
+    return f"{name}({names(columns)}) AS (SELECT * FROM unnest({_arrays(columns, first)}))"
 
 
 def _create(table: str, columns: Columns, condition: str) -> Op:
@@ -202,9 +206,9 @@ CLAIM = Op(
     "AND c.state = 'active' ORDER BY d.next_attempt_us, d.id LIMIT ?3",
     # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
     postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
-    "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::text::bigint[])[1] AND d.state = 'received' "
-    "AND d.next_attempt_us <= ($2::text::bigint[])[1] AND c.state = 'active' "
-    "ORDER BY d.next_attempt_us, d.id LIMIT ($3::text::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
+    "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
+    "AND d.next_attempt_us <= ($2::bigint[])[1] AND c.state = 'active' "
+    "ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
 )
 # A turn that holds them is waited for: what it leaves waiting is theirs then.
 CLAIM_NAMED = Op(

@@ -52,8 +52,6 @@ SMALL_BYTES = 64 * 1024
 class SqliteStore:
     """Keeps records in one SQLite file (or a private one that ends with the store)."""
 
-    turns_at_once = 1
-
     def __init__(
         self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None, sealer: Sealer
     ) -> None:
