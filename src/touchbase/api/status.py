@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -12,9 +11,7 @@ from touchbase.api.core import Call
 from touchbase.api.schemas import encode
 from touchbase.domain.errors import Forbidden, TouchbaseError
 from touchbase.domain.ports import Store
-
-SECONDS = 3.0
-"""How long the store may take to show that it can write; as long as `/health/ready` waits."""
+from touchbase.domain.readiness import check_in_time
 
 
 class StatusOut(Struct):
@@ -37,10 +34,7 @@ async def status(call: Call) -> Answer:
 
 async def _why_not_ready(store: Store) -> str | None:
     try:
-        async with asyncio.timeout(SECONDS):
-            await store.check()
+        await check_in_time(store)
     except TouchbaseError as error:
         return error.detail
-    except TimeoutError:
-        return f"the store did not show within {SECONDS:g} seconds that it can write"
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from touchbase.domain.delivery import RECEIVED
 from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import CountInbox
+from touchbase.domain.readiness import check_in_time
 from touchbase.domain.times import SECOND
 from touchbase.server.cycle import send_refusal
 from touchbase.server.logs import LineWriter
@@ -22,9 +22,6 @@ from touchbase.server.refusals import Refusal, request_id_in
 from touchbase.server.shared import Page, SharedPages, add_up
 
 LOG = logging.getLogger("touchbase")
-
-READY_SECONDS = 3.0
-"""How long the store may take to show that it can write."""
 
 Answer = tuple[str, bytes] | Refusal
 Load = Callable[[], tuple[int, int]]
@@ -121,12 +118,9 @@ class Operations:
 
     async def _check(self) -> Refusal | None:
         try:
-            async with asyncio.timeout(READY_SECONDS):
-                await self.store.check()
+            await check_in_time(self.store)
         except TouchbaseError as error:
             return Refusal(503, error.code, error.detail)
-        except TimeoutError:
-            return Refusal(503, "overloaded", f"The store did not show within {READY_SECONDS:g} seconds that it can write.")
         return None
 
     def _note(self, refusal: Refusal | None) -> None:
