@@ -317,3 +317,19 @@ async def test_a_large_file_is_only_written_anew_when_asked_for(tmp_path: Path, 
     assert _traces(path) == ["traces.db"]
     assert await store.scrub(whole=True)
     assert _traces(path) == []
+
+
+async def test_a_file_that_cannot_be_written_anew_is_tried_again_later(
+    tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BUSY_MS", 50)
+    path = tmp_path / "traces.db"
+    store = await _with_erased(f"sqlite:///{path}", open_with)
+
+    with apsw.Connection(str(path)) as other:
+        other.execute("CREATE TABLE in_the_way (one)")
+        assert not await store.scrub()
+        with pytest.raises(Overloaded, match="another process holds the store locked"):
+            await store.scrub(whole=True)
+    assert await store.scrub()
+    assert _traces(path) == []

@@ -136,11 +136,21 @@ class Writer:
         """Write a file of up to `most` bytes anew, and empty the log, which still holds pages as they were; on the thread.
 
         `secure_delete` writes over what is removed, but not over copies that stay in the unused part of a page when its rows are
-        moved to another one. False when somebody reads from the log just now.
+        moved to another one. False when somebody reads from the log just now, or when there is no room to do it unasked: what was
+        removed is removed all the same.
         """
-        if most is None or self._connection.pragma("page_count") * self._connection.pragma("page_size") <= most:
+        return self._rewrite(most) and self._log.empty()
+
+    def _rewrite(self, most: int | None) -> bool:
+        if most is not None and self._connection.pragma("page_count") * self._connection.pragma("page_size") > most:
+            return True
+        try:
             self.cursor.execute("VACUUM")
-        return self._log.empty()
+        except UNWRITABLE:
+            if most is None:
+                raise
+            return False
+        return True
 
     def _call(self) -> None:
         """Look at the queues once the loop has taken in all that has arrived by now."""
