@@ -10,6 +10,8 @@
 - `no-sweeper`: the inbox worker never looks for deliveries that nobody told it of.
 - `no-event-times`: events happened when their call arrived.
 - `no-deadline`: callers may take all day.
+- `no-limit`: as many requests are in progress as come.
+- `no-farewell`: at a stop all callers are cut off, and what they asked for is done.
 - `no-turns`: a client has its turn until nothing of it waits.
 - `no-reason`: a PostgreSQL that cannot write now is a fault like any other.
 - `no-doubt`: a commit whose answer was lost counts as one that failed. It takes some rounds until a kill meets one.
@@ -123,6 +125,26 @@ def no_deadline() -> None:
     setattr(wiring, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
 
 
+def no_limit() -> None:
+    """Let as many requests be in progress as there are callers."""
+    whole = wiring.Limiter
+    replace(wiring, "Limiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
+
+
+def no_farewell() -> None:
+    """At the stop, cut off everybody who waits for an answer, and carry on without them."""
+    whole = run.Server.shutdown
+
+    async def shutdown(self: Any, sockets: Any = None) -> None:
+        while not self.server_state.tasks:  # noqa: ASYNC110 - under load it is not long until somebody waits
+            await asyncio.sleep(0)
+        for each in list(self.server_state.connections):
+            each.transport.abort()
+        await whole(self, sockets)
+
+    replace(run.Server, "shutdown", shutdown)
+
+
 def no_turns() -> None:
     """Let whoever comes first have all that waits applied."""
     setattr(turns.Turns, "begin", lambda self, client: ALL_DAY)  # noqa: B010
@@ -194,6 +216,8 @@ WAYS: dict[str, Callable[[], None]] = {
     "no-sweeper": no_sweeper,
     "no-event-times": no_event_times,
     "no-deadline": no_deadline,
+    "no-limit": no_limit,
+    "no-farewell": no_farewell,
     "no-turns": no_turns,
     "no-reason": no_reason,
     "no-doubt": no_doubt,

@@ -43,7 +43,7 @@ def run(plan: Plan, engine: str) -> None:
     seconds = [each for journal in journals for each in journal.seconds]
     refused = sum(journal.refused for journal in journals)
     plan.report.add(
-        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), refused=refused, slowest_return_s=worst(waits)
+        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=worst(waits)
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found)
     ballast = place / "ballast"
     ballast.write_bytes(bytes(BALLAST * 1024 * 1024))
     database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
-    server = Process(database, folder)
+    server = Process(database, folder, broken=plan.broken)
     try:
         until_full(server, journal, found)
         caller = Caller(server.address, journal.client)
@@ -77,7 +77,7 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found)
             found.fault(f"deliveries of {journal.client} are never applied")
         found.add(check(database, journal))
         server.kill()
-        server = Process(database, folder)
+        server = Process(database, folder, broken=plan.broken)
         found.add(check(database, journal))
         return waited
     finally:

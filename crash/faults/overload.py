@@ -68,9 +68,9 @@ def run(plan: Plan, engine: str) -> None:
 
 def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tuple[str, ...]) -> None:
     """Measure what it can do, send three times that at a fixed rate, see how soon it is itself again."""
-    folder, seconds, found = plan.new_folder(), 20.0 if plan.long else 5.0, Found()
+    folder, seconds, found = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Found()
     database = plan.new_store(engine, folder)
-    server = Process(database, folder, *options)
+    server = Process(database, folder, *options, broken=plan.broken)
     try:
         bursts = [own.closed(server.address, CREATE, CONNECTIONS, each) for each in (1.0, seconds / 2)]
         capacity = bursts[-1].rate
@@ -85,10 +85,12 @@ def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tu
     for number in range(acknowledged - contacts_of(database, "default")):
         found.lose(f"contact {number + 1} of {acknowledged}")
     _judge(found, watch, tally, back)
+    if options and not tally.refused:
+        found.fault(f"nobody of {connections} was refused, where {IN_PROGRESS} requests may be in progress")
     if served < GOOD_PART * capacity:
         found.miss(f"served {served:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
     plan.report.add(
-        fault, engine, 1, acknowledged, found, p99_ms(tally.served), capacity_per_s=round(capacity),
+        fault, engine, 1, acknowledged, found, p99_ms(tally.served), plan.broken, capacity_per_s=round(capacity),
         due_per_s=round(tally.due / tally.seconds), sent_per_s=round((tally.due - tally.unsent) / tally.seconds),
         served_per_s=round(served), part_of_capacity=served / capacity, refused=len(tally.refused),
         refusal_p99_ms=p99_ms(tally.refused), most_MB=watch.most_mb, itself_again_after_s=back,

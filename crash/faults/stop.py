@@ -22,7 +22,7 @@ def run(plan: Plan, engine: str) -> None:
     for number in range(rounds):
         journal = Journal(f"stop-{number}")
         journals.append(journal)
-        server = Process(database, folder)
+        server = Process(database, folder, broken=plan.broken)
         try:
             load = Load(server.address, journal)
             time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
@@ -38,7 +38,7 @@ def run(plan: Plan, engine: str) -> None:
         found.fault(f"a stop took {worst(stops):.1f} s, more than {STOP_LIMIT} s")
     plan.report.add(
         "stop", engine, rounds, sum(each.acknowledged for each in journals), found,
-        p99_ms([seconds for each in journals for seconds in each.seconds]),
+        p99_ms([seconds for each in journals for seconds in each.seconds]), plan.broken,
         refused=sum(each.refused for each in journals), cut_off=sum(each.unanswered for each in journals), slowest_stop_s=worst(stops),
     )  # fmt: skip
 

@@ -13,11 +13,14 @@ from crash.__main__ import main
 from crash.check import Found
 from crash.report import Report, page
 
+PATIENT = "15"
+"""Seconds without any progress: a client whose turn met a full disk is left alone for ten."""
+
 
 def report_of(folder: Path, *arguments: str, engine: str = "sqlite") -> tuple[int, list[dict[str, Any]]]:
     """The status and the rows of a short run on SQLite, or on PostgreSQL."""
-    mounts = [] if "pgdisk" in arguments else ["--no-mounts"]  # it skips by itself where nothing can be mounted
-    status = main([*arguments, "--short", "--engine", engine, "--out", str(folder), "--seed", "7", "--still", "2", *mounts])
+    mounts = [] if {"disk", "pgdisk"} & {*arguments} else ["--no-mounts"]  # these skip by themselves where nothing can be mounted
+    status = main(["--still", "2", *arguments, "--short", "--engine", engine, "--out", str(folder), "--seed", "7", *mounts])
     return status, json.loads((folder / "report.json").read_text())["rows"]
 
 
@@ -129,6 +132,42 @@ def test_a_server_without_deadlines_is_found_out(tmp_path: Path) -> None:
 
     assert status == 1
     assert "5 peers with slow headers were never cut" in row["complaints"]
+
+
+def test_a_stop_answers_whoever_was_heard(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "1")
+
+    assert (status, row["complaints"], row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+
+
+def test_a_stop_that_cuts_off_whoever_was_heard_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "3", "--broken", "no-farewell")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0
+
+
+def test_more_calls_than_can_be_served_are_refused_and_none_is_lost(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "overload")
+
+    assert (status, [(row["wrong"], row["lost"]) for row in rows]) == (0, [(0, 0)] * 2)
+    assert rows[1]["more"]["refused"] > 0
+
+
+def test_a_server_that_takes_as_many_requests_as_come_is_found_out(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "overload", "--broken", "no-limit")
+
+    assert (status, [row["wrong"] for row in rows]) == (1, [0, 1])
+
+
+@pytest.mark.parametrize(("broken", "status"), [((), 0), (("--broken", "no-refusal"), 1)])
+def test_who_acknowledges_what_a_full_disk_did_not_take_is_found_out(tmp_path: Path, broken: tuple[str, ...], status: int) -> None:
+    found, rows = report_of(tmp_path, "--only", "disk", "--rounds", "1", "--still", PATIENT, *broken)
+
+    if not rows:
+        pytest.skip("no file system can be mounted here")
+    assert (found, rows[0]["lost"] > 0) == (status, status == 1)
 
 
 def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path: Path) -> None:
