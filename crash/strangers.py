@@ -1,4 +1,5 @@
-"""Peers that are of no use to anybody: idle, slow with their headers or bodies, or deaf to their answers. They come again when cut.
+"""Peers that are of no use to anybody: idle, slow with their headers or bodies, or deaf to their answers. They come again a little after
+they were cut.
 
 A process of their own (`python -m crash.strangers`), so that they do not hold up the callers who are timed beside them. It
 says `there` when all have come, goes on until it is told on its standard input how many seconds more it may take for all to be
@@ -9,16 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import resource
 import socket
 import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle
 from time import perf_counter
 from typing import Any
 
+COME_WITHIN_SECONDS = 1.0
+"""The slow ones come, and come again, each at a moment of its own: peers that know nothing of each other are not in step."""
 DRIP_SECONDS = 0.2
+PHASES = 10
+"""Peers drip in so many groups, one after the other; for the same reason."""
 CONNECTED_AT_ONCE = 100
 SMALL = 4_096
 """Bytes that a deaf peer's system takes for it."""
@@ -53,6 +60,7 @@ class _Peer(asyncio.Protocol):
     def __init__(self, strangers: _Strangers, name: str) -> None:
         self._strangers, self.name, self.kind = strangers, name, KINDS[name]
         self.since = perf_counter()
+        self.phase = random.randrange(PHASES)
         self.transport: Any = None
 
     def connection_made(self, transport: Any) -> None:
@@ -91,10 +99,11 @@ class _Strangers:
 
     async def stay(self, told: asyncio.Task[str]) -> None:
         """Be a nuisance until told for how many seconds more, and then until everybody was cut."""
-        until = None
+        until, phases = None, cycle(range(PHASES))
         while until is None or (perf_counter() < until and any(self.cut[name] < self._slow for name in KINDS)):
-            await asyncio.sleep(DRIP_SECONDS)
-            for peer in list(self.open):
+            await asyncio.sleep(DRIP_SECONDS / PHASES)
+            phase = next(phases)
+            for peer in [each for each in self.open if each.phase == phase]:
                 peer.drip()
             if until is None and told.done():
                 until = perf_counter() + float(told.result() or 0)
@@ -121,6 +130,7 @@ class _Strangers:
         self._kept.append(writer)
 
     async def _come(self, name: str) -> None:
+        await asyncio.sleep(random.uniform(0, COME_WITHIN_SECONDS))
         with suppress(OSError):
             found = socket.socket()
             found.setblocking(False)

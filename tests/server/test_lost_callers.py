@@ -94,8 +94,8 @@ async def half_closed(running: Running, requests: bytes) -> Caller:
 
 @pytest.mark.parametrize(
     ("requests", "answers"),
-    [(GET * 2, 2), (GET * 102, 101), (GET + UNFINISHED, 1), (GET * 2 + UNFINISHED, 2), (GET + b"GET /ha", 1)],
-    ids=["two", "more than may wait", "and half a body", "two and half a body", "and half a head"],
+    [(GET * 2, 2), (GET * 102, 102), (GET + UNFINISHED, 1), (GET * 2 + UNFINISHED, 2), (GET + b"GET /ha", 1)],
+    ids=["two", "more than are read at once", "and half a body", "two and half a body", "and half a head"],
 )
 async def test_a_caller_that_says_no_more_gets_the_answers_that_it_is_owed(start: Start, requests: bytes, answers: int) -> None:
     gate = Gate()

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from tests.server.conftest import Caller, Start, echo
 
-from touchbase.server.bounds import PIPELINED
-
 HOST = b"Host: localhost\r\n"
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -242,16 +240,3 @@ async def test_a_wish_for_another_protocol_does_not_lose_the_body(start: Start, 
     assert [(first[0], first[2]), (second[0], second[2])] == [(200, b"hello")] * 2
     assert await whole.rest() == b""
     assert seen == [("POST", "/a", None)] * 2
-
-
-async def test_a_connection_may_not_heap_up_requests(start: Start) -> None:
-    running = await start(max_requests=1000)
-    caller = await running.call()
-    one = b"GET /a HTTP/1.1\r\n" + HOST + b"\r\n"
-
-    await caller.send(one * (2 * PIPELINED))
-    async with asyncio.timeout(30):
-        answers = (await caller.rest()).count(b"HTTP/1.1 200 OK\r\n")
-
-    assert answers == PIPELINED + 1
-    assert len(running.ended) == PIPELINED + 1

@@ -14,8 +14,6 @@ from touchbase.server.refusals import Headers
 NEVER = float("inf")
 LINGER = 2.0
 """Seconds that a refused caller gets to read the refusal before the connection is torn down."""
-PIPELINED = 100
-"""Requests of one connection that may wait behind the one in progress."""
 PER_CHUNK = 16
 """Bytes that a chunk of a body may have around it; more is held against the sender."""
 

@@ -15,7 +15,8 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from touchbase.domain.peer import NOBODY, peer_at
 from touchbase.server import breather, refusals
-from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, PIPELINED, Bounds
+from touchbase.server.ahead import Flow
+from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, Bounds
 from touchbase.server.cycle import Cycle, refusing, too_many_requests
 from touchbase.server.patience import Patience
 from touchbase.server.peer import Proxies
@@ -49,6 +50,7 @@ class Connection(Patience):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, unless there are too many, of all callers or of this one."""
         super().connection_made(transport)
+        self.flow: Flow = Flow(transport)
         self.deadline = self.loop.time() + self.bounds.header_timeout
         proxies = self.bounds.proxies
         if proxies is not None and self.client and proxies.trust(self.client[0]):
@@ -73,12 +75,17 @@ class Connection(Patience):
                 cycle.disconnected = True
                 cycle.message_event.set()
         self.pipeline.clear()
+        self.flow.release()
         super().connection_lost(exc)
         left = self.bounds.addresses.pop(self.peer, 0) - 1
         if left > 0:
             self.bounds.addresses[self.peer] = left
 
     def data_received(self, data: bytes) -> None:
+        """Feed the parser, as far as no request has to wait."""
+        self.flow.take(data, self._feed, self.pipeline)
+
+    def _feed(self, data: bytes) -> None:
         """Feed the parser; what it cannot read is refused."""
         if self.refused:
             return
@@ -112,7 +119,7 @@ class Connection(Patience):
         """Read a request once more, without its wish for another protocol: the parser left its body unread."""
         head, self.begun_anew = self.begun_anew, b""
         self.parser = httptools.HttpRequestParser(self)
-        self.data_received(head + rest)
+        self._feed(head + rest)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
@@ -183,8 +190,6 @@ class Connection(Patience):
         app = self._app_for(cycle.scope)
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, app)
-        elif len(self.pipeline) >= PIPELINED:
-            raise Refused(refusals.TOO_MANY_REQUESTS)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))
@@ -251,11 +256,15 @@ class Connection(Patience):
         if self.transport.is_closing():
             self.wait(self.bounds.send_timeout)
             return
-        self.flow.resume_reading()
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start_asgi_task(cycle, app)
-        elif self.said_all:
+        if self.flow.held and not self.pipeline:
+            self.data_received(self.flow.release())
+        self.flow.resume_reading()
+        if self.lingering or (self.running is not None and not self.running.response_complete):
+            return
+        if self.said_all:
             self.transport.close()
         elif self.refused:
             self.linger()
@@ -287,6 +296,7 @@ class Connection(Patience):
         """
         self.refused = self.lingering = True
         self.deadline = self.loop.time() + LINGER
+        self.flow.release()
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()

@@ -1,0 +1,173 @@
+"""What one connection may take of the server's time and memory beside others: requests sent ahead, answers not taken, deadlines in step."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import socket
+import struct
+import termios
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.conftest import Gate, Running, Start
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+
+from touchbase.server import run
+from touchbase.server.ahead import PORTION, portions
+from touchbase.server.protocol import Connection
+from touchbase.server.run import LET_GO_AT_ONCE, UNSENT
+
+HOST = b"Host: localhost\r\n"
+GET = b"GET /get HTTP/1.1\r\n" + HOST + b"\r\n"
+FEW, MANY = 10, 1_000
+LARGE = 100_000
+
+
+def connections_of(running: Running) -> list[Connection]:
+    return [cast(Connection, each) for each in running.server.server_state.connections]
+
+
+async def test_of_many_requests_sent_ahead_only_a_portion_is_parsed_and_all_are_answered(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate, max_requests=MANY)
+    caller = await running.call()
+
+    await caller.send(GET * MANY)
+    await gate.inside.wait()
+    (connection,) = connections_of(running)
+    parsed = len(connection.pipeline)
+    gate.opened.set()
+    answers = [await caller.answer() for _ in range(MANY)]
+
+    assert parsed < FEW
+    assert [status for status, _, _ in answers] == [200] * MANY
+    assert len(running.ended) == MANY
+
+
+async def test_a_connection_never_heaps_up_more_than_a_portion(start: Start) -> None:
+    most = 0
+
+    async def looking(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal most
+        await receive()  # after which uvicorn reads on
+        await asyncio.sleep(0)
+        (connection,) = connections_of(running)
+        most = max(most, len(connection.pipeline))
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    running = await start(looking)
+    caller = await running.call()
+
+    sending = asyncio.create_task(caller.send(GET * 10 * MANY))
+    for _ in range(10 * MANY):
+        await caller.answer()
+    await sending
+
+    assert 0 < most < FEW
+
+
+async def test_bodies_and_requests_sent_ahead_of_them_are_told_apart_wherever_a_portion_ends(start: Start) -> None:
+    bodies = [b"", b"\r\n\r\n" * 300, b"x" * (PORTION - 1), b"\r\n\r\nGET /body HTTP/1.1\r\n\r\n", b"x" * LARGE, b"x"]
+    chunked = b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+    whole = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n%b"
+    caller = await (await start(max_header_bytes=2 * LARGE)).call()
+
+    await caller.send(b"".join((chunked if body and number % 4 else whole) % (len(body), body) for number, body in enumerate(bodies * 5)))
+    answers = [await caller.answer() for _ in bodies * 5]
+
+    assert [body for _, _, body in answers] == bodies * 5
+
+
+async def test_nonsense_behind_many_requests_ends_the_connection_after_their_answers(start: Start) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(GET * MANY + b"nonsense\r\n\r\n")
+    answers = (await caller.rest()).count(b"HTTP/1.1 200 OK\r\n")
+
+    assert answers == MANY
+
+
+async def test_the_rest_of_a_request_sent_ahead_may_come_late(start: Start) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(GET * MANY + b"POST / HTTP/1.1\r\n" + HOST + b"Content-Le")
+    for _ in range(MANY):
+        await caller.answer()
+    await caller.send(b"ngth: 5\r\n\r\nhello")
+    status, _, body = await caller.answer()
+
+    assert (status, body) == (200, b"hello")
+
+
+async def test_half_a_request_behind_many_is_waited_for_as_long_as_any(start: Start) -> None:
+    caller = await (await start(header_timeout=0.1)).call()
+
+    await caller.send(GET * MANY + b"GET / HT")
+    for _ in range(MANY):
+        await caller.answer()
+    status, _, _ = await caller.answer()
+
+    assert status == 408
+
+
+async def test_little_is_made_and_kept_for_a_caller_that_takes_nothing(start: Start) -> None:
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % LARGE)]})
+        await send({"type": "http.response.body", "body": b"x" * LARGE})
+
+    running = await start(large)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.connect(("127.0.0.1", running.port))
+        deaf.sendall(GET * 90)
+        while not (held := connections_of(running)) or not held[0].flow.write_paused:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        number = held[0].transport.get_extra_info("socket").fileno()
+        (in_the_system,) = struct.unpack("i", fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)))
+        here = held[0].transport.get_write_buffer_size()
+
+    assert in_the_system <= 4 * UNSENT
+    assert here <= HIGH_WATER_LIMIT + LARGE + 1_000
+    assert len(running.ended) <= 3
+
+
+@pytest.mark.parametrize("seen", [run.SEEN_AT_ONCE, 2])
+async def test_callers_whose_deadlines_end_together_are_let_go_a_few_at_a_time(
+    start: Start, monkeypatch: pytest.MonkeyPatch, seen: int
+) -> None:
+    monkeypatch.setattr(run, "SEEN_AT_ONCE", seen)
+    most = min(seen, LET_GO_AT_ONCE)
+    running = await start(max_connections=1_000)
+    callers = [await running.call() for _ in range(3 * LET_GO_AT_ONCE)]
+    for caller in callers:
+        await caller.send(b"GET /slow HT")
+    while sum(each.in_headers for each in connections_of(running)) < len(callers):  # noqa: ASYNC110 - the server tells nobody
+        await asyncio.sleep(0)
+    for connection in connections_of(running):
+        connection.deadline = 0.0
+
+    running.server.sweep()
+    gone = [sum(each.lingering for each in connections_of(running))]
+    while gone[-1] < len(callers):
+        await asyncio.sleep(0)
+        gone.append(sum(each.lingering for each in connections_of(running)))
+    answers = [await caller.answer() for caller in callers]
+
+    assert gone[0] == most
+    assert all(after - before <= most for before, after in pairwise(gone))
+    assert [status for status, _, _ in answers] == [408] * len(callers)
+
+
+@given(st.lists(st.one_of(st.just(b"\r\n\r\n"), st.binary(max_size=2 * PORTION)), max_size=40).map(b"".join))
+def test_portions_are_the_whole_and_none_but_the_last_is_short(data: bytes) -> None:
+    found = list(portions(data))
+
+    assert b"".join(portion for portion, _ in found) == data
+    assert all(data[:end].endswith(portion) for portion, end in found)
+    assert all(len(portion) > PORTION and portion.endswith(b"\r\n\r\n") for portion, _ in found[:-1])
