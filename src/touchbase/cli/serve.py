@@ -86,10 +86,8 @@ def _listen(settings: Settings) -> socket.socket:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             told = f"{settings.host!r} is no address of this machine: use --host 127.0.0.1, or 0.0.0.0 for every address"
             raise BadSettings(told) from error
-        why = error.strerror or str(error)
-        raise click.ClickException(
-            f"cannot listen on {settings.host} port {settings.port}: {why}; choose another with --port (TOUCHBASE_PORT), or let --port 0 find one"
-        ) from error
+        why = f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}"
+        raise click.ClickException(f"{why}; choose another with --port (TOUCHBASE_PORT), or let --port 0 find one") from error
 
 
 def loud_warning(settings: Settings, address: str) -> str:
