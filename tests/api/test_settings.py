@@ -165,3 +165,10 @@ def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None
     told = {name: json.loads(default) for *names, default in rows for name in names}
 
     assert told == msgspec.to_builtins(SettingsBody())
+
+
+async def test_a_misspelt_setting_is_told_beside_those_that_there_are(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
+
+    assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
+    assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; there are on_duplicate, ")
