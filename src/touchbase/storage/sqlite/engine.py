@@ -31,7 +31,7 @@ from touchbase.storage.sql.turn import Turn, merged, translated
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read, write
-from touchbase.storage.sqlite.schema import migrate
+from touchbase.storage.sqlite.schema import migrate, refuse_others
 from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -191,6 +191,7 @@ async def _patiently(opened: Callable[[], T]) -> T:
 
 def _prepared(path: str, sealer: Sealer | None, *, durable: bool) -> apsw.Connection:
     """The connection that writes; with a sealer the store's schema and its secrets are brought up to date."""
+    refuse_others(path)
     connection = open_writer(path, durable=durable)
     try:
         if sealer is not None:
