@@ -10,6 +10,7 @@ import pytest
 from touchbase.adapters import load_adapters
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
 
 ADAPTERS = load_adapters()
@@ -25,6 +26,31 @@ def told(body: object, channel: str = CRM, *connections: Connection, query: str 
 
 def events(translation: Translation) -> list[tuple[str, str | None]]:
     return [(event.event, event.email or event.object_id) for event in translation.events]
+
+
+# The wrong one of the two addresses.
+
+REPLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", "campaign_id": "c", "lead_email": "a@example.com"}
+
+
+@pytest.mark.parametrize(
+    ("body", "channel", "tool", "right"),
+    [(REPLY, CRM, "instantly", EMAIL_CAMPAIGN), ([CREATION], EMAIL_CAMPAIGN, "hubspot", CRM)],
+)
+def test_a_call_at_the_wrong_address_is_unrecognised_and_the_right_one_named(body: object, channel: str, tool: str, right: str) -> None:
+    with pytest.raises(UnrecognisedPayload, match=f"a call of {tool}, .* Paste the client's {right} address into {tool}"):
+        told(body, channel)
+
+
+def test_a_call_that_nobody_knows_is_not_sent_to_the_other_address() -> None:
+    with pytest.raises(UnrecognisedPayload, match="No adapter understands this body"):
+        told({"what": "is this"}, CRM)
+
+
+def test_a_body_that_the_generic_adapter_understands_stays_where_it_came() -> None:
+    translation = told({**REPLY, "event": "contact.updated", "contact": {"id": 1, "email": "l@example.com"}}, CRM)
+
+    assert events(translation) == [("contact.updated", "l@example.com")]
 
 
 # Other CRMs' commonest bodies.

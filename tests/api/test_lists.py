@@ -136,6 +136,19 @@ async def test_a_wrong_parameter_is_refused_naming_it(here: Caller, query: str, 
     assert [fault["pointer"] for fault in reply.problem["errors"]] == [pointer]
 
 
+@pytest.mark.parametrize("written", ["jane%2Btest@example.com", "jane+test@example.com", "jane%20test@example.com"])
+async def test_a_plus_sign_in_an_address_need_not_be_escaped(call: Caller, written: str) -> None:
+    await call.post("/public/v2/contacts", {"email": "jane+test@example.com"})
+
+    assert await ids(call, f"/public/v2/contacts?email={written}") == [1]
+
+
+async def test_what_is_wrong_with_the_query_as_a_whole_is_told_of_the_query(here: Caller) -> None:
+    reply = await here.get("/public/v2/contacts?contact_status=%ff")
+
+    assert reply.problem["detail"] == "the query must be UTF-8"
+
+
 async def test_every_wrong_parameter_is_named(here: Caller) -> None:
     reply = await here.get("/public/v2/companies?limit=x&structure=x&cursor=x&more=x&updated_since=x")
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.api.conftest import Caller
+
+from touchbase.api.settings import SettingsBody
 
 NOW = "2026-11-20T09:30:00Z"
 NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None}
@@ -149,3 +155,20 @@ async def test_more_transitions_than_there_may_be_are_one_fault(here: Caller) ->
         "detail": "must have at most 200 entries, and has 201",
     }
     assert (reply.status, reply.problem["errors"]) == (422, [fault])
+
+
+def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
+    section = page.partition("\n## What a client decides\n")[2].partition("\n## ")[0]
+    rows = [re.findall(r"`([^`]+)`", " ".join(row.split("|")[1:3])) for row in section.splitlines() if row.startswith("| `")]
+
+    told = {name: json.loads(default) for *names, default in rows for name in names}
+
+    assert told == msgspec.to_builtins(SettingsBody())
+
+
+async def test_a_misspelt_setting_is_told_beside_those_that_there_are(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
+
+    assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
+    assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; there are on_duplicate, ")

@@ -67,6 +67,41 @@ def test_a_file_that_is_there_is_only_replaced_by_force(kept: Run) -> None:
     assert clients(kept) == ["acme", "later"]
 
 
+@pytest.mark.parametrize("name", ["touchbase.db-wal", "touchbase.db-shm", "touchbase.db-journal", "touchbase.db.key"])
+def test_a_backup_never_takes_the_place_of_what_belongs_to_the_store(kept: Run, name: str) -> None:
+    key = Path("touchbase.db.key").read_bytes()
+
+    refused = kept("backup", "--force", name)
+
+    assert refused.exit_code == 1
+    assert "belongs to the store itself" in refused.output
+    assert (Path("touchbase.db.key").read_bytes(), Path("touchbase.db-wal").exists()) == (key, False)
+
+
+@pytest.mark.parametrize("command", [("verify",), ("migrate",), ("clients", "list"), ("serve", "--port", "0")])
+def test_a_backup_is_never_opened_as_a_store_which_would_change_it(kept: Run, command: tuple[str, ...]) -> None:
+    before = Path("b.db").read_bytes()
+
+    refused = kept(*command, "--database", "sqlite:///b.db")
+
+    assert refused.exit_code == 1
+    assert "touchbase restore --database sqlite:///COPY b.db" in refused.output
+    assert Path("b.db").read_bytes() == before
+    assert kept("restore", "b.db").exit_code == 0
+
+
+def test_a_backup_is_looked_into_in_a_copy(kept: Run) -> None:
+    laid_out = kept("restore", "--database", "sqlite:///look.db", "b.db", env={"TOUCHBASE_MASTER_KEY_FILE": "touchbase.db.key"})
+
+    assert laid_out.exit_code == 0, laid_out.output
+
+
+def test_a_backup_put_in_the_stores_place_by_hand_is_a_store(kept: Run) -> None:
+    Path("b.db").rename("touchbase.db")
+
+    assert clients(kept) == ["acme"]
+
+
 @pytest.mark.parametrize("command", [("backup", "--force"), ("restore",)])
 def test_the_store_itself_is_neither_backup_nor_target(kept: Run, command: tuple[str, ...]) -> None:
     refused = kept(*command, "./touchbase.db")
@@ -283,6 +318,20 @@ def test_erasures_of_another_store_are_heeded_and_it_stays_as_it_is(erased: Run)
     assert "1 identities were erased after" in restored.output
     assert not is_back(erased)
     assert Path("lost.db").read_bytes() == before
+
+
+def test_erasures_of_a_later_backup_are_heeded_and_it_can_still_be_restored(erased: Run) -> None:
+    erased("backup", "later.db")
+    Path("touchbase.db").rename("broken.db")
+    before = Path("later.db").read_bytes()
+
+    restored = erased("restore", "--erasures", "sqlite:///later.db", "b.db")
+
+    assert restored.exit_code == 0, restored.output
+    assert "1 identities were erased after" in restored.output
+    assert not is_back(erased)
+    assert Path("later.db").read_bytes() == before
+    assert sorted(path.name for path in Path.cwd().glob("later.db*")) == ["later.db", "later.db.sha256"]
 
 
 def test_going_back_after_an_upgrade_takes_erasures_along(erased: Run) -> None:

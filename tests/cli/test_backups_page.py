@@ -42,12 +42,13 @@ def run(block: str, folder: Path, **environment: str) -> str:
 
 
 def test_the_way_of_sqlite(serve: Serve, tmp_path: Path) -> None:
-    back_up, go_back = commands("SQLite")
+    back_up, go_back, look_into = commands("SQLite")
     server = serve()
     server.post("/public/v2/contacts", {"email": "before@example.com"})
 
     told = run(back_up, tmp_path)
     server.post("/public/v2/contacts", {"email": "after@example.com"})
+    run(look_into, tmp_path)
     server.stop()
     told += run(go_back, tmp_path)
     again = serve()

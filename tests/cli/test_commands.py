@@ -107,7 +107,11 @@ def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ('{"on_duplicate": "explode"}', "$.on_duplicate"),
+        ('{"on_duplicate": "explode"}', "/on_duplicate must be one of error, return, update"),
+        ('{"on_duplicate": "explode", "limits": 5}', "/limits must be an object, not an integer"),
+        ('{"contact_statuses": {"statuses": ["a\\u0000b"]}}', "NUL"),
+        ('{"a": 1}}', "line 1 column 9"),
+        ("5", "they must be an object, not an integer"),
         ('{"on_duplicat": "error"}', "on_duplicat"),
         ('{"contact_statuses": {"statuses": ["new", "new"]}}', "given twice"),
         ("{", "no client settings"),

@@ -37,6 +37,15 @@ def test_groups_are_a_table_for_people(store: Run) -> None:
     assert lines[2].split()[:4] == ["1", "acme", "email_campaign", "unrecognised"]
 
 
+@pytest.mark.parametrize("command", ["list", "replay"])
+def test_a_tool_that_there_is_not_is_no_empty_inbox(store: Run, command: str) -> None:
+    refused = store("inbox", command, "--tool", "HubSpot")
+
+    assert refused.exit_code == 2
+    assert "no tool is called 'HubSpot'" in refused.output
+    assert "touchbase tools" in refused.output
+
+
 def test_groups_are_json_for_programs(store: Run) -> None:
     numbers = keep(SENT, b'{"what": 1}', b'{"what": 2 }')
     store("work", "--once")

@@ -26,7 +26,8 @@ def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Copy:
     def copied(run: Run, url: str) -> str:
         if url.startswith("sqlite:"):
             assert run("backup", "--database", url, "b.db").exit_code == 0
-            return f"sqlite:///{tmp_path}/b.db"
+            assert run("restore", "--database", f"sqlite:///{tmp_path}/copy.db", "b.db").exit_code == 0
+            return f"sqlite:///{tmp_path}/copy.db"
         databases: Databases = request.getfixturevalue("databases")
         restored = databases.empty()
         request.addfinalizer(lambda: databases.drop(restored))

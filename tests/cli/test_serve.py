@@ -305,6 +305,7 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
         (["--port", "70000"], 2, "at most 65535"),
         (["--auth", "sometimes"], 2, "sometimes"),
         (["--host", "256.0.0.1"], 2, "no address of this machine"),
+        (["--host", "192.0.2.1"], 2, "no address of this machine"),
         (["--port", "0", "--database", "oracle://x"], 1, "no storage engine is called 'oracle'"),
         (["--port", "0", "--database", "sqlite:///missing/folder.db"], 1, "cannot use missing/folder.db"),
         (["--port", "0", "--database", "postgresql://user:secret@127.0.0.1:1/x"], 1, "cannot connect to PostgreSQL"),
@@ -324,7 +325,19 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(run: Run) -> None:
 
     assert result.exit_code == 1
     assert "Address already in use" in result.output
+    assert "--port (TOUCHBASE_PORT)" in result.output
     assert "--port 0" in result.output
+
+
+@pytest.mark.parametrize(("database", "ends"), [("sqlite://", True), ("sqlite:///", True), ("sqlite:///touchbase.db", False)])
+def test_a_store_that_ends_with_the_process_is_called_so(database: str, ends: bool) -> None:
+    from touchbase.cli.serve import banner
+    from touchbase.settings import Settings
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        told = banner(Settings.read({}, database=database), listener, None)
+
+    assert ("nothing is kept when this process ends" in told) is ends
 
 
 def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: Run) -> None:

@@ -48,6 +48,32 @@ async def test_every_earlier_sqlite_store_becomes_a_fresh_one(tmp_path, version:
     assert _sqlite_schema(f"{tmp_path}/old.db") == _sqlite_schema(f"{tmp_path}/fresh.db")
 
 
+async def test_a_sqlite_file_of_another_application_is_left_as_it_is(tmp_path) -> None:
+    connection = apsw.Connection(f"{tmp_path}/theirs.db")
+    connection.execute("CREATE TABLE users (x); CREATE TABLE orders (x)")
+    connection.close()
+    before = (tmp_path / "theirs.db").read_bytes()
+
+    with pytest.raises(UnusableStore, match=r"another application: it has tables \(orders, users\)"):
+        await open_store(f"sqlite:///{tmp_path}/theirs.db")
+
+    assert (tmp_path / "theirs.db").read_bytes() == before
+
+
+async def test_a_postgres_database_of_another_application_is_left_as_it_is(empty_postgres_url) -> None:
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute("CREATE TABLE users (x int)")
+    before = await _postgres_schema(empty_postgres_url)
+
+    with pytest.raises(UnusableStore, match=r"another application: it has tables \(users\)"):
+        await open_store(empty_postgres_url)
+
+    assert await _postgres_schema(empty_postgres_url) == before
+    await connection.execute("CREATE SCHEMA ours")
+    await connection.close()
+    await (await open_store(f"{empty_postgres_url}{'&' if '?' in empty_postgres_url else '?'}search_path=ours")).close()
+
+
 @pytest.mark.parametrize("version", range(1, len(packaged("postgres")) + 1))
 async def test_every_earlier_postgres_store_becomes_a_fresh_one(empty_postgres_url, postgres_url, version: int) -> None:
     connection = await asyncpg.connect(empty_postgres_url)

@@ -74,9 +74,12 @@ class Adapters:
         if request.connections and sure < _SURE and (only := self._only(call, sure)) is not None:
             with suppress(UnrecognisedPayload):
                 return self._by_that_tool(call, only)
-        if adapter is None:
+        translation = None if adapter is None else _translated(adapter, _with_settings(found, adapter.tool))
+        if translation is None or (translation.tool == _ANY_TOOL and all(event.about is None for event in translation.events)):
+            self._refuse_strays(request)
+        if translation is None:
             raise UnrecognisedPayload(_why_not(call))
-        return _translated(adapter, _with_settings(found, adapter.tool))
+        return translation
 
     def recognise(self, call: Call) -> list[tuple[int, str]]:
         """Every adapter that takes the call for its own, surest first: how sure, and the tool."""
@@ -117,6 +120,15 @@ class Adapters:
         """What the protocol of a CRM demands in return for this body: None but for two kinds of call."""
         demand = self._demands.get(body[:1])
         return None if demand is None else demand(body)
+
+    def _refuse_strays(self, request: WebhookRequest) -> None:
+        """Raise `UnrecognisedPayload` for a call that is surely one of the other channel's: the wrong address was pasted."""
+        for channel in CHANNELS:
+            if channel != request.channel and (tool := self.surest(replace(request, channel=channel))) is not None:
+                raise UnrecognisedPayload(
+                    f"This is a call of {tool}, and it came to the {request.channel} address. Paste the client's {channel} address into "
+                    f"{tool}, and let it send the call again."
+                )
 
     def _best(self, call: Call) -> tuple[int, Adapter | None, Call]:
         """How sure the surest adapter is, that adapter, and the call as it reads it, out of a relay's wrapping."""

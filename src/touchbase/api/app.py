@@ -132,4 +132,6 @@ def _description(api: Api) -> list[BaseRoute]:
 
 
 async def _nothing_here(call: Call) -> Answer:
-    raise NotFound("there is nothing at this address")
+    path: str = call.scope["path"]
+    slash = path.endswith("/") and path != "/"
+    raise NotFound("there is nothing at this address; " + ("try it without the slash at its end" if slash else "/docs lists what there is"))

@@ -48,6 +48,8 @@ STATUS = {
 
 # As RFC 9110 names them; Python's own names differ between its versions.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+_WHOLE = {"": "the body", "?": "the query"}
+"""What a pointer means that names no part."""
 PROBLEM_JSON = b"application/problem+json"
 
 
@@ -131,7 +133,7 @@ def with_request_id(body: bytes, request_id: str) -> bytes:
 
 
 def _summary(faults: Sequence[Fault]) -> str:
-    first = f"{faults[0].pointer or 'the body'} {faults[0].detail}" if faults else "the request is not valid"
+    first = f"{_WHOLE.get(faults[0].pointer, faults[0].pointer)} {faults[0].detail}" if faults else "the request is not valid"
     return first if len(faults) < 2 else f"{first} (and {len(faults) - 1} more, see errors)"
 
 

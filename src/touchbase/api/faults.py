@@ -113,8 +113,9 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
             values[field.name] = _empty(field.type)
             faults.append(Fault(below, "required", "is required"))
     if kind.forbid_unknown_fields:
-        known = {field.encode_name for field in kind.fields}
-        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", "is no field of this object") for name in data if name not in known]
+        known = [field.encode_name for field in kind.fields]
+        told = f"is no field of this object; there are {', '.join(known)}"
+        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", told) for name in data if name not in known]
     return kind.cls(**values)
 
 

@@ -211,6 +211,10 @@ class RecordCalls(Generic[A, C, R]):
         states = states_named(", ".join(given)) if given else None  # several lines are one list (RFC 9110, 5.3)
         if states is None:
             return None
+        if not states:
+            raise PreconditionFailed(
+                "If-Match holds no state of a record: send the ETag as it was answered, with its quotes and without W/"
+            )
         present: Micros = (await self._kind.get(call.api.parts.store, client.number, record)).updated_us
         if present not in states:
             raise PreconditionFailed("the record has changed since you read it; read it again and repeat the change")

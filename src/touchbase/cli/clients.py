@@ -12,6 +12,7 @@ from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
 from touchbase.cli.common import find_client, opened, print_json, print_table, read_file, run, setting_options
 from touchbase.cli.connect import connect, connections, disconnect
 from touchbase.domain.client import CLIENT_STATES, DELETING
+from touchbase.domain.errors import Invalid, Unreadable
 from touchbase.domain.times import Micros
 
 if TYPE_CHECKING:
@@ -124,13 +125,21 @@ async def _set(database: str | None, client_id: str, settings: ClientSettings) -
 def _settings_in(file: Path) -> ClientSettings:
     import msgspec
 
-    from touchbase.api.settings import SettingsBody, checked
+    from touchbase.api.faults import loaded
+    from touchbase.api.reading import read_struct
+    from touchbase.api.settings import ClientRequest, checked
 
     data = read_file(file)
     try:
-        return checked(msgspec.json.decode(data, type=SettingsBody))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"these are no client settings: {error}; docs/cli.md says what they are") from error
+        loaded(data)  # by itself, so that what is told of a place in it is true
+        body = b'{"settings": %b}' % data
+        asked = read_struct(body, msgspec.json.Decoder(ClientRequest), ClientRequest, lambda partly: checked(partly.settings))
+        return checked(asked.settings)
+    except Invalid as error:
+        why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'they'} {fault.detail}" for fault in error.faults)
+        raise click.ClickException(f"these are no client settings: {why}; docs/clients.md says what they are") from error
+    except Unreadable as error:
+        raise click.ClickException(f"these are no client settings: {error.detail}; docs/clients.md says what they are") from error
 
 
 def _now() -> Micros:

@@ -29,12 +29,21 @@ def filters(function: F) -> F:
     """The options that choose deliveries, the same as the admin API's."""
     for option in (
         click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state."),
-        click.option("--tool", help="Only this tool's calls, such as instantly or hubspot."),
+        click.option("--tool", callback=_a_tool, help="Only this tool's calls, such as instantly or hubspot."),
         click.option("--channel", type=click.Choice(CHANNELS), help="Only this channel."),
         click.option("--client", "client_id", help="Only this client's."),
     ):
         function = option(function)
     return function
+
+
+def _a_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The name of a tool: a misspelt one would choose nothing, and look as if nothing had come."""
+    from touchbase.adapters import load_adapters
+
+    if name is not None and not any(name in load_adapters([channel]).tools(channel) for channel in CHANNELS):
+        raise click.BadParameter(f"no tool is called {name!r}: `touchbase tools` lists them")
+    return name
 
 
 def moment(context: click.Context, parameter: click.Parameter, text: str | None) -> Micros | None:

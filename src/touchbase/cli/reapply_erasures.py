@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,14 +77,27 @@ async def _carry(restored: Store, address: str) -> int:
     from touchbase.wiring import clock
 
     try:
-        other = await open_store(address, as_is=True)
-        try:
-            return await reapply_erasures(restored, other, clock())
-        finally:
-            await other.close()
+        with _to_be_asked(address) as asked:
+            other = await open_store(asked, as_is=True)
+            try:
+                return await reapply_erasures(restored, other, clock())
+            finally:
+                await other.close()
     except UnusableStore as error:
         raise click.ClickException(f"{shown(address)} cannot be asked ({error.detail}), so {NOBODY_KNOWS}") from error
     except TouchbaseError:
         raise
     except Exception as error:  # a schema that we do not know
         raise click.ClickException(f"{shown(address)} cannot be asked ({type(error).__name__}: {error}), so {NOBODY_KNOWS}") from error
+
+
+@contextmanager
+def _to_be_asked(address: str) -> Iterator[str]:
+    """The address to open in place of this one, so that what is there stays as it is."""
+    from touchbase.storage.sqlite.restore import to_be_asked
+
+    if not address.startswith("sqlite:///"):
+        yield address
+        return
+    with to_be_asked(Path(address.removeprefix("sqlite:///"))) as file:
+        yield f"sqlite:///{file}"

@@ -33,10 +33,10 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
     target = sqlite_file(database, "pg_restore --dbname=ADDRESS FILE")
     known = _known(target, erasures, without_erasures)
     with laid_out(file, target) as part:
+        made = read_backup(file)
         erased = run(_bring_up_to_date(part, target, known))
         aside = target.with_name(f"{target.name}.before-{to_text(time.time_ns() // 1_000_000_000 * 1_000_000).replace(':', '')}")
         was_there = put_in_place(part, target, aside)
-    made = read_backup(file)
     click.echo(f"restored {target} from {file}" + (f", as of {to_text(made.made_us)}" if made.made_us else ""))
     if not made.checked:
         click.echo(f"there was no {file.name}.sha256 to compare it with; its pages were checked")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import sys
 from collections.abc import Coroutine
@@ -81,13 +82,12 @@ def _listen(settings: Settings) -> socket.socket:
 
     try:
         return listen(settings.host, settings.port)
-    except socket.gaierror as error:
-        raise BadSettings(f"{settings.host!r} is no address of this machine: use --host 127.0.0.1, or 0.0.0.0 for every address") from error
     except OSError as error:
-        why = error.strerror or str(error)
-        raise click.ClickException(
-            f"cannot listen on {settings.host} port {settings.port}: {why}; choose another with --port, or let --port 0 find one"
-        ) from error
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            told = f"{settings.host!r} is no address of this machine: use --host 127.0.0.1, or 0.0.0.0 for every address"
+            raise BadSettings(told) from error
+        why = f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}"
+        raise click.ClickException(f"{why}; choose another with --port (TOUCHBASE_PORT), or let --port 0 find one") from error
 
 
 def loud_warning(settings: Settings, address: str) -> str:
@@ -114,7 +114,7 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
     headers = "" if settings.open_mode else f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: default" '
     lines = [
         f"Touchbase {touchbase.__version__} listens on {address}",
-        f"  store    {shown(settings.database)}",
+        f"  store    {shown(settings.database)}{_ends(settings)}",
         f"  mode     {mode}",
         f"  secrets  {_sealed_with(settings)}",
         f"  webhooks {outside}/public/emailcampaign-webhook/CLIENT and {outside}/public/crm-webhook/CLIENT",
@@ -123,6 +123,13 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
     if key is not None:
         lines.insert(3, f"  key      {key}  (the first one, for administrators; it is shown this once)")
     return "\n".join(lines)
+
+
+def _ends(settings: Settings) -> str:
+    from touchbase.storage import key_file_of
+
+    private = settings.on_sqlite and key_file_of(settings.database) is None
+    return "  (names no file: nothing is kept when this process ends)" if private else ""
 
 
 def _sealed_with(settings: Settings) -> str:

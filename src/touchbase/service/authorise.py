@@ -29,7 +29,7 @@ __all__ = ["ADMIN", "READ", "SCOPES", "WRITE", "Doorkeeper", "Holder", "add_key"
 
 DEFAULT_CLIENT = "default"
 CLIENT_HEADER = "X-Client-Id"
-NO_SUCH_ADDRESS = "there is no such webhook address"
+NO_SUCH_ADDRESS = "there is no such webhook address; it must end with the id of a client, letter by letter"
 FRESH: Micros = SECOND
 """How long a key that another process has revoked may still open something here."""
 MOST_REMEMBERED = 10_000

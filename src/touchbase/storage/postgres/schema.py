@@ -8,8 +8,13 @@ import asyncpg
 
 from touchbase.storage.postgres.connection import Connection, roll_back
 from touchbase.storage.postgres.wall import begin
-from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending
+from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
 from touchbase.storage.sql.scope import EVERYBODY
+
+# In one statement, as another process may make our tables at this moment. Tables of extensions do not count.
+_FOREIGN = """SELECT relname FROM pg_class c WHERE relnamespace = to_regnamespace(quote_ident(current_schema()))
+AND relkind IN ('r', 'p') AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+AND to_regclass('migration') IS NULL ORDER BY relname"""
 
 
 async def applied(connection: Connection) -> dict[str, str]:
@@ -26,6 +31,7 @@ async def migrate(connection: Connection, migrations: Sequence[Migration]) -> li
     """
     ran: list[str] = []
     if pending(migrations, await applied(connection)):
+        refuse_foreign([row["relname"] for row in await connection.fetch(_FOREIGN)])
         await _create_table(connection)
     while pending(migrations, await applied(connection)):
         await connection.execute(begin(EVERYBODY))

@@ -58,6 +58,13 @@ def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list
     return [migration for migration in migrations if migration.name not in applied]
 
 
+def refuse_foreign(tables: Sequence[str]) -> None:
+    """Raise `UnusableStore` where a database that holds none of our migrations holds tables: they are another application's."""
+    if tables:
+        named = ", ".join(tables[:3]) + (", ..." if len(tables) > 3 else "")
+        raise UnusableStore(f"this database belongs to another application: it has tables ({named}) and none of ours; name an empty one")
+
+
 def out_of_date(todo: Sequence[Migration]) -> UnusableStore:
     """The refusal to serve from a store that still waits for migrations."""
     return UnusableStore(f"the store waits for {', '.join(migration.name for migration in todo)}; run touchbase migrate, then start again")

@@ -19,6 +19,8 @@ from touchbase.storage.sqlite.connection import BUSY_MS, advice
 
 PAGES_IN_A_STEP = 2_000
 BYTES_IN_A_STEP = 1024 * 1024
+BESIDE = ("-wal", "-shm", "-journal")
+"""How the files end that SQLite keeps beside a store."""
 INFO = "backup_info"
 """A table that only backups have: when it was taken, and by which version."""
 
@@ -53,8 +55,7 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
     Raises `UnusableStore`.
     """
     part = target.with_name(f"{target.name}.part")
-    if target.resolve() == source.resolve():
-        raise UnusableStore(f"{target} is the store itself: give the backup another name")
+    _refuse_own(source, target)
     try:
         with _part(part):
             _copy(source, part, progress)
@@ -70,6 +71,14 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
         raise UnusableStore(f"cannot back up {source} to {target}: {why(error)}") from error
 
 
+def _refuse_own(source: Path, target: Path) -> None:
+    """Raise `UnusableStore` when a backup would take the place of the store, of its log or of its key file."""
+    if target.resolve() == source.resolve():
+        raise UnusableStore(f"{target} is the store itself: give the backup another name")
+    if target.resolve() in [source.resolve().with_name(source.name + ending) for ending in (*BESIDE, ".key")]:
+        raise UnusableStore(f"{target} belongs to the store itself: give the backup another name")
+
+
 def read_backup(file: Path) -> Backup:
     """What a backup says of itself, its checksum compared; raises `UnusableStore` when it is damaged or none."""
     if not file.is_file():
@@ -77,7 +86,10 @@ def read_backup(file: Path) -> Backup:
     checksum, beside = sha256_of(file), checksum_file(file)
     checked = beside.exists()
     if checked and beside.read_text(encoding="utf-8").split()[:1] != [checksum]:
-        raise UnusableStore(f"{file} is not as it was written: its SHA-256 is not the one in {beside.name}; take another backup")
+        raise UnusableStore(
+            f"{file} is not as it was written: its SHA-256 is not the one in {beside.name}; take another backup. "
+            f"If you know why it was changed, remove {beside.name}: then only its pages are checked"
+        )
     try:
         with opened(file) as connection:
             schema = max(applied(connection), default="")
@@ -88,6 +100,24 @@ def read_backup(file: Path) -> Backup:
         raise UnusableStore(f"{file} is no backup of a store, as it has no migrations; give the file that `touchbase backup` made")
     made_us, program = told[0] if told else (None, None)
     return Backup(made_us, program, schema, file.stat().st_size, checksum, checked)
+
+
+def is_backup(file: Path) -> bool:
+    """Whether `touchbase backup` has made this file, and nobody has served from it since."""
+    try:
+        with opened(file) as connection:
+            return _has(connection, INFO) and not _keeps_log(file)
+    except apsw.Error:
+        return False
+
+
+def refuse_backup(file: Path) -> None:
+    """Raise `UnusableStore` for a backup beside its checksum: opened as a store it would not be what that says any more."""
+    if checksum_file(file).exists() and is_backup(file):
+        raise UnusableStore(
+            f"{file} is a backup, and to open it would change it: lay it out elsewhere with "
+            f"`touchbase restore --database sqlite:///COPY {file}`, and name that"
+        )
 
 
 def check_integrity(file: Path) -> None:
@@ -192,6 +222,12 @@ def _write_checksum(target: Path, checksum: str) -> None:
     flush(part)
     os.replace(part, file)
     flush(target.parent)
+
+
+def _keeps_log(file: Path) -> bool:
+    """Whether a SQLite file is in WAL mode, as every store is that was opened: its header says so."""
+    with file.open("rb") as stream:
+        return stream.read(20)[18:] == b"\x02\x02"
 
 
 def _has(connection: apsw.Connection, table: str) -> bool:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import apsw
@@ -28,8 +29,9 @@ from touchbase.storage.sql.rehearse import load_deliveries
 from touchbase.storage.sql.sealed import check_keys, seal_again
 from touchbase.storage.sql.turn import Turn, merged, translated
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
+from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read, write
-from touchbase.storage.sqlite.schema import migrate
+from touchbase.storage.sqlite.schema import migrate, refuse_others
 from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -75,6 +77,7 @@ class SqliteStore:
             path = f"{private.name}/store.db"
         assert path is not None
         try:
+            refuse_backup(Path(path))
             connection = await _patiently(lambda: _prepared(path, None if as_is else sealer, durable=private is None))
             readers = await _patiently(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
@@ -188,6 +191,7 @@ async def _patiently(opened: Callable[[], T]) -> T:
 
 def _prepared(path: str, sealer: Sealer | None, *, durable: bool) -> apsw.Connection:
     """The connection that writes; with a sealer the store's schema and its secrets are brought up to date."""
+    refuse_others(path)
     connection = open_writer(path, durable=durable)
     try:
         if sealer is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,12 +12,11 @@ from pathlib import Path
 import apsw
 
 from touchbase.domain.errors import UnusableStore
-from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, read_backup, refuse_newer, why
+from touchbase.storage.sqlite.backup import BESIDE, INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
 
 IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
 ERASURES = "0008_erasure"
 """The migration since which people can be erased."""
-_BESIDE = ("-wal", "-shm", "-journal")
 
 
 @contextmanager
@@ -63,6 +63,16 @@ def may_have_erased(store: Path) -> bool | None:
     return ERASURES in known if known else None
 
 
+@contextmanager
+def to_be_asked(store: Path) -> Iterator[Path]:
+    """The file to open when a store is only asked: a copy of a backup, which opening would change; else the store's own."""
+    if not is_backup(store):
+        yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="touchbase-") as folder:
+        yield Path(shutil.copyfile(store, Path(folder) / "store.db"))
+
+
 def put_in_place(part: Path, target: Path, aside: Path) -> bool:
     """Let the laid out file be the store; answers whether there was one before, which is at `aside` then.
 
@@ -76,7 +86,7 @@ def put_in_place(part: Path, target: Path, aside: Path) -> bool:
         was_there = target.exists()
         if was_there:
             _keep_aside(part, target, aside)
-        for ending in _BESIDE:  # of a store that could not be held, or is gone: its log must not be taken for the new one's
+        for ending in BESIDE:  # of a store that could not be held, or is gone: its log must not be taken for the new one's
             with suppress(FileNotFoundError):
                 os.replace(f"{target}{ending}", f"{aside}{ending}")
         flush(part)
@@ -130,5 +140,5 @@ def _make_one_file(part: Path) -> None:
 
 
 def _remove(part: Path) -> None:
-    for ending in ("", *_BESIDE):
+    for ending in ("", *BESIDE):
         Path(f"{part}{ending}").unlink(missing_ok=True)

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import apsw
 
-from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending
+from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
+
+_FOREIGN = """SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration') ORDER BY name"""
+
+
+def refuse_others(path: str) -> None:
+    """Raise `UnusableStore` for a file that another application uses; nothing of it is changed."""
+    if Path(path).exists():
+        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            refuse_foreign([str(name) for (name,) in connection.execute(_FOREIGN)])
 
 
 def todo(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[Migration]:
