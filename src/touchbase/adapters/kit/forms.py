@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 _MOST_FIELDS = 20_000
 _DEEPEST = 24
@@ -40,7 +40,9 @@ def urlencoded(text: str) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    return unquote(text) if "%" in text else text
+    if "%" not in text:
+        return text
+    return unquote_to_bytes(text).decode("utf-8", "replace") if text.isascii() else unquote(text)
 
 
 def multipart(body: bytes) -> list[tuple[str, str]]:

@@ -38,7 +38,6 @@ from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-
 _ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
 
 
@@ -134,10 +133,8 @@ def _record(body: Body) -> tuple[Body, str | None]:
 
 
 def _first_object(body: Body, names: Iterable[str]) -> str | None:
-    for name in names:
-        if isinstance(body.get(name), dict):
-            return name
-    return None
+    inside = [name for name, value in body.items() if isinstance(value, dict)]
+    return next((name for name in names if name in inside), None) if inside else None
 
 
 ADAPTER = Generic()

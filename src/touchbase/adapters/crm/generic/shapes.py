@@ -39,7 +39,6 @@ RECORD_KEYS = (
     "fields",
 )
 LIST_KEYS = ("data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations")
-_MAY_LIST = frozenset(LIST_KEYS)
 TIME_KEYS = (
     "occurred_at",
     "timestamp",
@@ -85,7 +84,7 @@ def usual(body: Body) -> Body:
 
 def bodies(body: Body) -> Iterator[Body]:
     """A body for each record of a list that stands below one key; else the body as it is."""
-    key = None if _MAY_LIST.isdisjoint(body) else next((name for name in LIST_KEYS if _lists_objects(body.get(name))), None)
+    key = next((name for name in LIST_KEYS if name in body and _lists_objects(body[name])), None)
     if key is None or any(isinstance(body.get(name), dict) for name in RECORD_KEYS if name != key):
         yield body
         return
@@ -95,4 +94,6 @@ def bodies(body: Body) -> Iterator[Body]:
 
 
 def _lists_objects(value: object) -> bool:
+    if isinstance(value, dict) and not next(iter(value), "").isdecimal():
+        return False
     return any(isinstance(one, dict) for one in items(value))
