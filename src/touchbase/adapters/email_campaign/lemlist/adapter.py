@@ -57,6 +57,7 @@ ADAPTER = Lemlist(
         Shape("sendUserId type leadId", 80),
         Shape("leadEmail type campaignId", 75, named=True),
         Shape("leadEmail type secret", 75, named=True),
+        Shape("campaignId type createdAt", 72, named=True, starts="cam_"),
     ),
     names={
         "emailssent": m.SENT,
@@ -94,7 +95,7 @@ ADAPTER = Lemlist(
         **dict.fromkeys(_OTHER_CHANNELS, m.OTHER),
     },
     name="type",
-    email="leadEmail email lead.email",
+    email="leadEmail email lead.email recipient",
     time="createdAt",
     linkedin="linkedinUrl linkedInUrl leadLinkedinUrl lead.linkedinUrl lead.linkedinUrlSalesNav linkedinUrlSalesNav",
     first_name="leadFirstName firstName",
