@@ -151,3 +151,12 @@ def test_replyifys_name_may_stand_under_another_key() -> None:
     body = {"eventType": "email.received", "data": {"from_email": "l@example.com", "to_email": "us@example.net"}, "timestamp": AT}
 
     assert (told(body).tool, only(told(body)).event, only(told(body)).email) == ("replyify", "email_replied", "l@example.com")
+
+
+@pytest.mark.parametrize(("answers", "names"), [("nora@example.com", ("Nora", "Quill")), ("tom@example.com", (None, None))])
+def test_smartleads_name_is_the_leads_only_where_the_lead_answers(answers: str, names: tuple[str | None, str | None]) -> None:
+    body = {"event_type": "EMAIL_REPLY", "sl_lead_email": "nora@example.com", "to_email": answers, "to_name": "Nora Quill"}
+
+    event = only(told(body))
+
+    assert (event.email, event.first_name, event.last_name) == ("nora@example.com", *names)

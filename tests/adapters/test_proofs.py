@@ -132,6 +132,10 @@ def mailgun(**more: str) -> dict[str, str]:
     return {"timestamp": STAMP, "token": "t" * 50, "signature": hashed(SECRET, STAMP.encode() + b"t" * 50).hex(), **more}
 
 
+def sendpilot(at: str) -> Arrival:
+    return call(EMAIL_CAMPAIGN, webhook_signature=f"t={at},s={hashed(SECRET, at.encode() + b'.' + BODY).hex()}")
+
+
 SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "hubspot": ("hubspot", SECRET, call(
         CRM, query="a=%3Ab%2Fc&d=%20e", x_hubspot_request_timestamp=MILLIS,
@@ -156,6 +160,11 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "outlix": ("outlix", SECRET, call(EMAIL_CAMPAIGN, x_webhook_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
     "smartlead": ("smartlead", SECRET, call(EMAIL_CAMPAIGN, x_smartlead_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
     "mandrill": ("mandrill", SECRET, mandrill()),
+    "mailersend": ("mailersend", SECRET, call(EMAIL_CAMPAIGN, signature=hashed(SECRET, BODY).hex())),
+    "replyify": ("replyify", SECRET, call(EMAIL_CAMPAIGN, x_replyify_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
+    "replyify, as its guide has it": ("replyify", SECRET, call(EMAIL_CAMPAIGN, x_replyify_signature=hashed(SECRET, BODY).hex())),
+    "sendpilot": ("sendpilot", SECRET, sendpilot(STAMP)),
+    "sendpilot, in milliseconds": ("sendpilot", SECRET, sendpilot(MILLIS)),
 }  # fmt: skip
 
 
@@ -200,6 +209,30 @@ def test_the_address_that_hubspot_called_counts_and_not_another_one() -> None:
     tool, secret, arrival = SIGNED["hubspot"]
 
     assert not proves(replace(arrival, url=arrival.url.replace("hooks", "other")), tool, secret)
+
+
+def test_sendpilots_signature_holds_for_its_last_retry_but_not_for_ever() -> None:
+    arrival = sendpilot(STAMP)
+
+    assert proves(arrival, "sendpilot", SECRET, now=NOON + 4_700 * SECOND)
+    assert not proves(arrival, "sendpilot", SECRET, now=NOON + 7_201 * SECOND)
+    assert not proves(arrival, "sendpilot", SECRET, now=NOON - WINDOW - SECOND)
+
+
+@pytest.mark.parametrize("header", ["", "t=,s=", "s=00", f"t={STAMP}", f"t={STAMP},s=", "t=²,s=00", ",,=,t"])
+def test_a_sendpilot_header_that_is_not_whole_proves_nothing(header: str) -> None:
+    assert not proves(call(EMAIL_CAMPAIGN, webhook_signature=header), "sendpilot", SECRET)
+
+
+def test_mailersends_printed_secret_proves_its_test_call_and_no_other() -> None:
+    printed = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
+    ping = b'{"type":"webhook.test","message":"This is a ping test message"}'
+    mail = b'{"type":"activity.hard_bounced","data":{"type":"webhook.test"}}'
+
+    assert proves(call(EMAIL_CAMPAIGN, ping, signature=hashed(printed, ping).hex()), "mailersend", SECRET)
+    assert not proves(call(EMAIL_CAMPAIGN, ping, signature=hashed("another", ping).hex()), "mailersend", SECRET)
+    assert not proves(call(EMAIL_CAMPAIGN, mail, signature=hashed(printed, mail).hex()), "mailersend", SECRET)
+    assert not proves(call(EMAIL_CAMPAIGN, ping + b" " * 1000, signature=hashed(printed, ping + b" " * 1000).hex()), "mailersend", SECRET)
 
 
 # Public keys.

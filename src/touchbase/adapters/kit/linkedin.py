@@ -25,6 +25,8 @@ def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
 
 def _named(record: Record) -> tuple[str, str] | None:
     """`x_studio_linkedin`, `LinkedIn URL`, `new_linkedinprofile` and `linked_in` all say LinkedIn."""
+    if "linkedin" not in _NO_LETTERS.sub("", " ".join(record)).lower():
+        return None
     for name, value in record.items():
         if "linkedin" in _NO_LETTERS.sub("", name).lower() and (found := link(value)) is not None:
             return name, found

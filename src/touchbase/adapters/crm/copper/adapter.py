@@ -47,7 +47,7 @@ class Copper(CrmAdapter):
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "person": ("status", "contact_type_id"),
         "lead": ("status", "status_id"),
-        "company": ("status",),
+        "company": ("status", "contact_type_id"),
     }
 
     def sure(self, body: Body, call: Call) -> int:

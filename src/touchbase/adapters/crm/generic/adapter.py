@@ -9,12 +9,15 @@ like the usual ones (`shapes.py`). Where that does not do, a connection says whe
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
+from itertools import repeat
+from typing import ClassVar, NamedTuple
 
 from touchbase.adapters.crm.generic.mapped import read_mapped
 from touchbase.adapters.crm.generic.shapes import (
     EVENT_KEYS,
     HOST_KEYS,
+    ID_KEYS,
     LIST_KEYS,
     MAIL_KEYS,
     OBJECT_KEYS,
@@ -28,12 +31,26 @@ from touchbase.adapters.crm.generic.shapes import (
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import CONTACT, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, host, in_query, mail
+from touchbase.adapters.kit.crm_values import as_dict, first_of, host, in_query, mail
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+
+_ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
+
+
+class Told(NamedTuple):
+    """What one body is about: what happened to which record."""
+
+    body: Body
+    record: Body
+    what: str
+    kind: str
+    object_id: str | None
+    source: str | None
+    words: list[str]
 
 
 class Generic(CrmAdapter):
@@ -48,45 +65,27 @@ class Generic(CrmAdapter):
         """Little, so that any adapter that knows the tool comes first; nothing where there is nothing to say."""
         if call.settings.fields:
             return 0 if read_mapped(body, call)[0].event == "unrecognised" else 60
-        item = next(filter(None, (self._item(one, call) for one in bodies(usual(body)))), None)
-        if item is None:
+        told = next(filter(None, map(_told, bodies(usual(body)), repeat(call))), None)
+        if told is None:
             return 0
-        return 20 if item.source_event else 10
+        return 20 if told.source else 10
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The body as one event, or nothing; by the client's own map of it, where there is one."""
         if call.settings.fields:
             return read_mapped(body, call)
-        found = (self._item(one, call) for one in bodies(usual(body)))
-        return [event for item in found if item is not None for event in item.events()]
+        found = map(_told, bodies(usual(body)), repeat(call))
+        return [event for told in found if told is not None for event in self._item(told, call).events()]
 
     def translate(self, call: Call) -> list[Event]:
         """As any CRM's, but without a client's own map what is no object tells nothing at all."""
         events = super().translate(call)
         return events if call.settings.fields else [event for event in events if event.source_event or event.event != "unrecognised"]
 
-    def _item(self, body: Body, call: Call) -> Item | None:
-        source = in_query(call.request.query, "event") or text(first(body, *EVENT_KEYS))
-        words = words_of(source)
-        record, key = _record(body)
-        if not OTHERS.isdisjoint(words):
-            return None
-        what, kind = verb_in(words), noun_in(words) or noun_in(words_of(text(first(body, *OBJECT_KEYS)) or key))
-        known = any(mail(record.get(name)) for name in MAIL_KEYS)
-        object_id = text(
-            first(record, "id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id")
-            or first(body, "object_id", "record_id")
-            # Beside the object's own word the id is the object's, elsewhere as well the event's.
-            or (body.get("id") if noun_in(words_of(text(first(body, *OBJECT_KEYS)))) else None)
-        )
-        if what is None or kind is None:
-            if not known or (source is not None and what is None and kind is None):
-                return None
-            what, kind = what or UPDATED, kind or CONTACT
-        elif object_id is None and not known and not any(host(record.get(name)) for name in HOST_KEYS):
-            return None
+    def _item(self, told: Told, call: Call) -> Item:
+        body, record, kind = told.body, told.record, told.kind
         at = when(first(body, *TIME_KEYS) or first(record, *TIME_KEYS))
-        item = Item(SHAPES[kind], what, kind, object_id, source, at, restored=RESTORED in words)
+        item = Item(SHAPES[kind], told.what, kind, told.object_id, told.source, at, restored=RESTORED in told.words)
         item.record = with_linkedin(record) if kind == CONTACT else record
         item.status = self.statuses(call, kind, kind)
         if item.status == self.status and record is not body:
@@ -95,18 +94,47 @@ class Generic(CrmAdapter):
         return item
 
 
+def _told(body: Body, call: Call) -> Told | None:
+    """What a body is about, if it is plain enough: all that recognising a call takes."""
+    source = in_query(call.request.query, "event") or text(first(body, *EVENT_KEYS))
+    words = words_of(source)
+    if not OTHERS.isdisjoint(words):
+        return None
+    record, key = _record(body)
+    word = text(first(body, *OBJECT_KEYS))
+    what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
+    known = first_of(record, MAIL_KEYS, mail) is not None
+    object_id = text(
+        first(record, *ID_KEYS)
+        or first(body, "object_id", "record_id")
+        # Beside the object's own word the id is the object's, elsewhere as well the event's.
+        or (body.get("id") if noun_in(words_of(word)) else None)
+    )
+    if what is None or kind is None:
+        if not known or (source is not None and what is None and kind is None):
+            return None
+        what, kind = what or UPDATED, kind or CONTACT
+    elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
+        return None
+    return Told(body, record, what, kind, object_id, source, words)
+
+
 def _record(body: Body) -> tuple[Body, str | None]:
     """The record in a body, up to three levels down, and the name of the last key that led there."""
-    key = next((name for name in LIST_KEYS if name not in RECORD_KEYS and isinstance(body.get(name), dict)), None)
+    key = _first_object(body, _ONLY_LISTS)
     if key is not None:
         return usual(as_dict(body[key])), key
     for _ in range(3):
-        name = next((name for name in RECORD_KEYS if isinstance(body.get(name), dict)), None)
-        inner = body.get(name) if name else None
-        if not isinstance(inner, dict):
+        name = _first_object(body, RECORD_KEYS)
+        if name is None:
             break
-        body, key = usual(inner), name
+        body, key = usual(as_dict(body[name])), name
     return body, key
+
+
+def _first_object(body: Body, names: Iterable[str]) -> str | None:
+    inside = [name for name, value in body.items() if isinstance(value, dict)]
+    return next((name for name in names if name in inside), None) if inside else None
 
 
 ADAPTER = Generic()

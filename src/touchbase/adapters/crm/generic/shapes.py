@@ -53,6 +53,7 @@ TIME_KEYS = (
 )
 MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
 HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
+ID_KEYS = ("id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id")
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: Shape(
@@ -68,6 +69,9 @@ SHAPES = {
 
 def usual(body: Body) -> Body:
     """The body with its names also as they are usually written, and flattened ones (`contact__email`, `data.id`) as objects."""
+    names = " ".join(body)
+    if names.islower() and "." not in names and "__" not in names:
+        return body
     usual: Body = {}
     for name, value in body.items():
         usual.setdefault(name.lower(), value)
@@ -80,10 +84,16 @@ def usual(body: Body) -> Body:
 
 def bodies(body: Body) -> Iterator[Body]:
     """A body for each record of a list that stands below one key; else the body as it is."""
-    key = next((name for name in LIST_KEYS if any(isinstance(one, dict) for one in items(body.get(name)))), None)
+    key = next((name for name in LIST_KEYS if name in body and _lists_objects(body[name])), None)
     if key is None or any(isinstance(body.get(name), dict) for name in RECORD_KEYS if name != key):
         yield body
         return
     for one in items(body[key]):
         if isinstance(one, dict):
             yield {**body, key: one}
+
+
+def _lists_objects(value: object) -> bool:
+    if isinstance(value, dict) and not next(iter(value), "").isdecimal():
+        return False
+    return any(isinstance(one, dict) for one in items(value))

@@ -29,8 +29,8 @@ _WRAPPERS = ("payload", "data", "detail", "event")
 
 def payload_of(body: Body) -> Body | None:
     """The object that holds the header, wherever the relay has put it."""
-    outer = [body, *(found for name in _WRAPPERS if isinstance(found := body.get(name), dict))]
-    for found in (*outer, *(one.get("payload") for one in outer)):
+    outer = [one for name in _WRAPPERS if isinstance(one := body.get(name), dict)]
+    for found in (body, *outer, *(one.get("payload") for one in outer)):
         if isinstance(found, dict) and isinstance(found.get(HEADER), dict):
             return found
     return None

@@ -40,7 +40,7 @@ ADAPTER = Brevo(
         Shape("ts_event event email", 85),
         Shape("message-id event email", 80, named=True),
         Shape("camp_id event email", 80, named=True),
-        Shape("key event email ts", 85, spelt=_CONTACTS.__contains__),
+        Shape("event email ts", 85, spelt=_CONTACTS.__contains__),
         Shape("msg_status messageId ts_event", 85),
         Shape("items.0.Uuid items.0.MessageId", 85),
     ),

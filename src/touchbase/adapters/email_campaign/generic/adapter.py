@@ -25,6 +25,7 @@ from touchbase.domain.times import Micros
 
 T = TypeVar("T")
 _HTTP_VERBS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
+_BLANKS = str.maketrans(" -", "__")
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
 
@@ -49,8 +50,9 @@ class _Reader:
     """One event: its own keys over those of its wrapping, and the call's headers."""
 
     def __init__(self, item: Item, outer: Item, call: Call) -> None:
-        self.outer = outer
-        self.item = {**outer, **item} if outer else item
+        self.outer = spelt_out(outer) if outer else outer
+        item = spelt_out(item)
+        self.item = {**self.outer, **item} if outer else item
         self.call = call
         self.people = [person for who in places.PEOPLE if isinstance(person := self.item.get(who), dict)]
 
@@ -158,6 +160,12 @@ class _Reader:
                 if value is not None and (found := read(value)) is not None:
                     return found
         return None
+
+
+def spelt_out(item: Item) -> Item:
+    """The item with names such as `Lead Email` and `LEAD_EMAIL` also as `lead_email`, as people write them into relays' forms."""
+    more = {name.strip().lower().translate(_BLANKS): value for name, value in item.items() if " " in name or name.isupper()}
+    return {**more, **item} if more else item
 
 
 def _name(value: object) -> str | None:

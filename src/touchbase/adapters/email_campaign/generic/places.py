@@ -35,7 +35,7 @@ TIME = paths(
     "emailBouncedAt sent_at sentAt opened_at openedAt clicked_at clickedAt received_at receivedAt date_received repliedAt replied_at "
     "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
     "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
-    "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time eventTimestamp event.timestamp "
+    "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time date_time eventTimestamp event.timestamp "
     "event.created_at event.createdAt message.timestamp CreatedAt Timestamp"
 )
 """Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""

@@ -5,6 +5,7 @@ One event a call, its id at `data.id`, the person two levels further down.
 
 from __future__ import annotations
 
+from touchbase.adapters.email_campaign.mailersend.proof import SIGNED, TEST
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.table import Shape, Table
 
@@ -50,4 +51,5 @@ ADAPTER = Table(
     time="data.created_at created_at",
     message="data.email.message.id",
     key="data.id",
+    proofs=(SIGNED, TEST),
 )

@@ -6,6 +6,7 @@ Both ends of the mail are named: what was received comes from the lead, what was
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import person
 from touchbase.adapters.kit.table import Item, Shape, Table, any_name, paths, pick
 from touchbase.domain.events import Event
@@ -60,4 +61,5 @@ ADAPTER = Replyify(
     message="data.message_id data.reply_id data.id",
     bounce="data.bounce_type data.reason",
     automated="data.automated_reply data.is_auto_reply",
+    proofs=(hashed_body("x-replyify-signature", prefix="sha256="),),
 )

@@ -6,6 +6,7 @@ key to a person. `eventId` is the event's own.
 
 from __future__ import annotations
 
+from touchbase.adapters.email_campaign.sendpilot.proof import SENDPILOT
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.table import Shape, Table
 
@@ -46,4 +47,5 @@ ADAPTER = Table(
     label="data.newStatus data.status",
     object_type="lead",
     object_id="data.leadId",
+    proofs=(SENDPILOT,),
 )

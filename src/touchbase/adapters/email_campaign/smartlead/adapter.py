@@ -11,9 +11,24 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.proof_body import field_of
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit.reading import address, text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
 
-ADAPTER = Table(
+_LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
+
+
+class Smartlead(Table):
+    """Reads Smartlead's calls."""
+
+    def _names(self, item: Item) -> tuple[str | None, str | None]:
+        """The lead's name; `to_name` is that of `to_email`, a colleague's where one answers."""
+        lead, named = pick(item, _LEAD, address), pick(item, _NAMED, address)
+        if lead is not None and named is not None and lead != named:
+            return self.find(item, "first_name", text), self.find(item, "last_name", text)
+        return super()._names(item)
+
+
+ADAPTER = Smartlead(
     tool="smartlead",
     proofs=(field_of("secret_key"), hashed_body("x-smartlead-signature", prefix="sha256=")),
     shapes=(
@@ -31,7 +46,8 @@ ADAPTER = Table(
         Shape("event sequence_number lead.email", 80, named=True),
         Shape("event lead.email campaign_id email_account_id", 80, named=True),
         Shape("event lead.email campaign_id", 70, named=True, spelt=str.isupper),
-        Shape("event_type lead.email campaign_id", 70, named=True, spelt=str.isupper),
+        Shape("event_type to_email campaign_id", 72, named=True, spelt=str.isupper),
+        Shape("event_type lead.email", 70, named=True, spelt=str.isupper),
     ),
     names={
         "email_sent": m.SENT,

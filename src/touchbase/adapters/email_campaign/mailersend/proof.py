@@ -1,0 +1,26 @@
+"""MailerSend: how it proves who it is: a keyed hash of the body, and for its test call one with a key that everybody knows.
+
+MailerSend keeps a webhook only if the call with which it tries the address, `webhook.test`, is taken; that one is signed with
+a secret that its pages print. It is believed in that call alone, of which nothing is used.
+"""
+
+from __future__ import annotations
+
+from touchbase.adapters.kit.proof import Scheme, hashed_body
+from touchbase.adapters.kit.proof_body import fields
+from touchbase.domain.connection import Arrival
+from touchbase.domain.times import Micros
+
+_PRINTED = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
+_TEST = "webhook.test"
+_LONGEST_TEST = 1_000
+
+SIGNED = hashed_body("signature")
+
+
+def _is_test(arrival: Arrival, secret: str, now: Micros) -> bool:
+    small = len(arrival.body) <= _LONGEST_TEST
+    return small and SIGNED.check(arrival, _PRINTED, now) and fields(arrival).get("type") == _TEST
+
+
+TEST = Scheme("header `signature` of the call `webhook.test`: the same with the secret that MailerSend's pages print", _is_test)
