@@ -6,13 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.storage.test_contract import FRIDAY, OURS, change, company, contact, made
+from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
 
 from touchbase.domain.commands import CreateContact, Created, UpdateContact
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import Conflict, Invalid, NotFound
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetContact, ListContacts
+from touchbase.domain.queries import GetContact, ListCompanies, ListContacts
 
 CY = {"email": "Cy@example.com", "email_key": "cy@example.com"}
 PROFILE = {"linkedin_url": "LinkedIn.com/in/cy", "linkedin_key": "linkedin.com/in/cy"}
@@ -129,3 +129,21 @@ async def test_of_equal_creations_one_makes_the_contact_and_the_others_are_told_
         assert [type(answer) for answer in answers] == [Created, Conflict, Conflict, Conflict, Created]
         assert [answers[n].data["existing_id"] for n in (1, 2, 3)] == [there.id, new.id, there.id]
     assert len(await store.read(ListContacts(OURS, 10))) == 3
+
+
+async def test_of_many_who_ask_for_pages_at_once_each_gets_their_own(store: Store) -> None:
+    for n in range(24):
+        client = (OURS, THEIRS)[n % 3 == 0]
+        await made(store, contact(f"p{n}@example.com", client, status=f"s{n % 2}"), ("seats", f"{n}"), ("plan", f"{client}"))
+        await made(store, company(f"c{n}.example", client, status=f"s{n % 2}"), ("seats", f"{n}"))
+    filters: list[dict[str, Any]] = [{}, {"status": "s1"}, {"status": "s0", "after": (0, 5)}, {"updated_since_us": 0}, {"status": "none"}]
+    asked = [kind(client, 5, **each) for kind in (ListContacts, ListCompanies) for client in (OURS, THEIRS) for each in filters]
+    alone = [await store.read(query) for query in asked]
+
+    together = await asyncio.gather(*(store.read(query) for query in asked * 3))
+
+    assert together == alone * 3
+    assert [len(page) for page in alone[:5]] == [5, 5, 5, 5, 0]
+    assert {one.client for page in alone[:5] for one in page} == {OURS}
+    assert all(one.custom_fields for page in together for one in page)
+    assert max(len(one.custom_fields) for page in together for one in page) == 2
