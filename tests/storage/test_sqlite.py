@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -333,3 +334,33 @@ async def test_a_file_that_cannot_be_written_anew_is_tried_again_later(
             await store.scrub(whole=True)
     assert await store.scrub()
     assert _traces(path) == []
+
+
+async def _some(store: Store, count: int) -> list[Contact]:
+    asked = (CreateContact(Contact(1, 0, 1, 1, first_name=f"{n}"), [("seats", f"{n}")]) for n in range(count))
+    return sorted([(await store.write(each)).record for each in asked], key=lambda contact: contact.id)
+
+
+async def test_a_page_that_takes_long_is_read_all_the_same(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = await open_with(sqlite_url, {})
+    people = await _some(store, 60)
+
+    monkeypatch.setattr(engine, "QUICK", -1.0)  # every page
+
+    assert await store.read(ListContacts(1, 60)) == people
+    monkeypatch.undo()
+    assert await store.read(ListContacts(1, 60)) == people
+
+
+async def test_others_have_their_turn_between_two_pages(sqlite_url: str, open_with: Any) -> None:
+    store = await open_with(sqlite_url, {})
+    people = await _some(store, 3)
+    pages = [asyncio.create_task(store.read(ListContacts(1, 10))) for _ in range(20)]
+
+    done = [0]
+    while done[-1] < len(pages):
+        await asyncio.sleep(0)
+        done.append(sum(page.done() for page in pages))
+
+    assert max(after - before for before, after in pairwise(done)) == 1
+    assert [page.result() for page in pages] == [people] * len(pages)

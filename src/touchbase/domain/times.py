@@ -12,6 +12,7 @@ Micros = int
 SECOND: Micros = 1_000_000
 DAY: Micros = 86_400 * SECOND
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 # RFC 3339 years are four digits; a time outside cannot be written and is no event time.
 EARLIEST: Micros = -62_135_596_800 * SECOND
 LATEST: Micros = 253_402_300_799 * SECOND
@@ -19,9 +20,7 @@ LATEST: Micros = 253_402_300_799 * SECOND
 
 def to_text(at: Micros) -> str:
     """RFC 3339 in UTC with `Z`; microseconds only when there are any: `2026-11-20T09:30:00Z`."""
-    seconds, micros = divmod(at, SECOND)
-    text = (EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
-    return f"{text}.{micros:06d}Z" if micros else f"{text}Z"
+    return f"{(_NAIVE_EPOCH + timedelta(0, 0, at)).isoformat()}Z"
 
 
 def from_datetime(moment: datetime) -> Micros:

@@ -224,7 +224,7 @@ async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 
 
 async def write_alone(connection: Connection, plan: Plan[T]) -> T:
-    """Run a plan whose first statement is all of its write, and so a transaction by itself."""
+    """Run a plan of which one statement is all of its write, and so a transaction by itself; the others only read."""
     try:
         with committing():
             return await run(connection, plan)

@@ -12,6 +12,7 @@ from touchbase.domain.commands import Command
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import Query
+from touchbase.storage.postgres import together
 from touchbase.storage.postgres.apply import Worker
 from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, write
 from touchbase.storage.postgres.ids import SharedIds
@@ -25,7 +26,7 @@ from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
 from touchbase.storage.sql.once import with_once
-from touchbase.storage.sql.reads import TOGETHER
+from touchbase.storage.sql.reads import PAGES, TOGETHER
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
 from touchbase.storage.sql.sealed import check_keys, seal_again
 
@@ -47,7 +48,8 @@ class PostgresStore:
         self._pool = pool
         self._sealer = sealer
         self._answer = Answers(sealer)
-        self._together = Together(pool)
+        # Apart, so that whoever wants one record does not wait for pages.
+        self._records, self._pages = Together(pool, together.RECORDS), Together(pool, together.PAGES)
         self._ids = SharedIds(Line(url))
         self._writer = Writer(url, handlers, self._ids, lanes=LANES, queue_limit=queue_limit)
 
@@ -80,7 +82,7 @@ class PostgresStore:
     async def read(self, query: Query[T]) -> T:
         """Answer a query from what is flushed."""
         if type(query) in TOGETHER:
-            answer: T = await self._together.ask(query)
+            answer: T = await (self._pages if type(query) in PAGES else self._records).ask(query)
             return answer
 
         async def attempt() -> T:

@@ -1,4 +1,4 @@
-"""Reading together: queries for single records that come while the lanes are busy share the next transaction.
+"""Reading together: queries for single records, and for pages of them, that come while the lanes are busy share the next transaction.
 
 Row-level security makes even the smallest read a transaction of four round trips: its scope, the record, its custom fields, the end. A lane
 asks for many records in as many.
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
 
 LANES = 2
-MOST = 64
-"""Queries in one transaction."""
+RECORDS = 64
+"""Queries for single records in one transaction: as many steps as for one."""
+PAGES = 8
+"""Pages in one transaction: each takes a step of its own."""
 
 Queries = Sequence[Query[Any]]
 
@@ -30,8 +32,9 @@ Queries = Sequence[Query[Any]]
 class Together:
     """The queue, and the lanes that empty it; there are none while nobody asks."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, most: int) -> None:
         self._pool = pool
+        self._most = most
         self._waiting: dict[type, list[tuple[Query[Any], Waiter]]] = {}
         self._lanes = set[asyncio.Task[None]]()
 
@@ -53,9 +56,9 @@ class Together:
     def _next(self) -> list[tuple[Query[Any], Waiter]]:
         kind = next(iter(self._waiting))
         waiting = self._waiting.pop(kind)
-        if waiting[MOST:]:
-            self._waiting[kind] = waiting[MOST:]  # behind the other type
-        return waiting[:MOST]
+        if waiting[self._most :]:
+            self._waiting[kind] = waiting[self._most :]  # behind the other type
+        return waiting[: self._most]
 
     async def _attempt(self, queries: Queries) -> list[object]:
         async with self._pool.acquire() as connection:

@@ -102,6 +102,6 @@ class Writer:
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
         plan = plan_of(commands, self._handlers, ids)
         if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
-            # Its first statement is a transaction by itself; a scope of its own would cost that two more round trips.
+            # The statement that writes is a transaction by itself; a scope of its own would cost that two more round trips.
             return await write_alone(await line.limited(scope), plan)
         return await write(await line.connection(), plan, scope)

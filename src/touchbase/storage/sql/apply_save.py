@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
@@ -15,11 +13,8 @@ from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.kept_answers import MOVE_ANSWERS
 from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step
-from touchbase.storage.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.storage.sql.rows import company_row, contact_row, custom_field_of, custom_field_row, event_of
-
-_FOLD = itemgetter(*(position for position, column in enumerate(CONTACT_COLUMNS) if column in sql.FOLD_COLUMNS))
-_FOLD_STATUS = itemgetter(*(position for position, column in enumerate(CONTACT_COLUMNS) if column in sql.FOLD_STATUS_COLUMNS))
+from touchbase.storage.sql.update_save import fold_of, fold_status_of
 
 
 def save_records(batch: Batch) -> Plan[None]:
@@ -50,9 +45,9 @@ def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> 
         if record.id in resolver.rekeyed:
             whole.append(row)
         elif record.status == resolver.statuses[record.id]:
-            folded.append(_FOLD(row))
+            folded.append(fold_of(row))
         else:
-            moved.append(_FOLD_STATUS(row))
+            moved.append(fold_status_of(row))
     for op, rows in ((sql.UPDATE_CONTACT, whole), (sql.FOLD_CONTACT, folded), (sql.FOLD_CONTACT_STATUS, moved)):
         if rows:
             yield Step(op, rows)

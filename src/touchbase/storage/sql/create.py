@@ -1,4 +1,4 @@
-"""Creating records: one statement for a whole group, and only those that did not go in are looked at again."""
+"""Creating records: one statement for a whole group, and only those who are there already are looked at."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
 
+There = dict[tuple[int, str, str | None], int]
+"""Who has a key: contacts' ids by client, column and key."""
+
 
 def contact_needs(commands: Sequence[CreateContact]) -> Mapping[str, int]:
     """The ids that these commands may take."""
@@ -31,9 +34,12 @@ def company_needs(commands: Sequence[CreateCompany]) -> Mapping[str, int]:
 
 def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
     """Insert them all; one that is not new answers `Conflict`, or the existing contact where that was asked for."""
+    # Who says what to do with one that exists often means one that does: those are found without trying to insert them.
+    there = yield from _there([command for command in commands if command.on_duplicate != "error"])
     rows: list[Row] = []
     customs: list[Row] = []
-    for command in commands:
+    tried = [command for command in commands if _match(command, there) is None]
+    for command in tried:
         contact = command.contact
         contact.id = ids.take("contact")
         _start_status(contact)
@@ -44,10 +50,9 @@ def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[ob
     if len(made) == len(commands):
         return [Created(command.contact, True) for command in commands]
     new = {row[0] for row in made}
-    refused = [command for command in commands if command.contact.id not in new]
-    reasons = yield from _why_no_contact(refused)
-    answers = iter(reasons)
-    return [Created(c.contact, True) if c.contact.id in new else next(answers) for c in commands]
+    there |= yield from _there([command for command in tried if command.contact.id not in new])
+    shown = yield from _shown([command for command in commands if command.on_duplicate == "return"], there)
+    return [Created(c.contact, True) if c.contact.id in new else _existing(c, _match(c, there), shown) for c in commands]
 
 
 def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[object]]:
@@ -67,9 +72,10 @@ def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[o
     if refused:
         hits = yield Step(sql.COMPANY_HAVING_DOMAIN, list({(c.company.client, c.company.domain) for c in refused}))
         found = yield from with_custom_fields(COMPANY, [company_of(row) for row in hits])
-    by_domain = {(company.client, company.domain): company for company in found}
+    there = {(company.client, company.domain): company.id for company in found}
+    shown = {company.id: company for company in found}
     return [
-        Created(c.company, True) if c.company.id in new else _existing(c, by_domain.get((c.company.client, c.company.domain)))
+        Created(c.company, True) if c.company.id in new else _existing(c, there.get((c.company.client, c.company.domain)), shown)
         for c in commands
     ]
 
@@ -86,39 +92,46 @@ def _custom_rows(kind: int, record: Contact | Company, custom: Sequence[tuple[st
     return [custom_field_row(record.client, kind, record.id, made) for made in record.custom_fields]
 
 
-def _why_no_contact(refused: Sequence[CreateContact]) -> Plan[list[object]]:
-    emails = {(c.contact.client, c.contact.email_key) for c in refused if c.contact.email_key is not None}
-    linkedins = {(c.contact.client, c.contact.linkedin_key) for c in refused if c.contact.linkedin_key is not None}
-    hits: list[Row] = []
-    if emails:
-        hits += yield Step(sql.CONTACT_HAVING_EMAIL, list(emails))
-    if linkedins:
-        hits += yield Step(sql.CONTACT_HAVING_LINKEDIN, list(linkedins))
-    found = yield from with_custom_fields(CONTACT, list({row[1]: contact_of(row) for row in hits}.values()))
-    by_email = {(contact.client, contact.email_key): contact for contact in found}
-    by_linkedin = {(contact.client, contact.linkedin_key): contact for contact in found}
-    answers: list[object] = []
-    for command in refused:
-        contact, match = command.contact, None
-        if contact.email_key is not None:
-            match = by_email.get((contact.client, contact.email_key))
-        if match is None and contact.linkedin_key is not None:
-            match = by_linkedin.get((contact.client, contact.linkedin_key))
-        answers.append(_existing(command, match))
-    return answers
+def _there(commands: Sequence[CreateContact]) -> Plan[There]:
+    """Who has these commands' keys."""
+    there: There = {}
+    for op, column in ((sql.CONTACT_HAVING_EMAIL, "email_key"), (sql.CONTACT_HAVING_LINKEDIN, "linkedin_key")):
+        keys = {(c.client, key) for c in commands if (key := getattr(c.contact, column)) is not None}
+        if keys:
+            rows = yield Step(op, list(keys))
+            there.update({(row[0], column, row[1]): row[2] for row in rows})
+    return there
 
 
-def _existing(command: CreateContact | CreateCompany, found: Contact | Company | None) -> object:
-    if found is None:
-        if isinstance(command, CreateContact) and command.contact.company_id is not None:
+def _match(command: CreateContact, there: There) -> int | None:
+    """Who is this person already; the e-mail says more than the LinkedIn address."""
+    contact = command.contact
+    by_email = there.get((contact.client, "email_key", contact.email_key))
+    return by_email if by_email is not None else there.get((contact.client, "linkedin_key", contact.linkedin_key))
+
+
+def _shown(commands: Sequence[CreateContact], there: There) -> Plan[Mapping[int, Contact]]:
+    """Those who are there already, whole."""
+    wanted = {(command.client, found) for command in commands if (found := _match(command, there)) is not None}
+    if not wanted:
+        return {}
+    rows = yield Step(sql.CONTACT_TO_SHOW, list(wanted))
+    contacts = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
+    return {contact.id: contact for contact in contacts}
+
+
+def _existing(command: CreateContact | CreateCompany, existing: int | None, shown: Mapping[int, Contact | Company]) -> object:
+    found = shown.get(existing) if existing is not None else None
+    if found is not None and command.on_duplicate == "return":
+        return Created(found, False)
+    if existing is None or command.on_duplicate == "return":
+        if existing is None and isinstance(command, CreateContact) and command.contact.company_id is not None:
             return no_such_company(command.contact.company_id)
         return Overloaded("a record that was there has just been removed; send this again")
-    if command.on_duplicate == "return":
-        return Created(found, False)
-    what = "contact" if isinstance(found, Contact) else "company"
+    what = "contact" if isinstance(command, CreateContact) else "company"
     return Conflict(
-        f"this {what} exists already, with id {found.id}; send on_duplicate=return to get it or on_duplicate=update to merge into it",
-        data={"existing_id": found.id},
+        f"this {what} exists already, with id {existing}; send on_duplicate=return to get it or on_duplicate=update to merge into it",
+        data={"existing_id": existing},
     )
 
 

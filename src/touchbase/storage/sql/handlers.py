@@ -51,8 +51,8 @@ class Handler:
     """How a kind of command is carried out.
 
     `run` takes the group's commands of this kind and answers one result, or one `TouchbaseError`
-    instance, for each in order. `needs` says how many ids it may take. Where `solo` is true the first
-    step alone is the whole write and what follows only reads, so an engine may spare the transaction; not
+    instance, for each in order. `needs` says how many ids it may take. Where `solo` is true one
+    step alone is the whole write and the others only read, so an engine may spare the transaction; not
     where a command of the group is `guarded`, because then erasures are looked at before, and lifted after.
     Where `seals` is true, `run` takes the store's sealer as a third argument.
     """

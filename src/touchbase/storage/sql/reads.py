@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from touchbase.domain import erasure as e
@@ -29,7 +30,7 @@ from touchbase.storage.sql import (
 from touchbase.storage.sql import rows as r
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.load import with_custom_fields
-from touchbase.storage.sql.op import Ask, Plan, Step
+from touchbase.storage.sql.op import Ask, Plan, Row, Step
 from touchbase.storage.sql.where import Where
 
 T = TypeVar("T")
@@ -78,23 +79,43 @@ def companies(queries: Sequence[q.GetCompany]) -> Plan[list[Company | None]]:
 
 
 def _contacts(query: q.ListContacts) -> Plan[list[Contact]]:
-    where = Where("client = ?", query.client)
-    where.equal("email_key", query.email_key)
-    where.equal("linkedin_key", query.linkedin_key)
-    where.equal("status", query.status)
-    where.equal("company_id", query.company_id)
-    order = where.page(query.updated_since_us, query.after)
-    rows = yield Ask(f"SELECT {_CONTACT} FROM contact WHERE {where} ORDER BY {order} LIMIT ?", (*where.params, query.limit))
-    return (yield from with_custom_fields(CONTACT, [r.contact_of(row) for row in rows]))
+    return (yield from contact_pages([query]))[0]
 
 
 def _companies(query: q.ListCompanies) -> Plan[list[Company]]:
-    where = Where("client = ?", query.client)
-    where.equal("domain", query.domain)
-    where.equal("status", query.status)
-    order = where.page(query.updated_since_us, query.after)
-    rows = yield Ask(f"SELECT {_COMPANY} FROM company WHERE {where} ORDER BY {order} LIMIT ?", (*where.params, query.limit))
-    return (yield from with_custom_fields(COMPANY, [r.company_of(row) for row in rows]))
+    return (yield from company_pages([query]))[0]
+
+
+def contact_pages(queries: Sequence[q.ListContacts]) -> Plan[list[list[Contact]]]:
+    """The page that each asks for. Who is on several of them is the same object."""
+    pages: list[list[Row]] = []
+    for query in queries:
+        where = Where("client = ?", query.client)
+        where.equal("email_key", query.email_key)
+        where.equal("linkedin_key", query.linkedin_key)
+        where.equal("status", query.status)
+        where.equal("company_id", query.company_id)
+        order = where.page(query.updated_since_us, query.after)
+        sql = f"SELECT {_CONTACT} FROM contact WHERE {where} ORDER BY {order} LIMIT ?"
+        pages.append((yield Ask(sql, (*where.params, query.limit))))
+    found = {row[:2]: r.contact_of(row) for row in chain.from_iterable(pages)}
+    yield from with_custom_fields(CONTACT, list(found.values()))
+    return [[found[row[:2]] for row in page] for page in pages]
+
+
+def company_pages(queries: Sequence[q.ListCompanies]) -> Plan[list[list[Company]]]:
+    """The same for companies."""
+    pages: list[list[Row]] = []
+    for query in queries:
+        where = Where("client = ?", query.client)
+        where.equal("domain", query.domain)
+        where.equal("status", query.status)
+        order = where.page(query.updated_since_us, query.after)
+        sql = f"SELECT {_COMPANY} FROM company WHERE {where} ORDER BY {order} LIMIT ?"
+        pages.append((yield Ask(sql, (*where.params, query.limit))))
+    found = {row[:2]: r.company_of(row) for row in chain.from_iterable(pages)}
+    yield from with_custom_fields(COMPANY, list(found.values()))
+    return [[found[row[:2]] for row in page] for page in pages]
 
 
 def _history(query: q.GetHistory) -> Plan[list[StoredEvent]]:
@@ -163,8 +184,15 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     e.CountRetained: bodies.count_retained,
 }
 
-TOGETHER: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {q.GetContact: contacts, q.GetCompany: companies}
+TOGETHER: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
+    q.GetContact: contacts,
+    q.GetCompany: companies,
+    q.ListContacts: contact_pages,
+    q.ListCompanies: company_pages,
+}
 """Plans that answer many queries of one type at once, each by its place."""
+PAGES = frozenset({q.ListContacts, q.ListCompanies})
+"""Those of them that take a step for each query."""
 
 OPENING: dict[type, Callable[..., Plan[Any]]] = {
     q.ListConnections: connections.list_connections,

@@ -84,9 +84,9 @@ CONTACT_BY_EMAIL = _find("contact_by_email", "contact", CONTACT, _key("email_key
 CONTACT_BY_LINKEDIN = _find("contact_by_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN, lock=True)
 COMPANY_BY_ID = _find("company_by_id", "company", COMPANY, ONE, _ONE_MATCH, lock=True)
 COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN, lock=True)
-# Only looked at, to say what is there already: who locks may have to wait, or be given up.
-CONTACT_HAVING_EMAIL = _find("contact_having_email", "contact", CONTACT, _key("email_key"), _SAME_EMAIL)
-CONTACT_HAVING_LINKEDIN = _find("contact_having_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN)
+# Only looked at, to say who is there already: who locks may have to wait, or be given up. The index of the key answers it.
+CONTACT_HAVING_EMAIL = _find("contact_having_email", "contact", (*_key("email_key"), ONE[1]), _key("email_key"), _SAME_EMAIL)
+CONTACT_HAVING_LINKEDIN = _find("contact_having_linkedin", "contact", (*_key("linkedin_key"), ONE[1]), _key("linkedin_key"), _SAME_LINKEDIN)
 COMPANY_HAVING_DOMAIN = _find("company_having_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN)
 CONTACT_TO_SHOW = _find("contact_to_show", "contact", CONTACT, ONE, _ONE_MATCH)
 COMPANY_TO_SHOW = _find("company_to_show", "company", COMPANY, ONE, _ONE_MATCH)

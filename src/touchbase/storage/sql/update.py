@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from touchbase.domain import status as st
 from touchbase.domain.commands import UpdateCompany, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.domain.events import COMPANY, CONTACT, VIA_API, StoredEvent
@@ -20,9 +18,12 @@ from touchbase.storage.sql.create import no_such_company
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Op, Plan, Row, Step
-from touchbase.storage.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row, event_of, event_row
+from touchbase.storage.sql.rows import company_of, contact_of, custom_field_row, event_of, event_row
+from touchbase.storage.sql.update_save import save_updates
 
 Update = UpdateContact | UpdateCompany
+Records = Mapping[tuple[int, int], Record]
+"""By client and id."""
 
 # Fields whose values event folding may also write: an API write stamps them.
 STAMPED = ("first_name", "last_name", "name", "email", "linkedin_url", "domain", "origin")
@@ -45,15 +46,15 @@ def update_contacts(commands: Sequence[UpdateContact], ids: Ids) -> Plan[list[ob
     """Change contacts; each command sees what the ones before it did."""
     rows = yield Step(sql.CONTACT_BY_ID, list({(c.client, c.id) for c in commands}))
     loaded = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
+    records = {(contact.client, contact.id): contact for contact in loaded}
     taken = _Taken()
     for op, column in ((sql.CONTACT_BY_EMAIL, "email_key"), (sql.CONTACT_BY_LINKEDIN, "linkedin_key")):
-        yield from _owners(taken, op, column, commands)
+        yield from _owners(taken, op, column, commands, records)
     company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
     if company_ids:
         found = yield Step(sql.COMPANY_EXISTS, list(company_ids))
         taken.companies = {(row[0], row[1]) for row in found}
-    records = {(contact.client, contact.id): contact for contact in loaded}
-    answers = yield from _update_all(CONTACT, commands, records, taken, ids)
+    answers = yield from _update_all(CONTACT, commands, records, rows, taken, ids)
     return answers
 
 
@@ -62,14 +63,18 @@ def update_companies(commands: Sequence[UpdateCompany], ids: Ids) -> Plan[list[o
     rows = yield Step(sql.COMPANY_BY_ID, list({(c.client, c.id) for c in commands}))
     loaded = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
     taken = _Taken()
-    yield from _owners(taken, sql.COMPANY_BY_DOMAIN, "domain", commands)
     records = {(company.client, company.id): company for company in loaded}
-    answers = yield from _update_all(COMPANY, commands, records, taken, ids)
+    yield from _owners(taken, sql.COMPANY_BY_DOMAIN, "domain", commands, records)
+    answers = yield from _update_all(COMPANY, commands, records, rows, taken, ids)
     return answers
 
 
-def _owners(taken: _Taken, op: Op, column: str, commands: Sequence[Update]) -> Plan[None]:
-    keys = {(c.client, str(c.changes[column])) for c in commands if c.changes.get(column) is not None}
+def _owners(taken: _Taken, op: Op, column: str, commands: Sequence[Update], records: Records) -> Plan[None]:
+    """Note who has the keys that are wanted; a record that wants what it has is known to have it."""
+    wanted = [
+        (c.client, c.changes[column], records[c.client, c.id]) for c in commands if column in c.changes and (c.client, c.id) in records
+    ]
+    keys = {(client, str(key)) for client, key, record in wanted if key is not None and key != getattr(record, column)}
     if not keys:
         return
     at = {"email_key": 5, "linkedin_key": 7, "domain": 4}[column]
@@ -78,8 +83,9 @@ def _owners(taken: _Taken, op: Op, column: str, commands: Sequence[Update]) -> P
 
 
 def _update_all(
-    kind: int, commands: Sequence[Update], records: Mapping[tuple[int, int], Record], taken: _Taken, ids: Ids
+    kind: int, commands: Sequence[Update], records: Records, rows: Sequence[Row], taken: _Taken, ids: Ids
 ) -> Plan[list[object]]:
+    last = {(asked.client, asked.id): asked for asked in commands}
     answers: list[object] = []
     events: list[Row] = []
     customs: list[Row] = []
@@ -108,11 +114,11 @@ def _update_all(
                 st.advance(record, event.effect, event.status, command.at, command.key)
             record.updated_us = max(command.at, record.updated_us + 1)
             events.append(event_row(command.client, event))
-        answers.append(_as_it_is(record))
+        answers.append(record if asked is last[asked.client, asked.id] else _as_it_is(record))
     if links:
         yield Step(sql.SAVE_LINK, list({row[:4]: row for row in links}.values()))
     if changed:
-        yield from _save(kind, changed.values(), events, customs)
+        yield from save_updates(kind, changed, {(row[0], row[1]): row for row in rows}, events, customs)
     return answers
 
 
@@ -122,7 +128,7 @@ def _in_turn(asked: Update, record: Record) -> Update:
 
 
 def _as_it_is(record: Record) -> Record:
-    """A copy: a later command of the group may change the record again, and each answers its own state."""
+    """A copy: a later command of the group changes the record again, and each answers its own state."""
     return replace(record, custom_fields=[replace(one) for one in record.custom_fields])
 
 
@@ -130,18 +136,6 @@ def _refold(kind: int, record: Record, unwritten: Sequence[StoredEvent]) -> Plan
     """Walk the whole history: what is in the table, and what the group is still to write."""
     history = yield Step(sql.EVENTS_OF, [(record.client, kind, record.id)])
     refold_status(record, [*(event_of(row) for row in history), *unwritten])
-
-
-def _save(kind: int, records: Iterable[Record], events: Sequence[Row], customs: Sequence[Row]) -> Plan[None]:
-    if kind == CONTACT:
-        yield Step(sql.UPDATE_CONTACT, [contact_row(record) for record in records if isinstance(record, Contact)])
-    else:
-        yield Step(sql.UPDATE_COMPANY, [company_row(record) for record in records if isinstance(record, Company)])
-    if events:
-        yield Step(sql.INSERT_EVENT, events)
-    if customs:
-        latest = {(row[0], row[2], row[3]): row for row in customs}
-        yield Step(sql.SAVE_CUSTOM_FIELD, list(latest.values()))
 
 
 def _refusal(command: Update, record: Record | None, taken: _Taken) -> TouchbaseError | None:

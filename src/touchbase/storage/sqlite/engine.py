@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TypeVar
 
 import apsw
@@ -18,7 +20,18 @@ from touchbase.domain.commands import Command
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
-from touchbase.domain.queries import AnyKey, FindAnswer, FindClient, FindKey, GetCompany, GetContact, ListConnections, Query
+from touchbase.domain.queries import (
+    AnyKey,
+    FindAnswer,
+    FindClient,
+    FindKey,
+    GetCompany,
+    GetContact,
+    ListCompanies,
+    ListConnections,
+    ListContacts,
+    Query,
+)
 from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
@@ -40,6 +53,12 @@ SMALL_FILE = 64 * 1024 * 1024
 """Bytes of a file that is written anew in half a second, which writers may wait now and then."""
 POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindAnswer})
 """Answered where they are asked: a few microseconds, less than handing them to a thread."""
+PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
+"""Answered where they are asked as long as that is quick, because a thread fights over the interpreter for each of their rows."""
+QUICK = 0.002
+"""Seconds; a page that takes longer begins anew on a thread."""
+STEPS = 200
+"""Of SQLite's machine between two looks at the clock: a few rows."""
 READERS = 4
 OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
@@ -63,6 +82,7 @@ class SqliteStore:
         self._sealer = sealer
         self._answer = Answers(sealer)
         self._taken = 0
+        self._turn = asyncio.Lock()
         self._near, *self._far = readers
         self._threads = ThreadPoolExecutor(len(self._far), "touchbase-reader")
 
@@ -94,7 +114,16 @@ class SqliteStore:
         """Answer a query from what is flushed."""
         if type(query) in POINT_QUERIES:
             return _read(self._near, self._answer(query))
+        if type(query) in PAGE_QUERIES:
+            with contextlib.suppress(apsw.InterruptError):
+                return await self._in_turn(query)
         return await self._on_a_thread(lambda connection: _read(connection, self._answer(query)))
+
+    async def _in_turn(self, query: Query[T]) -> T:
+        """One page in each round of the loop, so that others have theirs between two of them."""
+        async with self._turn:
+            await asyncio.sleep(0)
+            return _read_quickly(self._near, self._answer(query))
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client, a chunk in a transaction.
@@ -219,6 +248,16 @@ def _read(connection: apsw.Connection, plan: Plan[T]) -> T:
         return read(connection.cursor(), plan)
     except UNWRITABLE as error:
         raise overloaded(error) from error
+
+
+def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
+    """The same, interrupted when it is not quick."""
+    until = perf_counter() + QUICK
+    connection.set_progress_handler(lambda: perf_counter() > until, STEPS)
+    try:
+        return _read(connection, plan)
+    finally:
+        connection.set_progress_handler(None)
 
 
 def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> Turn:

@@ -1,0 +1,149 @@
+"""What every engine promises about commands that come at once and so share a transaction: each is answered as if it had come alone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
+
+from touchbase.domain.commands import CreateContact, Created, UpdateContact
+from touchbase.domain.contact import Contact
+from touchbase.domain.errors import Conflict, Invalid, NotFound
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import GetContact, ListCompanies, ListContacts
+
+CY = {"email": "Cy@example.com", "email_key": "cy@example.com"}
+PROFILE = {"linkedin_url": "LinkedIn.com/in/cy", "linkedin_key": "linkedin.com/in/cy"}
+WISHES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a name": {"first_name": "Cy"},
+    "a status": {"status": "won"},
+    "an e-mail": CY,
+    "the spelling of an e-mail": {"email": "P3@example.com", "email_key": "p3@example.com"},
+    "a profile": PROFILE,
+    "everything": {"first_name": None, "last_name": "Lee", "origin": "import", "status": None, **CY, **PROFILE},
+}
+
+
+async def at_once(store: Store, *commands: Any) -> list[Any]:
+    return await asyncio.gather(*map(store.write, commands), return_exceptions=True)
+
+
+async def read(store: Store, record: Contact) -> Contact:
+    found = await store.read(GetContact(OURS, record.id))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
+async def test_a_change_is_read_back_as_it_was_answered_whatever_its_neighbours_change(store: Store, wish: dict[str, Any]) -> None:
+    employer = await made(store, company("acme.example"))
+    people = [await made(store, contact(f"p{n}@example.com", first_name="P", status="new"), ("seats", "1")) for n in range(4)]
+    wishes = [{"first_name": "Q"}, {"status": "lost"}, {"company_id": employer.id}, wish]
+
+    answers = await at_once(store, *(change(one, dict(each), {"seats": "2"}) for one, each in zip(people, wishes, strict=True)))
+
+    assert [await read(store, one) for one in people] == answers
+    for answer, each in zip(answers, wishes, strict=True):
+        assert {name: getattr(answer, name) for name in each} == each
+    for status in {answer.status for answer in answers} - {None}:  # each index tells of it too
+        assert await store.read(ListContacts(OURS, 10, status=status)) == [one for one in answers if one.status == status]
+    assert await store.read(ListContacts(OURS, 10, company_id=employer.id)) == [answers[2]]
+
+
+async def test_changes_of_one_contact_each_answer_the_state_that_they_made(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com"), ("seats", "0"))
+    changes = [UpdateContact(OURS, ann.id, {"first_name": f"Ann {n}"}, {"seats": str(n)}, FRIDAY + n, f"key{n}") for n in range(1, 5)]
+
+    answers = await at_once(store, *changes)
+
+    assert [(one.first_name, one.custom_fields[0].value) for one in answers] == [(f"Ann {n}", str(n)) for n in range(1, 5)]
+    assert await read(store, ann) == answers[-1]
+
+
+async def test_what_is_refused_harms_none_of_its_neighbours(store: Store) -> None:
+    people = [await made(store, contact(f"p{n}@example.com")) for n in range(40)]
+    wishes: list[dict[str, Any]] = [{"first_name": f"N{n}"} for n in range(40)]
+    wishes[7], wishes[8] = {"company_id": 99}, {"email": "P1@example.com", "email_key": "p1@example.com"}
+    changes = [change(one, wish) for one, wish in zip(people, wishes, strict=True)]
+    changes[20].id = 2**52
+
+    answers = await at_once(store, *changes)
+
+    assert {n: type(one) for n, one in enumerate(answers) if not isinstance(one, Contact)} == {7: Invalid, 8: Conflict, 20: NotFound}
+    assert [(await read(store, one)).first_name for one in people] == [None if n in (7, 8, 20) else f"N{n}" for n in range(40)]
+
+
+async def test_a_change_and_a_creation_cannot_both_take_one_address(store: Store) -> None:
+    bob = await made(store, contact("bob@example.com"))
+
+    changed, created = await at_once(store, change(bob, dict(CY)), CreateContact(contact("cy@example.com")))
+
+    [owner] = await store.read(ListContacts(OURS, 10, email_key="cy@example.com"))
+    refused, done = (created, changed) if isinstance(created, Conflict) else (changed, created)
+    assert isinstance(refused, Conflict)
+    assert refused.data == {"existing_id": owner.id}
+    assert owner == (done.record if isinstance(done, Created) else done)
+
+
+async def test_whoever_keeps_an_address_keeps_it_though_another_wants_it(store: Store) -> None:
+    ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
+    wish = {"email": "ANN@example.com", "email_key": "ann@example.com"}
+
+    for one, other in ((ann, bob), (bob, ann)):
+        answers = await at_once(store, change(one, dict(wish)), change(other, dict(wish)))
+
+        assert {type(answer) for answer in answers} == {Contact, Conflict}
+        assert [each.id for each in await store.read(ListContacts(OURS, 10, email_key="ann@example.com"))] == [ann.id]
+
+
+async def test_an_address_that_is_given_up_may_be_taken_back(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com"))
+
+    answers = await at_once(store, change(ann, dict(CY)), change(ann, {"email": "ann@example.com", "email_key": "ann@example.com"}))
+
+    assert [one.email_key for one in answers] == ["cy@example.com", "ann@example.com"]
+    assert await read(store, ann) == answers[-1]
+
+
+@pytest.mark.parametrize("choice", ["error", "return", "update"])
+async def test_of_equal_creations_one_makes_the_contact_and_the_others_are_told_of_it(store: Store, choice: str) -> None:
+    there = await made(store, contact("ann@example.com", **PROFILE), ("seats", "12"))
+    asked = [
+        contact("new@example.com"),
+        contact("ann@example.com"),
+        contact("new@example.com"),
+        contact(**PROFILE),
+        contact("last@example.com"),
+    ]
+
+    answers = await at_once(store, *(CreateContact(each, on_duplicate=choice) for each in asked))
+
+    new = answers[0].record
+    if choice == "return":
+        assert [answer.is_new for answer in answers] == [True, False, False, False, True]
+        assert [answers[n].record for n in (1, 2, 3)] == [there, new, there]
+    else:
+        assert [type(answer) for answer in answers] == [Created, Conflict, Conflict, Conflict, Created]
+        assert [answers[n].data["existing_id"] for n in (1, 2, 3)] == [there.id, new.id, there.id]
+    assert len(await store.read(ListContacts(OURS, 10))) == 3
+
+
+async def test_of_many_who_ask_for_pages_at_once_each_gets_their_own(store: Store) -> None:
+    for n in range(24):
+        client = (OURS, THEIRS)[n % 3 == 0]
+        await made(store, contact(f"p{n}@example.com", client, status=f"s{n % 2}"), ("seats", f"{n}"), ("plan", f"{client}"))
+        await made(store, company(f"c{n}.example", client, status=f"s{n % 2}"), ("seats", f"{n}"))
+    filters: list[dict[str, Any]] = [{}, {"status": "s1"}, {"status": "s0", "after": (0, 5)}, {"updated_since_us": 0}, {"status": "none"}]
+    asked = [kind(client, 5, **each) for kind in (ListContacts, ListCompanies) for client in (OURS, THEIRS) for each in filters]
+    alone = [await store.read(query) for query in asked]
+
+    together = await asyncio.gather(*(store.read(query) for query in asked * 3))
+
+    assert together == alone * 3
+    assert [len(page) for page in alone[:5]] == [5, 5, 5, 5, 0]
+    assert {one.client for page in alone[:5] for one in page} == {OURS}
+    assert all(one.custom_fields for page in together for one in page)
+    assert max(len(one.custom_fields) for page in together for one in page) == 2
