@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from touchbase.domain.times import EARLIEST, EPOCH, LATEST, SECOND, Micros
+from touchbase.domain.times import DAY, EARLIEST, EPOCH, LATEST, SECOND, Micros
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d)?)?)?",
@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"(\d{9,18})(?:[.,](\d+))?", re.ASCII)
 _MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?(?: (?:[+-]\d{4}|[A-Z]{1,4}))?", re.ASCII)
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
 
+_FIRST = EARLIEST + 366 * DAY
+"""Where Go and .NET have no time they write the first moment of the year 1."""
 _LEAST_SECONDS = 10**9
 _LEAST_MILLIS = 10**11
 _LEAST_MICROS = 10**14
@@ -73,8 +75,8 @@ def _from_iso(match: re.Match[str]) -> Micros | None:
     except ValueError:
         return None
     offset = (int(hours) * 3600 + int(minutes or 0) * 60) * SECOND if hours else 0
-    at = _micros(moment) or 0
-    return _in_range(at + int(f"{fraction or ''}000000"[:6]) + (offset if sign == "-" else -offset))
+    at = _micros(moment)
+    return None if at is None else _in_range(at + int(f"{fraction or ''}000000"[:6]) + (offset if sign == "-" else -offset))
 
 
 def _from_number(whole: int, fraction: str) -> Micros | None:
@@ -93,4 +95,4 @@ def _micros(moment: datetime) -> Micros | None:
 
 
 def _in_range(at: Micros) -> Micros | None:
-    return at if EARLIEST <= at <= LATEST else None
+    return at if _FIRST <= at <= LATEST else None
