@@ -17,10 +17,10 @@ from bench.__main__ import IN_MEMORY
 from bench.machine import file_system, machine
 from bench.postgres import postgres as shared_postgres
 
-from crash import broken
+from crash import broken, pages
 from crash.faults import apply, clock, disk, duplicates, io, kill, neighbour, overload, peers, pgdisk, points, postgres, power, stop
 from crash.plan import ENGINES, Plan
-from crash.report import Report, page
+from crash.report import Report
 
 FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "kill": kill.run,
@@ -47,9 +47,6 @@ OWN_POSTGRES = frozenset(("postgres", "failover", "pgdisk"))
 def main(arguments: Sequence[str] | None = None) -> int:
     """Status 1 when anything was lost, doubled or wrong."""
     options = _options(arguments)
-    if options.page:
-        print(page(options.out))
-        return 0
     # Told to end, we still stop the servers and take the stores away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     before = time.perf_counter()
@@ -71,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
     plan = Plan(
         folder,
-        Report(machine(folder)),
+        Report(machine(folder), options.command),
         options.long,
         options.rounds,
         options.broken,
@@ -96,6 +93,9 @@ def _say_about(plan: Plan, options: argparse.Namespace, seconds: float) -> None:
     plan.report.write(options.out)
     print("\n" + "\n".join(plan.report.lines()))
     print(f"\nwritten: {options.out}/report.json")
+    if options.keep:
+        pages.keep(options.out / "report.json", options.keep)
+        print(f"kept: docs/reliability/{options.keep}.json, and docs/reliability.md made anew")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -110,8 +110,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")
     parser.add_argument("--out", type=Path, default=Path(".crash"), help="folder for the report and, while it lasts, the stores")
-    parser.add_argument("--page", action="store_true", help="print the last report as a table for docs/reliability.md, and test nothing")
-    return parser.parse_args(arguments)
+    parser.add_argument("--keep", metavar="NAME", help="let the run stand in docs/reliability.md, as docs/reliability/NAME.json")
+    options = parser.parse_args(arguments)
+    options.command = " ".join(["python -m crash", *(sys.argv[1:] if arguments is None else arguments)]).partition(" --keep")[0]
+    return options
 
 
 def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:

@@ -55,6 +55,8 @@ class Report:
     """All rows, and the machine that they are of."""
 
     machine: dict[str, str]
+    command: str = "python -m crash"
+    """What made this run."""
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -79,18 +81,10 @@ class Report:
 
     def write(self, folder: Path) -> None:
         """Put down `report.json`."""
-        content = {"machine": self.machine, "rows": [asdict(row) | {"survived": row.survived} for row in self.rows], "notes": self.notes}
+        rows = [asdict(row) | {"survived": row.survived} for row in self.rows]
+        content = {"command": self.command, "machine": self.machine, "rows": rows, "notes": self.notes}
         (folder / "report.json").write_text(json.dumps(content, indent=1) + "\n")
 
     def lines(self) -> list[str]:
         """The report as it stands on the screen."""
         return [*table(TITLES, [row.cells() for row in self.rows]), "", *(f"note: {note}" for note in self.notes)]
-
-
-def page(folder: Path) -> str:
-    """The table of the last run, as it stands in docs/reliability.md."""
-    content = json.loads((folder / "report.json").read_text())
-    rows = [Row(**{name: value for name, value in row.items() if name != "survived"}) for row in content["rows"]]
-    lines = [f"- {name}: {value}" for name, value in content["machine"].items()]
-    lines += ["", f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|", *(f"| {' | '.join(row.cells())} |" for row in rows)]
-    return "\n".join([*lines, "", *(f"- {note}" for note in content["notes"])])
