@@ -13,15 +13,18 @@ import sys
 from bench.pages import DATA, write
 from bench.running import ROOT
 
-RUNS: dict[str, list[str]] = {
-    "paths-sqlite": ["bench", "--only", "paths", "--engine", "sqlite", "--seconds", "2", "--backlog", "30000"],
-    "paths-postgresql": ["bench", "--only", "paths", "--engine", "postgresql", "--seconds", "2", "--backlog", "30000"],
-    "growth-sqlite": ["bench", "--only", "growth", "--engine", "sqlite", "--seconds", "2", "--backlog", "30000", "--grown", ".bench/grown"],
-    "growth-postgresql": ["bench", "--only", "growth", "--engine", "postgresql", "--seconds", "2", "--backlog", "30000"],
-    "processes": ["bench", "--only", "processes", "--engine", "postgresql", "--seconds", "3", "--rounds", "2"],
-    "compare-sqlite": ["bench", "--only", "compare", "--engine", "sqlite", "--seconds", "3"],
-    "compare-postgresql": ["bench", "--only", "compare", "--engine", "postgresql", "--seconds", "3"],
-    "profile-sqlite": ["bench.profile", "--all", "--engine", "sqlite", "--seconds", "6", "--backlog", "60000"],
+RUNS = {
+    "paths-sqlite": "bench --only paths --engine sqlite --seconds 2 --backlog 30000",
+    "paths-postgresql": "bench --only paths --engine postgresql --seconds 2 --backlog 30000",
+    "growth-sqlite": "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --grown .bench/grown",
+    "growth-sqlite-in-memory": (
+        "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000 --grown /dev/shm/touchbase-grown"
+    ),
+    "growth-postgresql": "bench --only growth --engine postgresql --seconds 2 --backlog 30000",
+    "processes": "bench --only processes --engine postgresql --seconds 3 --rounds 2",
+    "compare-sqlite": "bench --only compare --engine sqlite --seconds 3",
+    "compare-postgresql": "bench --only compare --engine postgresql --seconds 3",
+    "profile-sqlite": "bench.profile --all --engine sqlite --seconds 6 --backlog 60000",
 }
 """The module and its options, by the name of the JSON."""
 
@@ -39,7 +42,7 @@ def _measured(name: str, more: list[str]) -> bool:
     """Run it and keep its JSON. A missed limit is a figure too; only what could not be had at all is no run."""
     out = ROOT / ".bench" / "again" / name
     print(f"{name}:", flush=True)
-    if subprocess.run([sys.executable, "-m", *RUNS[name], *more, "--out", str(out)], cwd=ROOT, check=False).returncode:
+    if subprocess.run([sys.executable, "-m", *RUNS[name].split(), *more, "--out", str(out)], cwd=ROOT, check=False).returncode:
         return False
     DATA.mkdir(exist_ok=True)
     shutil.copyfile(out / "report.json", DATA / f"{name}.json")

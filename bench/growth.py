@@ -15,6 +15,7 @@ from bench.asked import ABOUT, shapes
 from bench.bodies import Shape
 from bench.figures import NAMES
 from bench.grown import grow
+from bench.machine import file_system
 from bench.pages_deep import slowest_pages
 from bench.paths import applied_rates
 from bench.plan import CONNECTIONS, Plan
@@ -44,6 +45,8 @@ def measure(plan: Plan, engine: str) -> None:
     """All sizes on one engine."""
     print(f"growth, {NAMES[engine]}: stores of {', '.join(f'{count:,}' for count in plan.sizes)} contacts", flush=True)
     stores = [_grown(plan, engine, count) for count in plan.sizes]
+    if engine == "sqlite" and plan.grown is not None:
+        plan.report.note(f"the stores lay on {file_system(plan.grown)[0]}")
     with ExitStack() as ending:
         running = [ending.enter_context(server("real", store.database, store.folder)) for store in stores]
         for store in stores:

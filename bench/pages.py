@@ -50,7 +50,10 @@ rules with no store) and the driver alone (the rows of the same path written by 
 The same calls go to a small store and a large one in turn. Each contact has ten events, their deliveries and bodies, two custom fields
 and a tenth of a company; the rows are those that the service itself writes, multiplied, and `touchbase verify` finds no difference in
 them. Calls meet the contacts in a scattered order, so nearly every one is a contact that was not touched before: what does not fit
-into memory is read from the disk, and the notes tell how much that was for one request.
+into memory is read from the disk, and the notes tell how much that was for one request. The kernel of this machine takes away what of a
+file was not used for a while, whether or not there is room (DAMON): a file of 10 GB does not stay in memory that has twice as much, so with
+stores on ext4 much is read from the disk. Those on tmpfs tell what is left when nothing has to be; flushes cost nothing there, for small
+and large stores alike.
 """,
     "processes": """## Several processes on PostgreSQL
 
