@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import count
 
 from crash.calls import Caller, Unanswered
 from crash.check import Found, check, worked_off
@@ -12,7 +13,7 @@ from crash.points import POINTS
 from crash.process import Process
 from crash.writers import send_again, webhook
 
-CALLERS, CALLS = 4, 100
+CALLERS = 4
 SPARED = 10
 """How often the server may come to the point before it dies there, at most."""
 DIES_SECONDS = 30.0
@@ -53,8 +54,8 @@ def _load_until_dead(plan: Plan, database: str, point: str, journal: Journal, fo
 def _call(server: Process, journal: Journal, number: int) -> None:
     caller = Caller(server.address, journal.client)
     try:
-        for count in range(CALLS):
-            webhook(caller, journal, f"caller{number}-{count}")
+        for calls in count():  # until the server is gone: it may have to work many times before it comes to the point
+            webhook(caller, journal, f"caller{number}-{calls}")
     except Unanswered as error:
         if not error.never_sent:
             journal.note_unanswered()

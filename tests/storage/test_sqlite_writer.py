@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
 import os
 import threading
 from collections.abc import Iterator
@@ -116,3 +118,39 @@ async def test_a_log_that_is_written_without_a_pause_still_begins_anew(sqlite_ur
     assert len({one.id for one in kept}) == 1_000
     written = os.stat(str(path_of(sqlite_url)) + "-wal").st_size
     assert written < 1_600_000  # some 430,000; without beginning anew over 5,000,000
+
+
+def _real(url: str) -> str:
+    return os.path.realpath(str(path_of(url)))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="only Linux says which descriptors there are")
+async def test_what_is_copied_beside_writers_is_flushed_at_once_and_not_where_sqlite_hears_of_errors(
+    sqlite_url, open_with, monkeypatch
+) -> None:
+    flushed: list[tuple[str, int]] = []
+
+    def fsync(number: int) -> None:
+        flushed.append((os.readlink(f"/proc/self/fd/{number}"), fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE))
+
+    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(log.os, "fsync", fsync)
+    store = await open_with(sqlite_url, COMMANDS)
+    for number in range(FEW_PAGES):
+        await store.write(EnsureClient(f"client-{number}", 1))
+    await store.close()
+
+    assert set(flushed) == {(_real(sqlite_url), os.O_RDONLY)}
+
+
+async def test_a_disk_that_cannot_flush_what_was_copied_leaves_it_to_sqlite(sqlite_url, open_with, monkeypatch) -> None:
+    def fsync(number: int) -> None:
+        raise OSError(errno.EIO, "the disk is broken")
+
+    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(log.os, "fsync", fsync)
+    store = await open_with(sqlite_url, COMMANDS)
+    for number in range(FEW_PAGES):
+        await store.write(EnsureClient(f"client-{number}", 1))
+
+    assert len(await store.read(ListClients())) == FEW_PAGES

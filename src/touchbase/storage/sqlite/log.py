@@ -3,12 +3,19 @@
 A connection of its own copies it on a thread while the connection that writes goes on, so that hardly any answer waits for it.
 What is written meanwhile stays behind; only when the log has become long all the same do writers wait until the rest is
 copied too and it begins anew.
+
+SQLite flushes the file only when all of the log is copied, which is when writers wait: 16 to 22 ms for what had been copied in many
+goes. So each copy that they do not wait for is flushed at once, and 1 to 5 ms are left.
 """
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
+from contextlib import suppress
 from enum import Enum
+from pathlib import Path
 
 import apsw
 
@@ -39,6 +46,7 @@ class Log:
         self._connection = connection
         self._copying = copying
         self.pages = 0
+        self._reading: int | None = None
         self._due = PAGES_BETWEEN_CHECKPOINTS
         connection.set_wal_hook(self._committed)
 
@@ -53,6 +61,16 @@ class Log:
             self._copying.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error as error:
             LOG.warning("the log stays beside the store for now: %s", error)
+
+    def flush_copied(self) -> None:
+        """Let what was copied so far reach the disk, while writers go on."""
+        if self._reading is None:
+            self._reading = reading_descriptor(Path(self._copying.filename))
+        if self._reading is not None:
+            try:
+                os.fsync(self._reading)
+            except OSError:  # SQLite will be told too, and keeps the log
+                self._reading = None
 
     def empty(self) -> bool:
         """Copy the log into the file and cut it to nothing, unless a reader needs it."""
@@ -74,3 +92,18 @@ class Log:
             self._due = PAGES_BETWEEN_CHECKPOINTS
         self.pages = pages
         return apsw.SQLITE_OK
+
+
+def reading_descriptor(file: Path) -> int | None:
+    """A descriptor of this file that a reader of this process holds; None where the system does not say.
+
+    Not one that SQLite flushes: an error of the disk is told once at each descriptor, and it must be told to SQLite. Nor one of
+    our own: to close it would take away the locks that SQLite has on the file.
+    """
+    with suppress(OSError):
+        for link in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                number = int(link.name)
+                if os.path.samestat(os.fstat(number), file.stat()) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                    return number
+    return None

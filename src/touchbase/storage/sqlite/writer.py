@@ -252,6 +252,7 @@ class Writer:
     def _fold(self) -> None:
         """On a thread, while the connection that writes goes on."""
         self._log.fold()
+        self._log.flush_copied()
         self._loop.call_soon_threadsafe(self._folded)
 
     def _folded(self) -> None:
