@@ -352,6 +352,18 @@ async def test_a_page_that_takes_long_is_read_all_the_same(sqlite_url: str, open
     assert await store.read(ListContacts(1, 60)) == people
 
 
+async def test_pages_that_are_cut_short_leave_no_transaction_behind(
+    sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_with(sqlite_url, COMMANDS)
+    client = await store.write(EnsureClient("someone", 1))
+    people = await _some(store, 60)
+    monkeypatch.setattr(engine, "QUICK", -1.0)
+
+    for _ in range(3 * engine.STEPS):  # SQLite counts its steps over all runs of a statement: one of these is cut short where it would end
+        assert await store.read(ListContacts(client.number, 60)) == people
+
+
 async def test_others_have_their_turn_between_two_pages(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
     people = await _some(store, 3)

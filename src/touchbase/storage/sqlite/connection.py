@@ -129,6 +129,8 @@ def read(cursor: apsw.Cursor, plan: Plan[T]) -> T:
     try:
         return run(cursor, plan)
     finally:
+        # What is cut short because it takes long must still end: a transaction left open would break all reads after it.
+        cursor.connection.set_progress_handler(None)
         if cursor.connection.in_transaction:  # an error of the disk may have ended it already
             cursor.execute("ROLLBACK")
 
