@@ -185,7 +185,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Connections have it from their listener. What is on its way is not counted, so a long way costs no speed.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # not every system has it
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         listener.bind(address)
         # Bound and not listening is "in use" only to those who also try to listen.
         listener.listen(BACKLOG)

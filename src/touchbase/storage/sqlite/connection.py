@@ -125,8 +125,8 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
 
 def read(cursor: apsw.Cursor, plan: Plan[T]) -> T:
     """Run a plan that only reads, all its steps on one state of the store."""
-    cursor.execute("BEGIN")
     try:
+        cursor.execute("BEGIN")
         return run(cursor, plan)
     finally:
         # What is cut short because it takes long must still end: a transaction left open would break all reads after it.

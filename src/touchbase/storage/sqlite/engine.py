@@ -253,11 +253,8 @@ def _read(connection: apsw.Connection, plan: Plan[T]) -> T:
 def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
     """The same, interrupted when it is not quick."""
     until = perf_counter() + QUICK
-    connection.set_progress_handler(lambda: perf_counter() > until, STEPS)
-    try:
-        return _read(connection, plan)
-    finally:
-        connection.set_progress_handler(None)
+    connection.set_progress_handler(lambda: perf_counter() > until, STEPS)  # `read` takes it away again
+    return _read(connection, plan)
 
 
 def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> Turn:
