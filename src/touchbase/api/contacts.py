@@ -19,8 +19,8 @@ from touchbase.service.update_contact import update_contact, update_contact_comm
 def _wanted(parameters: Parameters) -> Wanted:
     email = parameters.text("email")
     return Wanted(
-        # A plus sign that was not escaped arrives as a space, which no address has.
-        email=email and email.replace(" ", "+"),
+        # A plus sign that was not escaped arrives as a space, which no address has within.
+        email=email and email.strip().replace(" ", "+"),
         linkedin_url=parameters.text("linkedin_url"),
         status=parameters.text("contact_status"),
         company_id=parameters.integer("company_id", 1, LARGEST_ID),
