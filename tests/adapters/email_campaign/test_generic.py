@@ -237,3 +237,23 @@ def test_an_empty_body_says_nothing(body: object) -> None:
 
 def test_a_status_that_changed_without_saying_to_what_is_not_used() -> None:
     assert one({"event": "status_changed", "email": "nora@example.com"}).event == "other"
+
+
+@pytest.mark.parametrize(
+    ("about", "event"),
+    [
+        ({"channel": "LINKEDIN", "email": "nora@example.com"}, "linkedin_replied"),
+        ({"channelType": "linkedin_message", "email": "nora@example.com"}, "linkedin_replied"),
+        ({"channel": "whatsapp", "email": "nora@example.com"}, "other"),
+        ({"channel": "email", "linkedin_url": "https://linkedin.com/in/nora"}, "email_replied"),
+        ({"linkedin_url": "https://linkedin.com/in/nora"}, "linkedin_replied"),
+        ({"linkedin_url": "https://linkedin.com/in/nora", "email": "nora@example.com"}, "email_replied"),
+        ({}, "email_replied"),
+    ],
+)  # fmt: skip
+def test_a_reply_is_its_channels(about: dict[str, Any], event: str) -> None:
+    assert one({"event": "reply_received", **about}).event == event
+
+
+def test_a_name_that_says_mail_is_a_mails_whatever_the_channel() -> None:
+    assert one({"event": "email_sent", "channel": "linkedin", "email": "nora@example.com"}).event == "email_sent"

@@ -92,7 +92,7 @@ ADAPTER = HeyReach(
     campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",
     label=(
-        "tag tag.name new_tag tags.0 tags.0.name tags.0.displayName lead.tag lead.tags.0 lead.tags.0.name lead.tags.0.displayName"
-        " leadTags.0 leadTags.0.name lead_tags.0"
+        "tag tag.name tag_name tagName new_tag tags.0 tags.0.name tags.0.displayName lead.tag"
+        " lead.tags.0 lead.tags.0.name lead.tags.0.displayName leadTags.0 leadTags.0.name lead_tags.0"
     ),
 )
