@@ -239,6 +239,25 @@ def test_a_status_that_changed_without_saying_to_what_is_not_used() -> None:
     assert one({"event": "status_changed", "email": "nora@example.com"}).event == "other"
 
 
+def test_a_status_may_stand_with_the_person() -> None:
+    event = one({"event": "lead.status.updated", "lead": {"email": "nora@example.com", "status": "Meeting Booked"}})
+
+    assert (event.event, event.status, event.email) == ("lead_status_changed", "meeting_booked", "nora@example.com")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event": "message:sent", "recipients": [{"email": "nora@example.com"}], "from": {"email": "us@example.org"}},
+        {"event": "message:sent", "recipients": ["nora@example.com"], "from": "us@example.org"},
+        {"eventType": "Delivery", "mail": {"source": "us@example.org", "destination": ["nora@example.com"]}},
+        {"event": "meeting.booked", "invitee": {"email": "nora@example.com"}, "owner": {"email": "us@example.org"}},
+    ],
+)
+def test_the_person_is_found_among_those_it_went_to(body: dict[str, Any]) -> None:
+    assert one(body).email == "nora@example.com"
+
+
 @pytest.mark.parametrize(
     ("about", "event"),
     [

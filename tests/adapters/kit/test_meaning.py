@@ -25,7 +25,7 @@ RULES = {
         "reply_forwarded", "reply drafted", "reply categorised", "tag_added_to_lead",
          "task_completed", "campaign paused", "meeting_cancelled", "campaign_paused_by_bounce_shield",
          "whatsappMessageSent", "whatsapp_message_replied", "smsReplied", "SMS_SENT", "voicemail_sent", "voice note delivered",
-         "reply_classified", "linkedin_reply_categorized",
+         "reply_classified", "linkedin_reply_categorized", "message_status_update",
     ],
     "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
     "lead_status_changed": [

@@ -120,6 +120,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bmaybe later\b", _always(status("maybe_later"))),
     (r"\bdo not contact\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
+    (r"\b(message|delivery) status\b", _always(OTHER)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
     (r"\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),

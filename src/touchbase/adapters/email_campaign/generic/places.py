@@ -11,7 +11,7 @@ NAME = paths(
 
 PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
-    "person", "subscriber", "contactIdentity", "object", "profileInfo",
+    "person", "subscriber", "contactIdentity", "object", "profileInfo", "invitee",
 )  # fmt: skip
 """Objects that stand for the person; what a person has is looked for at the top and then in these."""
 
@@ -21,7 +21,7 @@ LEAD = paths(
 )
 ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
 RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
-TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to")
+TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to recipients.0.email recipients.0 mail.destination.0")
 PLAIN = paths("email Email emailAddress email_address")
 SENDER = paths("from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail")
 OURS = paths(
@@ -54,7 +54,7 @@ FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadNam
 MESSAGE = paths("message_id messageId message-id MessageID email_id emailId event_id eventId")
 LABEL = paths(
     "lead_category.new_name lead_category new_category category new_status lead_status newStatus status label labels.0 stage "
-    "latestOutcome outcome interest_status"
+    "latestOutcome outcome interest_status lead.status prospect.status contact.status"
 )
 BOUNCE = paths(
     "bounce_type bounceType bounce.type severity Type type kind smtp_code status_code status code reason bounce_reason description msg"
