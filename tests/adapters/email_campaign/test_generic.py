@@ -239,6 +239,11 @@ def test_a_status_that_changed_without_saying_to_what_is_not_used() -> None:
     assert one({"event": "status_changed", "email": "nora@example.com"}).event == "other"
 
 
+@pytest.mark.parametrize(("said", "event"), [(True, "email_replied"), ("true", "email_replied"), ("false", "unknown")])
+def test_a_nameless_reply_is_told_by_its_flag(said: object, event: str) -> None:
+    assert one({"is_reply": said, "lead_email": "nora@example.com"}).event == event
+
+
 def test_a_status_may_stand_with_the_person() -> None:
     event = one({"event": "lead.status.updated", "lead": {"email": "nora@example.com", "status": "Meeting Booked"}})
 

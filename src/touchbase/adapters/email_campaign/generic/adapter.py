@@ -104,7 +104,7 @@ class _Reader:
     def _without_name(self) -> Meaning:
         """What a nameless body shows: a reply by its flag, its newest message or its text, a mail by its step."""
         messages = batch(self.item.get("recent_messages"))
-        is_reply = self.item.get("is_reply") is True or (bool(messages) and at(messages[-1], ("is_reply",)) is True)
+        is_reply = flag(self.item.get("is_reply")) or (bool(messages) and flag(at(messages[-1], ("is_reply",))))
         has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
         has_sent = any(self.item.get(key) for key in ("sent_message", "sent_at", "time_sent", "sent"))
         if is_reply or (has_reply and not has_sent):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import flag
 from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, plain
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -23,7 +24,7 @@ class HeyReach(Table):
         """The event's name, or what the newest message shows."""
         name = super().named(item, call)
         if name is None and (newest := _newest(item)):
-            return "message_reply_received" if newest.get("is_reply") is True else "message_sent"
+            return "message_reply_received" if flag(newest.get("is_reply")) else "message_sent"
         return name
 
     def meaning(self, name: str, item: Item) -> Meaning:
