@@ -33,14 +33,16 @@ def measure(plan: Plan, figure: str, engine: str) -> None:
     print(f"{about}: {', '.join(VARIANTS[figure, engine])}", flush=True)
     with servers(plan, engine, VARIANTS[figure, engine]) as running:
         found = in_turn(plan, SHAPES[figure], running)
-        half = at_half(plan, SHAPES[figure], running[0], found["real"].rate) if engine == "sqlite" else None
+        asked = [each for each in running if engine == "sqlite" and each.variant in ("real", "bare")]
+        halves = [at_half(plan, SHAPES[figure], each, found["real"].rate) for each in asked]
     plan.rates[figure, engine] = found["real"].rate
     _rates(plan, figure, about, found)
-    _latencies(plan, about, found["real"], half)
+    _latencies(plan, about, found["real"], halves)
     if figure == "webhook":
-        _inbox(plan, about, found, half)
-    _details(plan, about, [*found.values(), *([half] if half else [])])
-    busy = max((each.others or 0 for rounds in [*found.values(), *([half] if half else [])] for each in rounds.rounds), default=0)
+        _inbox(plan, about, found, halves[0] if halves else None)
+    measured = [*found.values(), *halves]
+    _details(plan, about, measured)
+    busy = max((each.others or 0 for rounds in measured for each in rounds.rounds), default=0)
     if busy > MOST_BUSY:
         plan.report.note(f"{about}: other programs kept up to {busy:.1f} cores busy meanwhile, so this machine can do better")
 
@@ -67,13 +69,13 @@ def _add(plan: Plan, what: str, measured: str, limit: str, real: Rounds, other: 
     plan.report.add(what, f"{measured} = {ratio:.2f} x", limit, met, real=real.raw(), other=other.raw(), ratio=ratio, needed=times)
 
 
-def _latencies(plan: Plan, about: str, full: Rounds, half: Rounds | None) -> None:
+def _latencies(plan: Plan, about: str, full: Rounds, halves: list[Rounds]) -> None:
     # Latencies are limited on SQLite only; on PostgreSQL they are told.
-    limit = P99_FULL_MS if half else None
+    limit = P99_FULL_MS if halves else None
     _p99(plan, f"{about}, p99 at full load", full, limit)
-    if half:
+    for half, words, limit in zip(halves, ("half load", "the same rate without a store"), (P99_HALF_MS, None), strict=False):
         rate = median(each.burst.wanted_rate or 0 for each in half.rounds)
-        _p99(plan, f"{about}, p99 at half load ({rate:,.0f}/s)", half, P99_HALF_MS)
+        _p99(plan, f"{about}, p99 at {words} ({rate:,.0f}/s)", half, limit)
 
 
 def _p99(plan: Plan, what: str, rounds: Rounds, limit: float | None) -> None:

@@ -97,7 +97,7 @@ def in_turn(plan: Plan, shape: Shape, running: list[Running]) -> dict[str, Round
 
 def at_half(plan: Plan, shape: Shape, running: Running, rate: float) -> Rounds:
     """Bursts of requests that are due at half the rate that the server can carry."""
-    found = Rounds("half")
+    found = Rounds("half" if running.variant == "real" else f"{running.variant}, half")
 
     def load() -> Burst:
         return plan.generator.at_rate(running.address, shape, CONNECTIONS, plan.seconds, rate / 2)
