@@ -14,6 +14,7 @@ from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
 from touchbase.adapters.crm.salesforce.retold import is_retold, message_in, read_retold
 from touchbase.adapters.crm.salesforce.stream import (
+    SIGNS,
     is_topic,
     is_trigger,
     payload_of,
@@ -51,6 +52,9 @@ class Salesforce(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """A change event, or a record in the form of the REST interface."""
+        # Asked about every CRM's calls, so the usual one is out at once.
+        if SIGNS.isdisjoint(body) and not is_retold(body):
+            return 0
         if payload_of(body) is not None:
             return 100
         if is_trigger(body) or is_topic(body):

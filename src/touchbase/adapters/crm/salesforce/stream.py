@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from touchbase.adapters.crm.salesforce.retold import PLACES
 from touchbase.adapters.crm.salesforce.shapes import NOISE, record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
@@ -25,6 +26,8 @@ PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
 _RECORDS = ("payload", "data", "record", "sobject", "sObject", "object")
 _WRAPPERS = ("payload", "data", "detail", "event")
+SIGNS = frozenset({HEADER, "attributes", "new", "old", *_RECORDS, *_WRAPPERS, *PLACES})
+"""Of these a body has at least one, unless it is a message that a relay has taken apart."""
 
 
 def payload_of(body: Body) -> Body | None:
