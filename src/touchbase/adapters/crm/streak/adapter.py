@@ -30,6 +30,7 @@ ACTIONS = {"CREATE": CREATED, "EDIT": UPDATED, "UPDATE": UPDATED, "DELETE": DELE
 WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "ORG", "FILE")
 
 _KEYS = frozenset({"boxKey", "pipelineKey", "key"})
+_KEYS_OF_BOX = frozenset({"boxKey", "stageKey", "key"})
 
 
 class Streak(CrmAdapter):
@@ -48,7 +49,7 @@ class Streak(CrmAdapter):
         word, _, action = event.partition("_")
         if event.isupper() and word in WORDS and (word == "BOX" or not _KEYS.isdisjoint(body)):
             return 85
-        if "pipelineKey" in body and ("boxKey" in body or "stageKey" in body):
+        if "pipelineKey" in body and not _KEYS_OF_BOX.isdisjoint(body):
             return 70
         if _bare(body) is not None or ("boxKey" in body and "key" in body):
             return 60
