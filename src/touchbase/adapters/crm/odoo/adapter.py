@@ -23,7 +23,8 @@ NOISE = frozenset(
     {
         "id", "_id", "_model", "model", "_action", "display_name", "complete_name", "contact_address", "contact_address_complete",
         "email_normalized",
-        "phone_sanitized", "record_id", "res_id", "event", "operation", "method", "action", "timestamp", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
+        "record_id", "res_id", "event", "operation", "method", "action", "timestamp",
+        "phone_sanitized", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
     }
 )  # fmt: skip
 PERSON = Shape(
