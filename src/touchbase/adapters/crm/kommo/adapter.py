@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, items, text
+from touchbase.adapters.kit.reading import address, dig, first, items, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -101,7 +101,7 @@ class Kommo(CrmAdapter):
 
 def _flat(record: Body) -> Body:
     """The record with its custom fields beside the others: those with a known code under it, the rest by name."""
-    flat = dict(record)
+    flat, mails = dict(record), list[str]()
     for one in map(as_dict, items(record.get("custom_fields") or record.get("custom_fields_values"))):
         code = (text(first(one, "code", "field_code")) or "").upper()
         name = text(first(one, "name", "field_name")) or ""
@@ -112,6 +112,10 @@ def _flat(record: Body) -> Body:
             flat[code if code in CODES else name.upper()] = values
         elif name and len(values) == 1:
             flat.setdefault(name, values[0])
+            mails += [name] if address(values[0]) else []
+    if "EMAIL" not in flat and len(mails) == 1:
+        # Without a code the field has the name that it has in the account's language.
+        flat["EMAIL"] = flat.pop(mails[0])
     return flat
 
 

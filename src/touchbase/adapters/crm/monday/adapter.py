@@ -52,7 +52,7 @@ class Monday(CrmAdapter):
     """Reads monday.com's webhook calls."""
 
     tool = "monday"
-    signs = frozenset({"challenge", "event"})
+    signs = frozenset({"challenge", "event", "runtimeMetadata"})
     proofs = (MONDAY,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
@@ -61,6 +61,9 @@ class Monday(CrmAdapter):
         """Known by the board that an event names; a lone challenge is monday's too."""
         if body.keys() == {"challenge"}:
             return 90
+        if "runtimeMetadata" in body and isinstance(body.get("payload"), dict):
+            # A step of an automation that an app provides.
+            return 80
         event = as_dict(body.get("event"))
         # What moves between boards names none.
         return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
@@ -69,6 +72,8 @@ class Monday(CrmAdapter):
         """One event about one item of a board, or the handshake."""
         if "challenge" in body and "event" not in body:
             return [note("handshake", "challenge")]
+        if "runtimeMetadata" in body and "event" not in body:
+            return [note("ignored", text(dig(body, "payload", "blockKind")) or "automation")]
         event = as_dict(body.get("event"))
         source = text(event.get("type"))
         object_id = text(first(event, "pulseId", "itemId"))
