@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, plain
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
@@ -27,6 +27,7 @@ ACCOUNT = Shape(COMPANY, domain=("url", "account_url", "accountUrl"), company=("
 TYPES = {
     "subscribe": CREATED, "contact_add": CREATED, "update": UPDATED, "contact_update": UPDATED, "contact_tag_added": UPDATED,
     "contact_tag_removed": UPDATED, "unsubscribe": UPDATED, "account_add": CREATED, "account_update": UPDATED,
+    "contact_delete": DELETED, "account_delete": DELETED,
 }  # fmt: skip
 TAGGINGS = ("contact_tag_added", "contact_tag_removed")
 TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)

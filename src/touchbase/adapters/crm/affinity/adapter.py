@@ -26,7 +26,7 @@ SHAPES = {
 ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION}
 PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
-KNOWN = ("person", "organization", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
+KNOWN = ("person", "organization", "company", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
 
 
 class Affinity(CrmAdapter):
@@ -49,6 +49,8 @@ class Affinity(CrmAdapter):
         if source is None:
             return [note("unrecognised")]
         word, _, action = source.partition(".")
+        # The newer word for the same record.
+        word = ORGANIZATION if word == "company" else word
         at = when(body.get("sent_at"))
         if word in SHAPES and action in ACTIONS:
             record = as_dict(inner.get("company")) or inner if action == "merged" else inner
