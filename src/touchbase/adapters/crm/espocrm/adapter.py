@@ -39,8 +39,6 @@ SHAPES = {
     "Account": Shape(COMPANY, domain=("website",), company=("name",), useful=("phoneNumber", "industry", "type"), noise=NOISE),
 }
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
-_MARKS = frozenset({"assignedUserId", "modifiedById"})
-"""Who else names these beside `modifiedAt` is not known."""
 _OF_LEAD = ("opportunityAmount", "convertedAt", "createdAccountId", "createdContactId")
 _OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
 _OF_COMPANY = ("sicCode", "website", "billingAddressCity", "industry")
@@ -60,7 +58,7 @@ class EspoCrm(CrmAdapter):
             return 70
         if "id" not in body or "subscriptionType" in body:
             return 0
-        is_marked = "modifiedAt" in body and not _MARKS.isdisjoint(body)
+        is_marked = "modifiedById" in body or ("modifiedAt" in body and "assignedUserId" in body)
         if not isinstance(call.data, list):
             # A relay has taken the record out of its list.
             return 55 if is_marked or _names_event(in_query(call.request.query, "event")) else 0
