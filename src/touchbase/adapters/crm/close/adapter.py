@@ -107,6 +107,8 @@ def _event(body: Body) -> Body:
     named, data = body.get("event"), as_dict(body.get("data"))
     if not isinstance(named, str):
         return as_dict(named) or body
+    if "object_type" in data and "action" in data:
+        return data
     is_theirs = (text(body.get("subscription_id")) or "").startswith("whsub_") or (text(data.get("organization_id")) or "").startswith(
         "orga_"
     )

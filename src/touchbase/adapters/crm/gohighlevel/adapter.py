@@ -42,7 +42,7 @@ _FIELDS = ("id", "key", "fieldKey")
 _VALUES = ("value", "field_value", "fieldValue", "fieldValueString")
 _HEADERS = ("x-ghl-signature", "x-wh-signature")
 _OF_AGENCY = frozenset({"companyId", "locations", "appId"})
-_OF_CONTACT = frozenset({"contactName", "dateAdded", "dndSettings", "customFields", "firstName", "email"})
+_OF_CONTACT = frozenset({"contactName", "dndSettings", "firstName", "lastName", "email"})
 _NAMED = frozenset({"type", "event", "event_type", "eventType", "action", "topic"})
 _OF_WORKFLOW = frozenset({"workflow", "customData", "triggerData", "contact_type"})
 

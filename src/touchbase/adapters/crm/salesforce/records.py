@@ -34,7 +34,9 @@ def _is_record(value: object) -> bool:
 def is_picked(body: Body) -> bool:
     """Whether a body is fields that somebody has picked in a flow: their names are Salesforce's, and so is the id."""
     object_id = text(body.get("Id")) or ""
-    return object_id[:3] in PREFIXES and _ID.fullmatch(object_id) is not None and not _FIELDS.isdisjoint(body)
+    is_known = object_id[:3] in PREFIXES and _ID.fullmatch(object_id) is not None and not _FIELDS.isdisjoint(body)
+    # A record that a relay has flattened tells its object itself, once its levels are there again.
+    return is_known and not any(name.startswith("attributes") for name in body)
 
 
 def read_record(body: Body, statuses: StatusNames) -> list[Event]:

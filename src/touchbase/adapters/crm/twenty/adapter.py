@@ -77,8 +77,8 @@ class Twenty(CrmAdapter):
         named, _, action = source.rpartition(".")
         properties = as_dict(body.get("properties"))
         record = as_dict(body.get("record")) or as_dict(body.get("data")) or as_dict(properties.get("after") or properties.get("before"))
-        if not source and (alone := record or body):
-            return self._alone(alone, call)
+        if not source and "objectMetadata" not in body:
+            return self._alone(record or body, call)
         word = text(dig(body, "objectMetadata", "nameSingular")) or named
         object_id, what = text(record.get("id")), ACTIONS.get(action) or OLDER.get(action)
         if action == "*" and record.get("deletedAt") is not None:
