@@ -43,7 +43,8 @@ _VALUES = ("value", "field_value", "fieldValue", "fieldValueString")
 _HEADERS = ("x-ghl-signature", "x-wh-signature")
 _OF_AGENCY = frozenset({"companyId", "locations", "appId"})
 _OF_CONTACT = frozenset({"contactName", "dndSettings", "firstName", "lastName", "email"})
-_NAMED = frozenset({"type", "event", "event_type", "eventType", "action", "topic"})
+_KINDS = frozenset({None, "lead", "customer"})
+_NAMED = frozenset({"event", "event_type", "eventType", "action", "topic"})
 _OF_WORKFLOW = frozenset({"workflow", "customData", "triggerData", "contact_type"})
 
 
@@ -122,8 +123,8 @@ def _name(body: Body) -> str | None:
 
 
 def _is_bare(body: Body) -> bool:
-    """Whether a body is a contact as the API has it, without what happened."""
-    return _NAMED.isdisjoint(body) and not _OF_CONTACT.isdisjoint(body)
+    """Whether a body is a contact as the API has it, without what happened: its `type` is no event's."""
+    return text(body.get("type")) in _KINDS and _NAMED.isdisjoint(body) and not _OF_CONTACT.isdisjoint(body)
 
 
 def _is_record(inner: Body) -> bool:

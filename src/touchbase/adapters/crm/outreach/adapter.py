@@ -1,8 +1,8 @@
 """Outreach: the webhooks about its prospects and accounts, in our words.
 
 Event reference: recorded deliveries and an integrator's code (read 2026-11-20). Bodies are JSON:API; a
-creation holds the record, an update the changed attributes. `deliveredAt` moves with each attempt, so the
-record's own time counts first. Mailings and sequences belong to the other channel.
+creation holds the record, an update the changed attributes, and the links to stage and account by their ids.
+`deliveredAt` moves with each attempt, so the record's own time counts first. Mailings and sequences belong to the other channel.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Outreach(CrmAdapter):
     tool = "outreach"
     proofs = (hashed_body("outreach-webhook-signature"),)
     signs = frozenset({"meta", "outreach-webhook-signature"})
-    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName"), "account": ("stage",)}
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName", "stage_id"), "account": ("stage", "stage_id")}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the event's name in `meta` and the JSON:API type."""
@@ -60,7 +60,7 @@ class Outreach(CrmAdapter):
         object_id, what = text(data.get("id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
-        record = as_dict(data.get("attributes"))
+        record = _linked(data.get("relationships")) | as_dict(data.get("attributes"))
         delivered = first(meta, "deliveredAt")
         at = when(delivered if what == DELETED else first(record, "updatedAt") or delivered)
         item = Item(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
@@ -68,6 +68,12 @@ class Outreach(CrmAdapter):
         if what == UPDATED:
             item.changed = {name: (value, UNTOLD) for name, value in record.items() if name not in NOISE}
         return item.events()
+
+
+def _linked(relationships: object) -> Body:
+    """The ids of the stage and the account that a record is linked to: an update names only the links that have changed."""
+    links = {name: as_dict(as_dict(relationships).get(name)) for name in ("stage", "account")}
+    return {f"{name}_id": found for name, link in links.items() if (found := first(link, "id") or dig(link, "data", "id")) is not None}
 
 
 ADAPTER = Outreach()

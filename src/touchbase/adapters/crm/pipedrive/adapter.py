@@ -94,7 +94,9 @@ class Pipedrive(CrmAdapter):
         return item.merged(text(meta.get("merged_from_id")))
 
     def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, call: Call) -> list[Event]:
-        source = text(body.get("event")) or f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
+        named, meant = text(body.get("event")) or "", f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
+        # What a relay has written over the event's name is no name of Pipedrive's.
+        source = named if "." in named or meant == "." else meant
         object_id = text(first(meta, "id") or first(current, "id") or first(previous, "id"))
         at = first(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first(current, "update_time")
         if source.endswith(".deal"):
