@@ -85,8 +85,8 @@ def _event(body: Body) -> str | None:
 
 
 def _bare(body: Body) -> Body | None:
-    """The party that a body is, or holds, as the API has it: relays post it so."""
-    party = as_dict(body.get("party")) or body
+    """The party that a body is, or holds and nothing else, as the API has it: relays post it so. Tasks name their party too."""
+    party = as_dict(body["party"]) if body.keys() == {"party"} else body
     is_party = "id" in party and text(party.get("type")) in SHAPES
     return party if is_party and (party is not body or len(_OF_PARTY & party.keys()) > 1) else None
 
