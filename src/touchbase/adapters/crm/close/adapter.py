@@ -3,7 +3,8 @@
 Event reference: developer.close.com, webhooks (read 2026-11-20). A lead is an organisation in Close, so it
 is a company here; its contacts are contacts. Times without a zone are UTC. One event can be sent again,
 merged with later ones. Tasks and activities are not used, but for a lead's change of status; opportunities only
-where the client says so. Relays that ask Close's log of events hand on the bare event; older webhooks name it in a text.
+where the client says so. Relays that ask Close's log of events hand on the bare event, others whole records; older webhooks
+name it in a text.
 """
 
 from __future__ import annotations
@@ -44,11 +45,13 @@ class Close(CrmAdapter):
 
     tool = "close"
     proofs = (CLOSE,)
-    signs = frozenset({"subscription_id", "object_type", "event", "close-sig-hash"})
+    signs = frozenset({"subscription_id", "object_type", "event", "organization_id", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the subscription's id, else by the event beside it."""
+        if _alone(body) is not None:
+            return 85
         event = _event(body)
         known = "object_type" in event and "action" in event
         if known and event is not body and isinstance(body["event"], str):
@@ -63,6 +66,12 @@ class Close(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The one event of a call."""
+        if (kind := _alone(body)) is not None:
+            item = Item(
+                SHAPES[kind], UPDATED, kind, text(body.get("id")), None, when(body.get("date_updated")), record=_with_linkedin(body)
+            )
+            item.status = self.statuses(call, item.shape.kind, kind)
+            return item.events()
         event = _event(body)
         data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
         word, action = text(event.get("object_type")), text(event.get("action"))
@@ -100,6 +109,13 @@ class Close(CrmAdapter):
         changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or UNTOLD)}
         item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
         return [told for told in item.events() if told.event.endswith(STATUS_CHANGED)]
+
+
+def _alone(body: Body) -> str | None:
+    """What a body is the record of, if it is one that a relay has asked for: Close's ids begin with it."""
+    if not (text(body.get("organization_id")) or "").startswith("orga_") or "action" in body:
+        return None
+    return {"lead": "lead", "cont": "contact"}.get((text(body.get("id")) or "").partition("_")[0])
 
 
 def _event(body: Body) -> Body:
