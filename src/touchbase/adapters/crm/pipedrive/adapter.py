@@ -77,7 +77,7 @@ class Pipedrive(CrmAdapter):
     def read(self, body: Body, call: Call) -> list[Event]:
         """One change of one record."""
         meta = as_dict(body.get("meta"))
-        if "meta" not in body:
+        if "meta" not in body and body.keys() >= _OF_RECORD:
             return self._alone(body, call)
         if "entity" in meta:
             return self._version_2(meta, as_dict(body.get("data")), as_dict(body.get("previous")), call)
@@ -86,9 +86,8 @@ class Pipedrive(CrmAdapter):
     def _alone(self, body: Body, call: Call) -> list[Event]:
         """A record that a relay has asked for; which kind it is, is told by fields that the others lack."""
         object_id = text(body.get("id"))
-        is_record = object_id is not None and body.keys() >= _OF_RECORD
-        if not is_record or not _OF_OTHERS.isdisjoint(body):
-            return [note("ignored" if is_record else "unrecognised", None, None, object_id)]
+        if object_id is None or not _OF_OTHERS.isdisjoint(body):
+            return [note("ignored", None, None, object_id)]
         word = "organization" if _OF_PERSON.isdisjoint(body) else "person"
         what = DELETED if body.get("is_deleted") is True or body.get("active_flag") is False else UPDATED
         item = Item(SHAPES[KINDS[word]], what, word, object_id, None, when(body.get("update_time")), record=_with_linkedin(_flat(body)))
