@@ -84,7 +84,10 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
 
 def unflattened(data: dict[str, object]) -> dict[str, object] | None:
     """An object whose levels a relay has written into its names, `lead__email` or `lead.email`; None where nothing shows that."""
+    names = " ".join(data)
     for sign in _SIGNS:
+        if sign not in names:
+            continue
         levels = {name: path for name in data if sign in name and (path := _levels(name, sign))}
         if not levels:
             continue

@@ -14,7 +14,8 @@ from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
 _PLACES = ("payload", "data", "record", "sobject", "sObject", "object")
-SIGNS = frozenset({"attributes", "Id", "records", "new", "old", "New", "Old", *_PLACES})
+_VERSIONS = frozenset({"new", "old", "New", "Old"})
+SIGNS = frozenset({"attributes", "Id", "records", *_VERSIONS, *_PLACES})
 """Of these a body with records has at least one."""
 _ID = re.compile(r"[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?")
 _FIELDS = frozenset({"FirstName", "LastName", "Email", "Name", "Company", "Website", "Status", "LastModifiedDate", "AccountId", "OwnerId"})
@@ -22,9 +23,10 @@ _FIELDS = frozenset({"FirstName", "LastName", "Email", "Name", "Company", "Websi
 
 def records_in(body: Body) -> list[Body]:
     """The records in a body, known by their `attributes.type`: one, wherever who posts it has put it, or those that a query has found."""
-    one = next((found for found in (body, *(body.get(name) for name in _PLACES)) if _is_record(found)), None)
-    found = [one] if one is not None else as_list(body.get("records"))
-    return [as_dict(record) for record in found if _is_record(record)]
+    for one in (body, *map(body.get, _PLACES)):
+        if isinstance(one, dict) and "Id" in one and _is_record(one):
+            return [one]
+    return [as_dict(record) for record in as_list(body.get("records")) if _is_record(record)]
 
 
 def _is_record(value: object) -> bool:
@@ -62,6 +64,8 @@ def read_record(body: Body, statuses: StatusNames) -> list[Event]:
 
 def is_trigger(body: Body) -> bool:
     """Whether a body is a trigger's: the records of the REST interface as they are and as they were."""
+    if _VERSIONS.isdisjoint(body):
+        return False
     return isinstance(dig([*_versions(body, "new"), *_versions(body, "old")], 0, "attributes", "type"), str)
 
 

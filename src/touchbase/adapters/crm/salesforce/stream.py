@@ -29,10 +29,17 @@ SIGNS = frozenset({HEADER, "sobject", *_WRAPPERS})
 
 def payload_of(body: Body) -> Body | None:
     """The object that holds the header, wherever the relay has put it."""
-    outer = [one for name in _WRAPPERS if isinstance(one := body.get(name), dict)]
-    for found in (body, *outer, *(one.get("payload") for one in outer)):
-        if isinstance(found, dict) and isinstance(found.get(HEADER), dict):
-            return found
+    if isinstance(body.get(HEADER), dict):
+        return body
+    for name in _WRAPPERS:
+        outer = body.get(name)
+        if not isinstance(outer, dict):
+            continue
+        if isinstance(outer.get(HEADER), dict):
+            return outer
+        inner = outer.get("payload")
+        if isinstance(inner, dict) and isinstance(inner.get(HEADER), dict):
+            return inner
     return None
 
 
@@ -64,7 +71,7 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
 def is_platform_event(body: Body) -> bool:
     """Whether a body is a message of the stream with an organisation's own event in it."""
     message = as_dict(body.get("data")) or body
-    return dig(message, "event", "replayId") is not None and isinstance(message.get("payload"), dict)
+    return isinstance(message.get("payload"), dict) and dig(message, "event", "replayId") is not None
 
 
 def is_topic(body: Body) -> bool:
