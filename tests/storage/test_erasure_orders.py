@@ -21,6 +21,7 @@ from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListContacts
 from touchbase.service.erase import Eraser
 from touchbase.service.process_inbox import InboxWorker, translator
+from touchbase.storage.postgres.ahead import LARGE
 
 __all__ = ["house"]
 ANN = "ann@example.com"
@@ -85,11 +86,12 @@ class Held:
 
 @pytest.mark.parametrize("replayed", [False, True])
 async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(house: House, engine_url: str, replayed: bool) -> None:
-    number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode())
-    shared = await house.keep(
-        b'[{"event": "email_sent", "email": "%s", "occurred_us": 6}, {"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]'
-        % EMAIL.encode()
+    # So large that a thread translates them.
+    number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]'.ljust(LARGE) % EMAIL.encode())
+    told = (
+        '[{"event": "email_sent", "email": "%s", "occurred_us": 6}, {"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]'
     )
+    shared = await house.keep((told % EMAIL).encode().ljust(LARGE))
     if replayed:
         await house.work()
         await house.store.write(ReplayDeliveries(house.client, [number, shared], house.now))

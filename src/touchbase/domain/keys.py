@@ -36,10 +36,11 @@ def event_key(tool: str, event: Event, receipt: str) -> str:
         tool, event.event, event.email, event.linkedin_url, event.told_status or event.status, event.kind, event.campaign, event.message_id,
         event.object_type, event.object_id, event.domain, receipt if event.occurred_us is None else None,
         event.name, event.first_name, event.last_name,
-        *(f"{change.property}={change.value}" for change in event.changed),
-        *(f"{name}={value}" for values in (event.fields, event.custom) for name, value in sorted(values.items())),
     ]  # fmt: skip
-    return _short("\0".join(part or "" for part in parts))
+    parts += [f"{change.property}={change.value}" for change in event.changed]
+    for values in (event.fields, event.custom):
+        parts += [f"{name}={value}" for name, value in sorted(values.items())]
+    return _short("\0".join([part or "" for part in parts]))
 
 
 def effective_time(occurred_us: Micros | None, received_us: Micros, day: Micros) -> Micros:

@@ -29,6 +29,8 @@ class Sighting:
     """The identities that one event names, in normal form, and when."""
 
     event: Event
+    kind: int
+    """CONTACT or COMPANY."""
     tool: str
     primary: str | None
     linkedin: str | None

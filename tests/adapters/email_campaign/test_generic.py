@@ -237,3 +237,47 @@ def test_an_empty_body_says_nothing(body: object) -> None:
 
 def test_a_status_that_changed_without_saying_to_what_is_not_used() -> None:
     assert one({"event": "status_changed", "email": "nora@example.com"}).event == "other"
+
+
+@pytest.mark.parametrize(("said", "event"), [(True, "email_replied"), ("true", "email_replied"), ("false", "unknown")])
+def test_a_nameless_reply_is_told_by_its_flag(said: object, event: str) -> None:
+    assert one({"is_reply": said, "lead_email": "nora@example.com"}).event == event
+
+
+def test_a_status_may_stand_with_the_person() -> None:
+    event = one({"event": "lead.status.updated", "lead": {"email": "nora@example.com", "status": "Meeting Booked"}})
+
+    assert (event.event, event.status, event.email) == ("lead_status_changed", "meeting_booked", "nora@example.com")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event": "message:sent", "recipients": [{"email": "nora@example.com"}], "from": {"email": "us@example.org"}},
+        {"event": "message:sent", "recipients": ["nora@example.com"], "from": "us@example.org"},
+        {"eventType": "Delivery", "mail": {"source": "us@example.org", "destination": ["nora@example.com"]}},
+        {"event": "meeting.booked", "invitee": {"email": "nora@example.com"}, "owner": {"email": "us@example.org"}},
+    ],
+)
+def test_the_person_is_found_among_those_it_went_to(body: dict[str, Any]) -> None:
+    assert one(body).email == "nora@example.com"
+
+
+@pytest.mark.parametrize(
+    ("about", "event"),
+    [
+        ({"channel": "LINKEDIN", "email": "nora@example.com"}, "linkedin_replied"),
+        ({"channelType": "linkedin_message", "email": "nora@example.com"}, "linkedin_replied"),
+        ({"channel": "whatsapp", "email": "nora@example.com"}, "other"),
+        ({"channel": "email", "linkedin_url": "https://linkedin.com/in/nora"}, "email_replied"),
+        ({"linkedin_url": "https://linkedin.com/in/nora"}, "linkedin_replied"),
+        ({"linkedin_url": "https://linkedin.com/in/nora", "email": "nora@example.com"}, "email_replied"),
+        ({}, "email_replied"),
+    ],
+)  # fmt: skip
+def test_a_reply_is_its_channels(about: dict[str, Any], event: str) -> None:
+    assert one({"event": "reply_received", **about}).event == event
+
+
+def test_a_name_that_says_mail_is_a_mails_whatever_the_channel() -> None:
+    assert one({"event": "email_sent", "channel": "linkedin", "email": "nora@example.com"}).event == "email_sent"

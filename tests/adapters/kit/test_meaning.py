@@ -8,10 +8,13 @@ from touchbase.adapters.kit.meaning import meaning_of
 
 RULES = {
     "linkedin_replied": ["linkedin_reply", "LinkedInMessageReplied", "MESSAGE_REPLY_RECEIVED", "inmail reply received"],
-    "linkedin_invite_accepted": ["linkedinInviteAccepted", "CONNECTION_REQUEST_ACCEPTED"],
-    "linkedin_invite_sent": ["connection-request-sent", "invite.sent"],
+    "linkedin_invite_accepted": ["linkedinInviteAccepted", "CONNECTION_REQUEST_ACCEPTED", "accept_invite", "connection-accepted"],
+    "linkedin_invite_sent": ["connection-request-sent", "invite.sent", "connection_sent", "linkedin_connect"],
     "linkedin_sent": ["linkedin_message_sent", "INMAIL_SENT", "inMailSent"],
-    "linkedin_other": ["linkedin.visit", "profile_view"],
+    "linkedin_other": [
+        "linkedin.visit", "profile_view", "linkedin_invite_failed", "connection_request_withdrawn", "connection_request_received",
+        "linkedinSendFailed",
+    ],
     "email_resubscribed": ["resubscribe", "group_resubscribed"],
     "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed"],
     "email_spam_complaint": ["spam", "spamreport", "complaint", "email.complained", "abuse"],
@@ -20,9 +23,9 @@ RULES = {
     "manual_email_sent": ["reply_sent", "response sent", "manual_email_sent"],
     "other": [
         "reply_forwarded", "reply drafted", "reply categorised", "tag_added_to_lead",
-         "task_completed", "campaign paused", "meeting_cancelled",
+         "task_completed", "campaign paused", "meeting_cancelled", "campaign_paused_by_bounce_shield",
          "whatsappMessageSent", "whatsapp_message_replied", "smsReplied", "SMS_SENT", "voicemail_sent", "voice note delivered",
-         "reply_classified", "linkedin_reply_categorized",
+         "reply_classified", "linkedin_reply_categorized", "message_status_update",
     ],
     "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
     "lead_status_changed": [
@@ -39,6 +42,7 @@ RULES = {
     "account_event": [
         "email_account_disconnected", "warmup_disabled", "mailbox_error", "sendLimitReached",
         "LINKEDIN_DISCONNECTED", "linkedin_account_connection_lost", "linkedin_account_reconnected",
+        "linkedin_account_connected",
     ],
     "campaign_completed": ["campaign_completed", "sequence finished", "finished_without_reply"],
     "unknown": ["", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait"],

@@ -19,7 +19,7 @@ _LEVEL = re.compile(r"[\w$-]+", re.ASCII)
 _OFTEN_LEVELS = frozenset(
     {
         "body", "payload", "data", "event-data", "event", "lead", "contact", "prospect", "person", "recipient", "campaign", "sequence",
-        "sequence_lead", "relationships",
+        "sequence_lead", "relationships", "metaData",
     }
 )  # fmt: skip
 _LOOKS_URLENCODED = re.compile(r"[^\s=&<>{}\"]{1,300}=")

@@ -60,11 +60,15 @@ def status(word: str) -> Meaning:
 
 
 def _linkedin(name: str) -> Meaning:
+    is_invitation = re.search(r"invit|connect", name)
+    # One that failed or was taken back was not made; one that was received is not ours.
+    if re.search(r"fail|withdr|declin|reject|cancel|expired|skipped", name) or (is_invitation and "received" in name):
+        return LINKEDIN_OTHER
     if re.search(r"\brepl(y|ied|ies)\b|received", name):
         return LINKEDIN_REPLIED
-    if "accepted" in name:
+    if re.search(r"\baccept(ed)?\b", name):
         return LINKEDIN_ACCEPTED
-    if re.search(r"connection request|invit|connect", name):
+    if is_invitation:
         return LINKEDIN_INVITED
     return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
 
@@ -93,10 +97,11 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
     # What somebody has made of a reply afterwards is no reply, and an account that is cut off no invitation.
-    (r"\b(dis|re)connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
+    (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
+    (r"\b(campaign|sequence)\b.*\bpaused\b", _always(OTHER)),
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
     (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
-    (r"linked ?in\b|connection request|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
+    (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
@@ -115,6 +120,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bmaybe later\b", _always(status("maybe_later"))),
     (r"\bdo not contact\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
+    (r"\b(message|delivery) status\b", _always(OTHER)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
     (r"\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),

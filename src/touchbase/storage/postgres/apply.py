@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, Translate, WorkReport
+from touchbase.storage.postgres.ahead import in_slices
 from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, read, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.wall import begin
 from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
-from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import compared, load_deliveries, look, rehearse
 from touchbase.storage.sql.scope import of
-from touchbase.storage.sql.turn import Claimed, Turn, merged, reason, translated
+from touchbase.storage.sql.turn import Claimed, Turn, merged, reason
+
+Take = Callable[[Connection], Awaitable[Turn]]
+"""Claims deliveries in the transaction that is open on this connection, and translates them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,12 @@ class Worker:
     states: Container[str] = IN_USE
     """Those of a client whose deliveries it applies."""
 
-    async def work(self, claim: Plan[list[Delivery]], translate: Translate) -> WorkReport:
-        """One turn; the claimed deliveries stay locked until its end, so other workers pass them by."""
+    async def work(self, take: Take) -> WorkReport:
+        """One turn of what `take` claims; it stays locked until the turn ends, so other workers pass it by."""
         turn = Turn([], [])
         try:
             await self.connection.execute(begin(of(self.client)))
-            deliveries = await run(self.connection, claim)
-            turn = await asyncio.to_thread(translated, deliveries, translate)
+            turn = await take(self.connection)
             report = await self._apply(turn.claimed) if turn.claimed else WorkReport()
             await self.connection.execute("COMMIT")
         except BaseException as error:
@@ -55,7 +56,7 @@ class Worker:
         """What applying these again would change, tried and taken back."""
         scope = of(self.client)
         deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
-        turn = await asyncio.to_thread(translated, deliveries, translate)
+        turn = await in_slices(deliveries, translate)
         try:
             await self.connection.execute(begin(scope))
             rehearsing = await run(self.connection, rehearse(self.client, turn, self.now_us))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,8 +13,9 @@ from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import Query
 from touchbase.storage.postgres import together
-from touchbase.storage.postgres.apply import Worker
-from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, write
+from touchbase.storage.postgres.ahead import Ahead, in_slices
+from touchbase.storage.postgres.apply import Take, Worker
+from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.together import Together
@@ -23,12 +24,13 @@ from touchbase.storage.postgres.wall import gaps
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
+from touchbase.storage.sql.handlers import COMMANDS, IN_USE, KEPT, Answers, claim_named, with_sealer
 from touchbase.storage.sql.migrate import out_of_date, packaged, pending
 from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.reads import PAGES, TOGETHER
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
 from touchbase.storage.sql.sealed import check_keys, seal_again
+from touchbase.storage.sql.turn import Turn
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -50,6 +52,7 @@ class PostgresStore:
         self._answer = Answers(sealer)
         # Apart, so that whoever wants one record does not wait for pages.
         self._records, self._pages = Together(pool, together.RECORDS), Together(pool, together.PAGES)
+        self._ahead = Ahead(pool)
         self._ids = SharedIds(Line(url))
         self._writer = Writer(url, handlers, self._ids, lanes=LANES, queue_limit=queue_limit)
 
@@ -92,22 +95,23 @@ class PostgresStore:
         return await again(attempt)
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
-        """Claim, translate and apply up to `limit` waiting deliveries of one client in one transaction."""
-        attempts = count()
-
-        async def attempt() -> WorkReport:
-            async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us, attempts).work(claim(client, limit, now_us), translate)
-
-        return await again(attempt)
+        """Apply up to `limit` waiting deliveries of one client in one transaction."""
+        return await self._turn(client, now_us, lambda connection: self._ahead.turn(connection, client, limit, translate, now_us))
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
         """Apply these waiting deliveries in one transaction, though their client be suspended."""
+
+        async def take(connection: Connection) -> Turn:
+            return await in_slices(await run(connection, claim_named(client, ids)), translate)
+
+        return await self._turn(client, now_us, take, KEPT)
+
+    async def _turn(self, client: int, now_us: int, take: Take, states: Container[str] = IN_USE) -> WorkReport:
         attempts = count()
 
         async def attempt() -> WorkReport:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us, attempts, KEPT).work(claim_named(client, ids), translate)
+                return await Worker(connection, self._ids, client, now_us, attempts, states).work(take)
 
         return await again(attempt)
 
@@ -140,6 +144,7 @@ class PostgresStore:
     async def close(self) -> None:
         """Finish what is queued, then close all connections."""
         await self._writer.close()
+        await self._ahead.close()
         await self._ids.close()
         await self._pool.close()
 

@@ -103,12 +103,11 @@ def _resolvers(client: int, ids: Ids) -> dict[int, Resolver]:
 def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         for seen in outcome.sightings:
-            kind = seen.event.about or CONTACT
-            found = batch.resolvers[kind].resolve(seen)
+            found = batch.resolvers[seen.kind].resolve(seen)
             if found is None:
                 outcome.unknown += 1
                 continue
-            target = _home(found) if isinstance(found, Link) else (kind, found.id)
+            target = _home(found) if isinstance(found, Link) else (seen.kind, found.id)
             _await(batch, target, outcome, seen)
     _follow_unions(batch)
 

@@ -82,7 +82,7 @@ def told_in(delivery: Delivery) -> set[Ref]:
 
 def refs_of(seen: Sighting) -> set[Ref]:
     """The identities of a person that a sighting names."""
-    return set() if seen.event.about == COMPANY else _addresses(seen) | _objects(seen)
+    return set() if seen.kind == COMPANY else _addresses(seen) | _objects(seen)
 
 
 def _addresses(seen: Sighting) -> set[Ref]:

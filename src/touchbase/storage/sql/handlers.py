@@ -31,14 +31,14 @@ from touchbase.storage.sql import (
 )
 from touchbase.storage.sql.apply import IN_USE, KEPT, apply_batch, apply_needs
 from touchbase.storage.sql.erased import guarded
-from touchbase.storage.sql.inbox import claim, claim_named, note_failure
+from touchbase.storage.sql.inbox import claim, claim_named, hold, look_ahead, note_failure
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.reads import Answers
 from touchbase.storage.sql.statements import RESERVE_IDS
 
 __all__ = [
     "COMMANDS", "IN_USE", "KEPT", "RESERVE_IDS", "Answers", "Handler", "apply_batch", "apply_needs", "claim", "claim_named",
-    "note_failure", "with_sealer",
+    "hold", "look_ahead", "note_failure", "with_sealer",
 ]  # fmt: skip
 
 

@@ -103,6 +103,17 @@ def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
     return _claimed((yield Step(sql.CLAIM, [(client, now_us, limit)])))
 
 
+def look_ahead(client: int, limit: int, now_us: Micros, after: Delivery) -> Plan[list[Delivery]]:
+    """Those that wait behind this one, as `claim` would have them next; nobody is kept from taking them."""
+    return _claimed((yield Step(sql.LOOK_AHEAD, [(client, now_us, limit, after.next_attempt_us, after.id)])))
+
+
+def hold(client: int, seen: Sequence[Delivery]) -> Plan[int]:
+    """Claim these, but for what somebody else holds; answers how many are as they were when they were seen."""
+    rows = yield Step(sql.HOLD, [(client, one.id) for one in seen])
+    return len({(one.id, one.attempts, one.next_attempt_us) for one in seen}.intersection(rows))
+
+
 def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Those of these deliveries that wait, due or not, with their bodies, oldest first; also of a suspended client."""
     rows = yield Step(sql.CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
@@ -111,9 +122,9 @@ def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
 
 def _claimed(rows: Sequence[Row]) -> list[Delivery]:
     claimed: list[Delivery] = []
-    for *row, guarded in rows:
-        delivery = delivery_of(tuple(row))
-        delivery.guarded = bool(guarded)
+    for row in rows:
+        delivery = delivery_of(row[:-1])
+        delivery.guarded = bool(row[-1])
         claimed.append(delivery)
     return claimed
 

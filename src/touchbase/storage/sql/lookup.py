@@ -18,7 +18,7 @@ from touchbase.storage.sql.rows import company_of, contact_of
 def fill_resolvers(client: int, resolvers: Mapping[int, Resolver], sightings: Sequence[Sighting]) -> Plan[None]:
     """Load every record and link that these sightings may be about."""
     for kind, resolver in resolvers.items():
-        mine = [seen for seen in sightings if (seen.event.about or CONTACT) == kind]
+        mine = [seen for seen in sightings if seen.kind == kind]
         if mine:
             yield from _fill(client, kind, resolver, mine)
 

@@ -99,6 +99,7 @@ def _stamps_text(stamps: Stamps) -> str | None:
 _contact: Callable[..., Contact] = Contact
 _company: Callable[..., Company] = Company
 _event: Callable[..., StoredEvent] = StoredEvent
+_delivery: Callable[..., Delivery] = Delivery
 
 
 def contact_of(row: Row) -> Contact:
@@ -154,8 +155,7 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 def delivery_of(row: Row) -> Delivery:
     """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
-    client_id, client, number, *rest = row[:14]
-    made = Delivery(client, client_id, number, *rest)
+    made = _delivery(row[1], row[0], *row[2:14])
     if made.verified is not None:
         made.verified = bool(made.verified)
     if len(row) > 14:

@@ -85,11 +85,12 @@ def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, ma
     event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
     sighting = Sighting(
         event=event,
+        kind=about,
         tool=tool,
         primary=_primary(about, event),
         linkedin=linkedin_key(linkedin) if linkedin and about == CONTACT else None,
-        ref=_ref(tool, event, event.object_id),
-        merged=_ref(tool, event, event.merged_into),
+        ref=_ref(tool, about, event, event.object_id),
+        merged=_ref(tool, about, event, event.merged_into),
         at=effective_time(event.occurred_us, delivery.received_us, DAY),
         key=event_key(tool, event, str(delivery.id)),
         received_us=delivery.received_us,
@@ -105,11 +106,11 @@ def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, ma
         outcome.sightings.append(sighting)
 
 
-def _ref(tool: str, event: Event, object_id: str | None) -> Ref | None:
+def _ref(tool: str, about: int, event: Event, object_id: str | None) -> Ref | None:
     if object_id is None:
         return None
     # One kind of object (an Odoo partner, a monday item) may be a person here and a company there.
-    kind = f"company:{event.object_type or ''}" if event.about == COMPANY else event.object_type
+    kind = f"company:{event.object_type or ''}" if about == COMPANY else event.object_type
     return (tool, keepable(kind, NAME) or "", keepable(object_id, NAME) or "")
 
 
@@ -142,7 +143,7 @@ def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, se
         key=sighting.key,
         event=event.event,
         effect=effect,
-        status=_status(event, effect, settings) if effect else None,
+        status=_status(sighting, effect, settings) if effect else None,
         tool=sighting.tool,
         channel=delivery.channel,
         campaign=keepable(event.campaign, NAME),
@@ -153,10 +154,10 @@ def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, se
     )
 
 
-def _status(event: Event, effect: str, settings: ClientSettings) -> str | None:
+def _status(sighting: Sighting, effect: str, settings: ClientSettings) -> str | None:
     """The status word, in the client's own spelling; None where the client's set has no such status."""
-    word = keepable(status_word(event, effect), STATUS)
-    declared = settings.company_statuses if event.about == COMPANY else settings.contact_statuses
+    word = keepable(status_word(sighting.event, effect), STATUS)
+    declared = settings.company_statuses if sighting.kind == COMPANY else settings.contact_statuses
     if word is None or declared is None:
         return word
     folded = word.casefold().replace("_", " ")

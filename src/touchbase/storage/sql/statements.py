@@ -198,17 +198,43 @@ COUNT_REPEAT = Op(
 _WAITING = names(DELIVERY[:-1], "d.")
 _GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
 _NAMED_WAITS = "d.client = p.client AND d.id = p.id AND d.state = 'received'"
+
+
+def _by_id(sql: str) -> str:
+    """The same where PostgreSQL is to look for each row. By figures older than a backlog it would rather read all that waits."""
+    return sql.replace("state = 'received'", "state || '' = 'received'")
+
+
+def _waiting(client: str, now: str, most: str, further: str = "") -> str:
+    return (
+        f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
+        f"JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = {client} AND d.state = 'received' "
+        f"AND d.next_attempt_us <= {now} AND c.state = 'active'{further} ORDER BY d.next_attempt_us, d.id LIMIT {most}"
+    )
+
+
+_ONE_ROW = [f"(${n}::bigint[])[1]" for n in range(1, 6)]
+_FURTHER = " AND (d.next_attempt_us, d.id) > ({}, {})"
 CLAIM = Op(
     "claim",
     (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
-    sqlite=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
-    "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ?1 AND d.state = 'received' AND d.next_attempt_us <= ?2 "
-    "AND c.state = 'active' ORDER BY d.next_attempt_us, d.id LIMIT ?3",
+    sqlite=_waiting("?1", "?2", "?3"),
     # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
-    postgres=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
-    "JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ($1::bigint[])[1] AND d.state = 'received' "
-    "AND d.next_attempt_us <= ($2::bigint[])[1] AND c.state = 'active' "
-    "ORDER BY d.next_attempt_us, d.id LIMIT ($3::bigint[])[1] FOR UPDATE OF d SKIP LOCKED",
+    postgres=f"{_waiting(_ONE_ROW[0], _ONE_ROW[1], _ONE_ROW[2])} FOR UPDATE OF d SKIP LOCKED",
+)
+LOOK_AHEAD = Op(
+    "look_ahead",
+    (*CLAIM.columns, ("after_us", "bigint"), ("after_id", "bigint")),
+    sqlite=_waiting("?1", "?2", "?3", _FURTHER.format("?4", "?5")),
+    postgres=_waiting(_ONE_ROW[0], _ONE_ROW[1], _ONE_ROW[2], _FURTHER.format(_ONE_ROW[3], _ONE_ROW[4])),
+)
+_HELD = "SELECT d.id, d.attempts, d.next_attempt_us FROM"
+HOLD = Op(
+    "hold",
+    ONE,
+    sqlite_set=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_NAMED_WAITS} AND c.state = 'active'",
+    body=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_by_id(_NAMED_WAITS)} AND c.state = 'active' "
+    "FOR UPDATE OF d SKIP LOCKED",
 )
 # A turn that holds them is waited for: what it leaves waiting is theirs then.
 CLAIM_NAMED = Op(
@@ -217,7 +243,8 @@ CLAIM_NAMED = Op(
     sqlite_set=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
     f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
     body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
-    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS} ORDER BY d.id FOR UPDATE OF d",
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_by_id(_NAMED_WAITS)} "
+    "ORDER BY d.id FOR UPDATE OF d",
 )
 _MARK: Columns = (
     *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
@@ -229,7 +256,7 @@ MARK_DELIVERY = Op(
     "mark_delivery",
     _MARK,
     sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
-    body=f"UPDATE delivery AS t {_MARKED} RETURNING t.id",
+    body=f"UPDATE delivery AS t {_by_id(_MARKED)} RETURNING t.id",
 )
 # By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 REPLAY_DELIVERY = Op(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.domain.events import CONTACT
 from touchbase.domain.links import Ref
 from touchbase.domain.times import SECOND, Micros
 from touchbase.storage.sql.apply_batch import Batch
@@ -56,7 +55,7 @@ def _add(batch: Batch, outcome: Outcome, wanted: dict[Ref, tuple[int, int]]) -> 
     for seen in outcome.sightings:
         if seen.ref is None or seen.event.event.endswith(".deleted"):
             continue
-        link = batch.resolvers[seen.event.about or CONTACT].links.by_ref.get(seen.ref)
+        link = batch.resolvers[seen.kind].links.by_ref.get(seen.ref)
         waits = link is not None and link.place is not None
         if waits or seen.event.thin:
             _, thin = wanted.get(seen.ref, (0, 0))

@@ -1,7 +1,8 @@
 """Amplemarket: its webhook calls in our words.
 
 No event name: a reply has a flag, any other post belongs to a sequence's stage. On a reply `from` is the
-lead and `to` is us. Only labels that a machine gives an answer make an automatic reply of it. A workflow
+lead and `to` is us. What happened on LinkedIn or by telephone has an object of its own, `linkedin` or `call`,
+whatever the sequence's stage. Only labels that a machine gives an answer make an automatic reply of it. A workflow
 posts a mail with the labels that it was given: that is a reply, and a status.
 """
 
@@ -33,7 +34,8 @@ class Amplemarket(Table):
         if _is_reply(item):
             if any(status_of(tag) == "out_of_office" for tag in _tags(item)):
                 return "automatic reply"
-            return "linkedin reply" if stage.startswith("linkedin") and pick(item, _WRITER, address) is None else "reply"
+            elsewhere = stage.startswith("linkedin") or isinstance(item.get("linkedin"), dict)
+            return "linkedin reply" if elsewhere and pick(item, _WRITER, address) is None else "reply"
         tagged = next((_TAGS[known] for tag in _tags(item) if (known := words(tag)) in _TAGS), None)
         if tagged is not None:
             return tagged
@@ -113,7 +115,7 @@ ADAPTER = Amplemarket(
     },
     name="event",
     email="sequence_lead.email lead.email dynamic_fields.email",
-    time="date email_message.date",
+    time="date email_message.date linkedin.date call.date",
     linkedin="lead.linkedin_url sequence_lead.linkedin_url linkedin_url dynamic_fields.linkedin_url",
     first_name="lead.first_name dynamic_fields.first_name",
     last_name="lead.last_name dynamic_fields.last_name",

@@ -52,6 +52,7 @@ ADAPTER = Brevo(
         "unique_opened": m.OPENED,
         "proxy_open": m.OPENED,
         "unique_proxy_open": m.OPENED,
+        "loaded_by_proxy": m.OPENED,
         "click": m.CLICKED,
         "hard_bounce": m.HARD_BOUNCED,
         "soft_bounce": m.SOFT_BOUNCED,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from touchbase.adapters.email_campaign.generic import places
+from touchbase.adapters.email_campaign.generic.channel import on_its_channel
 from touchbase.adapters.email_campaign.generic.spread import spread
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import bounce_kind, status_of
@@ -59,6 +60,8 @@ class _Reader:
     def event(self) -> Event:
         name = self._name()
         meaning = self._without_name() if name is None else self._meaning(name)
+        email, profile = self._email(meaning), self._of_person(places.LINKEDIN, linkedin)
+        meaning = on_its_channel(meaning, name, self.item, only_a_profile=email is None and profile is not None)
         status = meaning.status
         if meaning.event == "lead_status_changed" and status is None:
             status = pick(self.item, places.LABEL, status_of)
@@ -67,8 +70,8 @@ class _Reader:
         return Event(
             event=meaning.event,
             occurred_us=self._time(),
-            email=self._email(meaning),
-            linkedin_url=self._of_person(places.LINKEDIN, linkedin),
+            email=email,
+            linkedin_url=profile,
             status=status,
             kind=self._kind(meaning) if meaning.event == "email_bounced" else None,
             first_name=first_name,
@@ -101,7 +104,7 @@ class _Reader:
     def _without_name(self) -> Meaning:
         """What a nameless body shows: a reply by its flag, its newest message or its text, a mail by its step."""
         messages = batch(self.item.get("recent_messages"))
-        is_reply = self.item.get("is_reply") is True or (bool(messages) and at(messages[-1], ("is_reply",)) is True)
+        is_reply = flag(self.item.get("is_reply")) or (bool(messages) and flag(at(messages[-1], ("is_reply",))))
         has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
         has_sent = any(self.item.get(key) for key in ("sent_message", "sent_at", "time_sent", "sent"))
         if is_reply or (has_reply and not has_sent):

@@ -11,7 +11,7 @@ NAME = paths(
 
 PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
-    "person", "subscriber", "contactIdentity", "object",
+    "person", "subscriber", "contactIdentity", "object", "profileInfo", "invitee",
 )  # fmt: skip
 """Objects that stand for the person; what a person has is looked for at the top and then in these."""
 
@@ -21,7 +21,7 @@ LEAD = paths(
 )
 ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
 RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
-TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to")
+TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to recipients.0.email recipients.0 mail.destination.0")
 PLAIN = paths("email Email emailAddress email_address")
 SENDER = paths("from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail")
 OURS = paths(
@@ -36,7 +36,7 @@ TIME = paths(
     "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
     "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
     "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time date_time eventTimestamp event.timestamp "
-    "event.created_at event.createdAt message.timestamp CreatedAt Timestamp"
+    "event.created_at event.createdAt message.timestamp CreatedAt Timestamp datetime"
 )
 """Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
 
@@ -45,18 +45,21 @@ CAMPAIGN_ID = paths("campaign_id campaignId campaign.id camp_id sequence.id sequ
 
 LINKEDIN = (
     "linkedin_url", "linkedinUrl", "linkedInUrl", "linkedIn", "linkedin", "linkedin_profile", "profile_url", "profileUrl",
-    "linkedInProfileUrl", "linkedin_profile_url", "linkedinProfileUrl", "LinkedIn",
+    "linkedInProfileUrl", "linkedin_profile_url", "linkedinProfileUrl", "LinkedIn", "prospectLinkedinUrl", "prospect_linkedin_url",
+    "leadLinkedinUrl", "lead_linkedin_url", "lead_profile_url", "linkedin_person_url", "lead",
 )  # fmt: skip
 FIRST_NAME = ("first_name", "firstName", "FirstName", "leadFirstName", "lead_first_name")
 LAST_NAME = ("last_name", "lastName", "LastName", "leadLastName", "lead_last_name")
-FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName")
+FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName", "prospectName", "prospect_name")
 MESSAGE = paths("message_id messageId message-id MessageID email_id emailId event_id eventId")
 LABEL = paths(
     "lead_category.new_name lead_category new_category category new_status lead_status newStatus status label labels.0 stage "
-    "latestOutcome outcome interest_status"
+    "latestOutcome outcome interest_status lead.status prospect.status contact.status"
 )
 BOUNCE = paths(
     "bounce_type bounceType bounce.type severity Type type kind smtp_code status_code status code reason bounce_reason description msg"
 )
 AUTOMATED = paths("automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply")
+CHANNEL = paths("channel channelType channel_type campaign.channel campaign.campaign_type")
+"""Through what a message went, where that is said."""
 STEP = paths("sequence_stage.type sequence_step.type step.type step_type")

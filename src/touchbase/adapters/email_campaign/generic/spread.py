@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit.table import Item
 
-_WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data")
+_WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData")
 
 
 def spread(data: object) -> list[tuple[Item, Item] | None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import flag
 from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, plain
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
@@ -23,7 +24,7 @@ class HeyReach(Table):
         """The event's name, or what the newest message shows."""
         name = super().named(item, call)
         if name is None and (newest := _newest(item)):
-            return "message_reply_received" if newest.get("is_reply") is True else "message_sent"
+            return "message_reply_received" if flag(newest.get("is_reply")) else "message_sent"
         return name
 
     def meaning(self, name: str, item: Item) -> Meaning:
@@ -64,6 +65,7 @@ ADAPTER = HeyReach(
         Shape("leadProfile eventType", 85),
         Shape("lead.profileUrl eventType", 78, named=True),
         Shape("lead.linkedInUrl eventType", 78, named=True),
+        Shape("lead_profile_url event_type", 75, named=True),
     ),
     names={
         "connection_request_sent": m.LINKEDIN_INVITED,
@@ -82,13 +84,16 @@ ADAPTER = HeyReach(
         "lead_tag_updated": m.LABELLED,
     },
     name="event_type eventType",
-    email="lead.email_address lead.enriched_email lead.custom_email leadProfile.emailAddress lead.emailAddress",
+    email="lead.email_address lead.enriched_email lead.custom_email leadProfile.emailAddress lead.emailAddress lead_email_address",
     time="timestamp",
-    linkedin="lead.profile_url leadProfile.linkedInUrl leadProfile.profileUrl lead.profileUrl lead.linkedInUrl",
-    first_name="lead.first_name leadProfile.firstName lead.firstName",
-    last_name="lead.last_name leadProfile.lastName lead.lastName",
-    full_name="lead.full_name",
-    campaign="campaign.name campaignName campaign.id campaignId",
+    linkedin="lead.profile_url leadProfile.linkedInUrl leadProfile.profileUrl lead.profileUrl lead.linkedInUrl lead_profile_url",
+    first_name="lead.first_name leadProfile.firstName lead.firstName lead_first_name",
+    last_name="lead.last_name leadProfile.lastName lead.lastName lead_last_name",
+    full_name="lead.full_name lead.fullName",
+    campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",
-    label=("tag tag.name new_tag tags.0 tags.0.name tags.0.displayName lead.tag lead.tags.0 lead.tags.0.name lead.tags.0.displayName"),
+    label=(
+        "tag tag.name tag_name tagName new_tag tags.0 tags.0.name tags.0.displayName lead.tag"
+        " lead.tags.0 lead.tags.0.name lead.tags.0.displayName leadTags.0 leadTags.0.name lead_tags.0"
+    ),
 )

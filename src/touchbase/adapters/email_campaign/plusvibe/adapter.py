@@ -2,6 +2,7 @@
 
 One reply can arrive as ALL_EMAIL_REPLIES, FIRST_EMAIL_REPLIES and ALL_POSITIVE_REPLIES. `webhook_id` looks
 like the subscription's id, so nothing is recognised by it. Any label of a team may follow LEAD_MARKED_AS.
+A machine's answer comes under the same names as a person's; the label beside it tells them apart.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ class PlusVibe(Table):
     """Reads PlusVibe's calls."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; what follows LEAD_MARKED_AS is the label."""
+        """By the table; what follows LEAD_MARKED_AS is the label, and a label may make an automatic reply of a reply."""
         if plain(name).startswith(_MARKED):
             return Meaning("lead_status_changed", status=status_of(name[len(_MARKED) :].replace("_", " ").capitalize()))
-        return super().meaning(name, item)
+        meaning = super().meaning(name, item)
+        is_automatic = meaning is m.REPLIED and self.find(item, "label", status_of) == "out_of_office"
+        return m.AUTO_REPLIED if is_automatic else meaning
 
 
 ADAPTER = PlusVibe(
@@ -30,6 +33,7 @@ ADAPTER = PlusVibe(
         Shape("webhook_event camp_id", 95),
         Shape("webhook_event lead_email", 90),
         Shape("webhook_event webhook_id", 85),
+        Shape("webhook_event workspace_id", 80, named=True),
     ),
     names={
         "email_sent": m.SENT,
@@ -49,13 +53,13 @@ ADAPTER = PlusVibe(
         "webhook_disabled": m.ACCOUNT,
     },
     name="webhook_event",
-    email="lead_email",
+    email="lead_email email",
     time="date",
     linkedin="linkedin_person_url linkedin_url",
     first_name="first_name lead_first_name",
     last_name="last_name lead_last_name",
-    campaign="campaign_name camp_id",
+    campaign="campaign_name camp_id campaign_id",
     message="message_id email_id",
     label="label",
-    bounce="bounce_type msg",
+    bounce="bounce_type msg bounce_message",
 )

@@ -2,16 +2,30 @@
 
 Names have hyphens, each event has a time key of its own, not all of which are known: where none of those
 stands, the call's only other `...At` counts. A sent mail carries the lead's latest outcome along: that is no
-news, so an outcome counts only when the event is its change.
+news, so an outcome counts only when the event is its change. What is about a mailbox, a sequence or the list of
+tasks is known by its name alone: no prospect need be in it.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.adapters.kit.table import Item, Shape, Table, plain
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+
+_ABOUT_NOBODY = {
+    "email_account_disconnected": m.ACCOUNT,
+    "email_account_paused": m.ACCOUNT,
+    "sequence_paused": m.OTHER,
+    "inbox_analyser_test_completed": m.OTHER,
+    "bulk_task_updated": m.OTHER,
+    "call_task_updated": m.OTHER,
+    "custom_task_updated": m.OTHER,
+    "linkedin_task_updated": m.OTHER,
+    "whatsapp_task_updated": m.OTHER,
+}
+"""No other tool has names like these."""
 
 
 class Saleshandy(Table):
@@ -35,6 +49,7 @@ ADAPTER = Saleshandy(
         Shape("event prospect.email sequence", 88),
         Shape("event prospect.email emailSentAt", 88),
         Shape("event prospect.email", 75, named=True, spelt=lambda name: "-" in name),
+        Shape("event", 70, spelt=lambda name: "-" in name and plain(name) in _ABOUT_NOBODY),
     ),
     names={
         "email_sent": m.SENT,
@@ -51,6 +66,7 @@ ADAPTER = Saleshandy(
         "outcome_updated": m.LABELLED,
         "prospect_finished": m.COMPLETED,
         "sequence_finished": m.COMPLETED,
+        **_ABOUT_NOBODY,
     },
     name="event",
     email="prospect.email prospect.Email",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import objects, text
+from touchbase.adapters.kit.reading import flag, objects, text
 from touchbase.adapters.kit.table import Item, Shape, Table, at, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -41,14 +41,16 @@ class Salesloft(Table):
         return "person_updated" if "email_address" in item else "email_updated" if "recipient" in item else "updated"
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the resource: a person, or a mail that has bounced or been sent."""
+        """By the resource: a person, a meeting, or a mail that has bounced or been sent."""
         known = plain(name)
         if known in ("person_created", "person_updated"):
-            return m.SAVED
-        if known == "email_updated":
+            return m.UNSUBSCRIBED if flag(item.get("do_not_contact")) else m.SAVED
+        if known in ("email_updated", "email_with_body_and_subject_updated"):
             if item.get("bounced") is True or text(item.get("status")) == "bounced":
                 return m.BOUNCED
             return m.SENT if item.get("sent_at") else m.OTHER
+        if known == "meeting_updated" and flag(item.get("no_show")):
+            return m.status("no_show")
         return self.names.get(known, m.OTHER)
 
     def read(self, item: Item, call: Call) -> Event:
@@ -77,9 +79,10 @@ ADAPTER = Salesloft(
         "email_bounced": m.BOUNCED,
         "link_clicked": m.CLICKED,
         "email_clicked": m.CLICKED,
+        "meeting_booked": m.status("meeting_booked"),
     },
     name="event",
-    email="email_address recipient_email_address recipient.email_address person.email_address",
+    email="email_address recipient_email_address recipient.email_address person.email_address recipient_email",
     time="updated_at created_at",
     times={"email_sent": "sent_at updated_at"},
     linkedin="linkedin_url person.linkedin_url",

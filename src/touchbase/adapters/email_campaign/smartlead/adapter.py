@@ -95,5 +95,8 @@ ADAPTER = Smartlead(
         "lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category"
         " lead_data.category.name lead_data.category"
     ),
-    bounce="bounce_type bounce.type smtp_code bounce_reason bounce.reason metadata.diagnostic_code description",
+    bounce=(
+        "bounce_type bounce.type smtp_code bounce_reason bounce.reason metadata.diagnostic_code bounce_message.text"
+        " bounce_reply_email_preview"
+    ),
 )

@@ -1,0 +1,35 @@
+"""Which channel an unknown tool's message went through: what was not sent as a mail moves no date of a mail."""
+
+from __future__ import annotations
+
+from touchbase.adapters.email_campaign.generic import places
+from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import words
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.table import Item, pick
+
+_ON_LINKEDIN = {
+    m.SENT: m.LINKEDIN_SENT,
+    m.MANUAL: m.LINKEDIN_SENT,
+    m.REPLIED: m.LINKEDIN_REPLIED,
+    m.AUTO_REPLIED: m.LINKEDIN_OTHER,
+    m.OPENED: m.LINKEDIN_OTHER,
+    m.CLICKED: m.LINKEDIN_OTHER,
+    m.DELIVERED: m.LINKEDIN_OTHER,
+    m.SEND_FAILED: m.LINKEDIN_OTHER,
+}
+_NEITHER = frozenset({"sms", "whatsapp", "whats app", "call", "phone", "voice", "voicemail", "telegram", "instagram", "messenger", "chat"})
+
+
+def on_its_channel(meaning: Meaning, name: str | None, item: Item, *, only_a_profile: bool) -> Meaning:
+    """What a mail's event means where the body names another channel, or has nothing of its person but a profile.
+
+    A name that says "mail" is a mail's, whatever else stands there.
+    """
+    if meaning not in _ON_LINKEDIN or "mail" in words(name or ""):
+        return meaning
+    channel = words(pick(item, places.CHANNEL, text) or "")
+    if channel in _NEITHER:
+        return m.OTHER
+    return _ON_LINKEDIN[meaning] if "linkedin" in channel or (only_a_profile and not channel) else meaning

@@ -1,0 +1,123 @@
+"""Looking ahead: while one turn of a client is applied, what its next one will take is read and translated.
+
+Applying waits for the server between two statements, and translating needs the processor alone: one after the other they left
+each other idle. Nothing is claimed ahead. The next turn claims those that are still what they were when we looked, and begins
+anew where too few are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.ports import Translate
+from touchbase.storage.postgres.connection import Connection, read, run
+from touchbase.storage.sql.handlers import claim, hold, look_ahead
+from touchbase.storage.sql.scope import of
+from touchbase.storage.sql.turn import Claimed, Turn, translated
+
+if TYPE_CHECKING:
+    from touchbase.storage.postgres.connection import Pool
+
+AT_ONCE = 16
+"""Deliveries translated before others have their turn in the event loop: some tenths of a millisecond."""
+LARGE = 16 * 1024
+"""Bytes of bodies that are as much; a thread translates a body that is larger."""
+MOST = 4 * 1024 * 1024
+"""Bytes of a turn's bodies from which on the next turn's are not kept in memory as well."""
+KEPT_SECONDS = 1.0
+"""What nobody took by then is forgotten: meanwhile somebody may have changed what a client has connected."""
+log = logging.getLogger("touchbase.storage")
+
+
+class Ahead:
+    """What was looked at ahead, by client."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._looks: dict[int, asyncio.Task[Claimed]] = {}
+
+    async def turn(self, connection: Connection, client: int, limit: int, translate: Translate, now_us: int) -> Turn:
+        """Claim up to `limit` waiting deliveries in the transaction that is open here, and translate them."""
+        turn = await self._seen(connection, client, limit)
+        if turn is None:
+            turn = await in_slices(await run(connection, claim(client, limit, now_us)), translate)
+        if _is_full(turn, limit) and client not in self._looks:
+            self._looks[client] = look = asyncio.create_task(self._look(turn.claimed[-1][0], limit, translate, now_us))
+            asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, client, look)
+        return turn
+
+    async def close(self) -> None:
+        """Stop looking."""
+        looks = [*self._looks.values()]
+        for client, look in [*self._looks.items()]:
+            self._forget(client, look)
+        await asyncio.gather(*looks, return_exceptions=True)
+
+    async def _seen(self, connection: Connection, client: int, limit: int) -> Turn | None:
+        """A whole turn of what was looked at ahead; None when there is less."""
+        seen = (await self._looked(client))[:limit]
+        if len(seen) < limit:
+            return None
+        as_they_were = await run(connection, hold(client, [delivery for delivery, _ in seen]))
+        return Turn(seen, []) if as_they_were == limit else None
+
+    async def _looked(self, client: int) -> Claimed:
+        look = self._looks.pop(client, None)
+        if look is None:
+            return []
+        done, _ = await asyncio.wait((look,), timeout=KEPT_SECONDS)
+        if not done:
+            look.cancel()
+        return [claimed for each in done for claimed in each.result()]
+
+    async def _look(self, after: Delivery, limit: int, translate: Translate, now_us: int) -> Claimed:
+        try:
+            async with self._pool.acquire() as connection:
+                deliveries = await read(connection, look_ahead(after.client, limit, now_us, after), of(after.client))
+            turn = await in_slices(deliveries, translate)
+        except Exception as error:
+            log.info("could not look ahead: %s", error)  # the next turn looks for itself
+            return []
+        return [] if turn.broken else turn.claimed
+
+    def _forget(self, client: int, look: asyncio.Task[Claimed]) -> None:
+        """Let go of a look that nobody took."""
+        if self._looks.get(client) is look:
+            del self._looks[client]
+            look.cancel()
+
+
+def _is_full(turn: Turn, limit: int) -> bool:
+    return not turn.broken and len(turn.claimed) >= limit and sum(len(delivery.body) for delivery, _ in turn.claimed) < MOST
+
+
+async def in_slices(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
+    """All of them translated, in the event loop while others have their turn between; what takes long on a thread."""
+    turn = Turn([], [])
+    for part in _slices(deliveries):
+        if len(part[0].body) < LARGE:
+            done = translated(part, translate)
+            await asyncio.sleep(0)
+        else:
+            done = await asyncio.to_thread(translated, part, translate)
+        turn.claimed += done.claimed
+        turn.broken += done.broken
+    return turn
+
+
+def _slices(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
+    """Together what takes little; alone, as nothing fits beside it, what is large."""
+    part: list[Delivery] = []
+    weight = 0
+    for delivery in deliveries:
+        if part and (len(part) == AT_ONCE or weight + len(delivery.body) >= LARGE):
+            yield part
+            part, weight = [], 0
+        part.append(delivery)
+        weight += len(delivery.body)
+    if part:
+        yield part

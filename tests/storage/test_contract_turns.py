@@ -1,0 +1,159 @@
+"""What every engine promises of turns that follow each other: nothing is translated for nothing, and what changed in between counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import pytest
+from tests.storage.conftest import AnyStore
+from tests.storage.test_contract_inbox import NOON, call, client, sent, state, translate
+
+from touchbase.domain import delivery as dl
+from touchbase.domain.client import ACTIVE, SUSPENDED
+from touchbase.domain.client_life import SetClientState
+from touchbase.domain.commands import EnsureClient, ReplayDeliveries
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.events import Translation
+from touchbase.domain.links import Ref
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import ListContacts
+from touchbase.service.erase import Eraser
+
+__all__ = ["client"]
+TURN = 10
+
+
+async def backlog(store: Store, client: int, turns: int = 3) -> list[int]:
+    return [(await store.write(call(client, sent(f"p{n}")))).id for n in range(turns * TURN)]
+
+
+async def states(store: Store, numbers: list[int]) -> Counter[str]:
+    return Counter([(await state(store, number)).state for number in numbers])
+
+
+async def test_a_backlog_is_worked_off_in_order_and_each_delivery_translated_once(store: Store, client: int) -> None:
+    kept = await backlog(store, client, 4)
+    seen: list[int] = []
+
+    def counted(delivery: Delivery) -> Translation:
+        seen.append(delivery.id)
+        return translate(delivery)
+
+    for turn in range(1, 5):
+        assert (await store.work(client, TURN, counted, NOON)).taken == TURN
+        assert await states(store, kept[: turn * TURN]) == {dl.APPLIED: turn * TURN}
+    assert (await store.work(client, TURN, counted, NOON)).taken == 0
+
+    assert seen == sorted(kept)
+
+
+@pytest.mark.parametrize("limit", [TURN // 2, TURN + 3, 3 * TURN])
+async def test_a_turn_of_another_size_takes_what_it_may(store: Store, client: int, limit: int) -> None:
+    kept = await backlog(store, client)
+    await store.work(client, TURN, translate, NOON)
+
+    second = await store.work(client, limit, translate, NOON)
+    rest = await store.work(client, 100, translate, NOON)
+
+    assert (second.taken, second.taken + rest.taken) == (min(limit, 2 * TURN), 2 * TURN)
+    assert await states(store, kept) == {dl.APPLIED: len(kept)}
+
+
+async def test_what_another_process_took_is_not_taken_again(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
+    one, other = [await open_with(engine_url, {}) for _ in range(2)]
+    client = (await one.write(EnsureClient("acme", NOON))).number
+    kept = await backlog(one, client)
+    await one.work(client, TURN, translate, NOON)
+
+    await other.work(client, TURN - 3, translate, NOON)
+    second = await one.work(client, TURN, translate, NOON)
+    rest = await one.work(client, 100, translate, NOON)
+
+    assert (second.taken, second.created, rest.taken) == (TURN, TURN, 3)
+    assert await states(one, kept) == {dl.APPLIED: len(kept)}
+
+
+async def test_of_a_client_that_was_suspended_since_nothing_is_taken(store: Store, client: int) -> None:
+    kept = await backlog(store, client)
+    await store.work(client, TURN, translate, NOON)
+
+    await store.write(SetClientState(client, SUSPENDED, NOON))
+    suspended = await store.work(client, TURN, translate, NOON)
+    await store.write(SetClientState(client, ACTIVE, NOON))
+    resumed = await store.work(client, 100, translate, NOON)
+
+    assert (suspended.taken, resumed.taken) == (0, 2 * TURN)
+    assert await states(store, kept) == {dl.APPLIED: len(kept)}
+
+
+async def test_what_was_replayed_since_comes_first_and_is_read_anew(store: Store, client: int) -> None:
+    kept = await backlog(store, client)
+    await store.work(client, TURN, translate, NOON)
+
+    def otherwise(delivery: Delivery) -> Translation:
+        told = translate(delivery)
+        told.events[0].first_name = "Otherwise"
+        return told
+
+    await store.write(ReplayDeliveries(client, tuple(kept[15:18]), NOON))
+    await store.work(client, TURN, otherwise, NOON)
+
+    named = [contact.email for contact in await store.read(ListContacts(client, 100)) if contact.first_name == "Otherwise"]
+    assert {f"p{n}@example.com" for n in (15, 16, 17)} <= set(named)
+    assert await states(store, kept[15:18]) == {dl.APPLIED: 3}
+
+
+async def test_who_was_erased_since_does_not_come_back_and_is_not_kept_in_a_body(store: Store, client: int) -> None:
+    tells = [{**sent("other")[0], "campaign": "looks for p12@example.com"}]
+    kept = [(await store.write(call(client, tells if n == 14 else sent(f"p{n}")))).id for n in range(2 * TURN)]
+    await store.work(client, TURN, translate, NOON)
+
+    erased: Ref = ("", "email", "p12@example.com")
+    await Eraser(store, lambda _: Translation("test", []), lambda: NOON).erase(client, None, (erased,), search=False)
+    for _ in range(2):
+        await store.work(client, TURN, translate, NOON)
+
+    assert len(await store.read(ListContacts(client, 100))) == len(kept) - 1
+    assert await states(store, kept) == {dl.APPLIED: len(kept) - 1, dl.IGNORED: 1}
+    assert [number for number in kept if (await state(store, number)).body == b""] == [kept[12], kept[14]]
+
+
+async def test_one_that_breaks_its_adapter_harms_none_of_the_next_turns(store: Store, client: int) -> None:
+    kept = [(await store.write(call(client, b"bug" if n == 14 else sent(f"p{n}")))).id for n in range(3 * TURN)]
+
+    for _ in range(4):
+        await store.work(client, TURN, translate, NOON)
+
+    assert await states(store, kept) == {dl.APPLIED: len(kept) - 1, dl.RECEIVED: 1}
+    assert "a bug of an adapter" in ((await state(store, kept[14])).error or "")
+
+
+async def test_a_store_may_be_closed_while_it_looks_ahead(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
+    store = await open_with(engine_url, {})
+    client = (await store.write(EnsureClient("acme", NOON))).number
+    await backlog(store, client)
+    await store.work(client, TURN, translate, NOON)
+
+    await store.close()
+
+    left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    assert left == []
+    again = await open_with(engine_url, {})
+    assert (await again.work(client, 100, translate, NOON)).taken == 2 * TURN
+
+
+@pytest.mark.parametrize("sizes", [[], [1], [10, 20_000, 10], [9_000, 9_000, 9_000], [20_000, 20_000], [1] * 40])
+async def test_bodies_of_any_size_are_translated_in_order(store: Store, client: int, sizes: list[int]) -> None:
+    seen: list[int] = []
+    bodies = [msgspec.json.encode(sent(f"p{n}")).ljust(size) for n, size in enumerate(sizes)]
+    kept = [(await store.write(call(client, body))).id for body in bodies]
+
+    def counted(delivery: Delivery) -> Translation:
+        seen.append(delivery.id)
+        return translate(delivery)
+
+    assert (await store.work(client, 100, counted, NOON)).taken == len(sizes)
+    assert seen == kept
