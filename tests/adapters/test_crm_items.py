@@ -249,3 +249,9 @@ def test_a_company_shape_never_takes_a_persons_mail() -> None:
     (event,) = Item(shape, CREATED, "company", "1", record={"mail": "info@example.com", "site": "example.com", "name": "Example"}).events()
 
     assert (event.email, event.domain, event.name, event.fields) == (None, "example.com", "Example", {"name": "Example"})
+
+
+def test_a_task_of_capsules_is_not_the_party_that_it_names(adapters: Adapters) -> None:
+    task = {"id": 493, "description": "Call", "party": {"id": 4483, "type": "organisation", "name": "Quist Oy"}}
+
+    assert adapters.recognise(parse(request(task))) == []

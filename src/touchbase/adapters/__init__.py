@@ -50,6 +50,7 @@ class Adapters:
         self._by_name: dict[str, dict[str, Adapter]] = {channel: {} for channel in CHANNELS}
         self._by_sign: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
         self._always: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
+        self._last: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
         self._demands: dict[bytes, Demand] = {}
         for adapter in adapters:
             self._add(adapter)
@@ -83,7 +84,8 @@ class Adapters:
 
     def recognise(self, call: Call) -> list[tuple[int, str]]:
         """Every adapter that takes the call for its own, surest first: how sure, and the tool."""
-        found = [(sure, adapter.tool) for adapter in self._candidates(call) if (sure := adapter.recognise(call)) > 0]
+        asked = (*self._candidates(call), *self._last[call.request.channel])
+        found = [(sure, adapter.tool) for adapter in asked if (sure := adapter.recognise(call)) > 0]
         return sorted(found, key=lambda one: (-one[0], one[1]))
 
     def surest(self, request: WebhookRequest) -> str | None:
@@ -177,9 +179,9 @@ class Adapters:
 
     def _surest_of(self, call: Call) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
-        # The one for any tool is never so sure: it comes last, and only where it may be needed.
-        for adapter in sorted(self._candidates(call), key=_is_for_any_tool):
-            if best[0] >= _ENOUGH and _is_for_any_tool(adapter):
+        for adapter in (*self._candidates(call), *self._last[call.request.channel]):
+            # The one for any tool is never so sure: it comes last, and only where it may be needed.
+            if best[0] >= _ENOUGH and adapter.tool == _ANY_TOOL:
                 break
             sure = adapter.recognise(call)
             # Of two that are equally sure the same one wins every time: a replay must read what was read.
@@ -199,7 +201,9 @@ class Adapters:
     def _add(self, adapter: Adapter) -> None:
         self._by_name[adapter.channel][adapter.tool] = adapter
         self._demands |= getattr(adapter, "demands", {})
-        if not adapter.signs:
+        if adapter.tool == _ANY_TOOL:
+            self._last[adapter.channel].append(adapter)
+        elif not adapter.signs:
             self._always[adapter.channel].append(adapter)
         for sign in adapter.signs:
             self._by_sign[adapter.channel].setdefault(sign, []).append(adapter)
@@ -230,10 +234,6 @@ def _unflattened(adapter: Adapter, call: Call) -> Call:
     """The call with all its levels, where the adapter has known it by what a relay left at the top."""
     deep = unflattened(call)
     return call if deep is None or not adapter.recognise(deep) else deep
-
-
-def _is_for_any_tool(adapter: Adapter) -> bool:
-    return adapter.tool == _ANY_TOOL
 
 
 def _with_settings(call: Call, tool: str) -> Call:

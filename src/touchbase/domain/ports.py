@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from touchbase.domain.commands import Command
 from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
@@ -200,6 +200,8 @@ class Call:
     form: bool = False
     settings: ConnectionSettings = NO_SETTINGS
     """What the client has decided about the tool that reads it."""
+    found: dict[int, tuple[object, list[Any]]] = field(default_factory=dict, compare=False, repr=False)
+    """What an adapter has found in a body when it was asked whose it is, by the body's identity, beside that body."""
 
 
 class Renewal(Protocol):

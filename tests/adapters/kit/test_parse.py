@@ -213,6 +213,13 @@ def _leaves(value: object) -> list[str]:
     return [leaf for below in value for leaf in _leaves(below)] if isinstance(value, list) else [str(value)]
 
 
+def test_zapier_adds_an_empty_object_to_a_flat_form() -> None:
+    read = call('{"contacts[add][0][id]": "7", "account[subdomain]": "x", "querystring": {}}')
+
+    assert read.form
+    assert read.data == {"contacts": {"add": [{"id": "7"}]}, "account": {"subdomain": "x"}, "querystring": {}}
+
+
 @pytest.mark.parametrize("several", [0, 1, 2])
 def test_a_form_that_somebody_has_written_down_as_json_is_a_form(several: int) -> None:
     flat = {"contact[id]": "7", "contact[phone]": None, "contact[fields][tier]": "A", "seriesid": "9"}

@@ -120,7 +120,8 @@ class Item:
         names = self.record if shape.useful is None else shape.useful
         head.custom = self._custom((name, self.record.get(name)) for name in names)
         for name in self.status:
-            if (status := label(_told(self.record, name))) is not None:
+            value = _told(self.record, name)
+            if value is not None and (status := label(value)) is not None:
                 told = self._status(head, status, [Change(name, status)])
                 told.occurred_us = self.status_at.get(name) or self.at
                 return [head, told]
@@ -201,7 +202,7 @@ class Item:
         value = first_of(self.record, names, link if ours == "linkedin_url" else text)
         if value is not None:
             fields[ours] = value
-        elif any(self._is_cleared(name) for name in names):
+        elif (self.nulls_clear or self.changed is not None) and any(self._is_cleared(name) for name in names):
             fields[ours] = None
 
     def _is_cleared(self, name: str) -> bool:

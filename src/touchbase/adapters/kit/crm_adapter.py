@@ -37,6 +37,9 @@ class CrmAdapter(ABC):
         """How sure we are that the call is this CRM's, judged by the surest of its first objects."""
         if self._fetched_type(call) is not None:
             return 100
+        # Without a loop where there is nothing to loop over: most calls are one object.
+        if isinstance(call.data, dict):
+            return self.sure(call.data, call)
         return max((self.sure(body, call) for body in objects(call.data)), default=0)
 
     def translate(self, call: Call) -> list[Event]:

@@ -66,58 +66,79 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
     they are taken for ids and stay names.
     """
     root: dict[str, object] = {}
+    places: dict[tuple[str, ...], dict[str, object]] = {}
     for name, value in fields:
         if name[-1:] != "]":
             _put(root, name, value)
-        else:
-            _place(root, _path(name) if len(name) > _LONGEST_KNOWN else _known_path(name), value)
+            continue
+        above, key = _path(name) if len(name) > _LONGEST_KNOWN else _known_path(name)
+        node = places.get(above)
+        if node is None:
+            node = _place(root, above)
+            if "" not in above:
+                # Most fields stand beside the one before. What has no number of its own is another place every time.
+                places[above] = node
+        _put(node, key or str(len(node)), value)
     return {name: _with_lists(value) if isinstance(value, dict) else value for name, value in root.items()}
 
 
 def unflattened(data: dict[str, object]) -> dict[str, object] | None:
     """An object whose levels a relay has written into its names, `lead__email` or `lead.email`; None where nothing shows that."""
+    names = " ".join(data)
     for sign in _SIGNS:
-        levels = {name: path for name in data if sign in name and _is_path(path := name.split(sign)) and not name.endswith("__c")}
+        if sign not in names:
+            continue
+        levels = {name: path for name in data if sign in name and (path := _levels(name, sign))}
         if not levels:
             continue
         tops = Counter(path[0] for path in levels.values())
         is_list = sign == "__" and any(path[1] == "0" for path in levels.values())
         # A value and levels under one name are two things that only look alike.
         if (is_list or max(tops.values()) > 1 or tops.keys() & _OFTEN_LEVELS) and not data.keys() & tops.keys():
-            return nested((_bracketed(levels.get(name, [name])), value) for name, value in data.items())
+            return nested((_bracketed(levels.get(name, (name,))), value) for name, value in data.items())
     return None
 
 
-def _is_path(path: list[str]) -> bool:
-    return len(path) > 1 and path[0][:1].isalpha() and all(_LEVEL.fullmatch(level) for level in path)
+def _levels(name: str, sign: str) -> tuple[str, ...]:
+    """The levels in a name that the sign divides; none where it does not look like that."""
+    return _split(name, sign) if len(name) > _LONGEST_KNOWN else _known_levels(name, sign)
 
 
-def _bracketed(path: list[str]) -> str:
+def _split(name: str, sign: str) -> tuple[str, ...]:
+    path = tuple(name.split(sign))
+    is_path = len(path) > 1 and path[0][:1].isalpha() and all(_LEVEL.fullmatch(level) for level in path)
+    return path if is_path and not name.endswith("__c") else ()
+
+
+def _bracketed(path: tuple[str, ...]) -> str:
     return path[0] + "".join(f"[{key}]" for key in path[1:])
 
 
-def _path(name: str) -> tuple[str, ...]:
-    """`a[b][]` is a, b and nothing; a name whose brackets are not all like that, or too many, is one piece."""
+def _path(name: str) -> tuple[tuple[str, ...], str]:
+    """`a[b][]` is a and b, and nothing in them; a name whose brackets are not all like that, or too many, is one piece."""
     start, _, rest = name.partition("[")
     path = (start, *rest[:-1].split("]["))
     is_whole = start and name.count("[") == name.count("]") == len(path) - 1
-    return path if is_whole and len(path) <= _DEEPEST else (name,)
+    return (path[:-1], path[-1]) if is_whole and len(path) <= _DEEPEST else ((), name)
 
 
 # A tool sends the same names again and again.
 _known_path = lru_cache(maxsize=2_000)(_path)
+_known_levels = lru_cache(maxsize=2_000)(_split)
 
 
-def _place(root: dict[str, object], path: tuple[str, ...], value: object) -> None:
-    node, key = root, path[0]
-    for deeper in path[1:]:
+def _place(root: dict[str, object], path: tuple[str, ...]) -> dict[str, object]:
+    """The object at a path, made where it is not there yet."""
+    node = root
+    for name in path:
+        # `[]` is the next place in a list.
+        key = name or str(len(node))
         below = node.get(key)
         if not isinstance(below, dict):
             below = {} if below is None else {"": below}
             node[key] = below
-        # `[]` is the next place in a list.
-        node, key = below, deeper or str(len(below))
-    _put(node, key, value)
+        node = below
+    return node
 
 
 def _put(node: dict[str, object], key: str, value: object) -> None:

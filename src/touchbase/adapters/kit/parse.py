@@ -139,9 +139,14 @@ def _says_form(headers: Mapping[str, str]) -> bool:
 
 
 def _looks_flat(data: dict[str, object]) -> bool:
-    """Whether an object holds nothing but texts, if anything, and one of them under a form's bracketed name."""
+    """Whether an object holds nothing but texts, if anything, and one of them under a form's bracketed name.
+
+    An object that holds nothing is nothing: Zapier adds its `querystring` to each call.
+    """
+    if "]" not in " ".join(data):
+        return False
     bracketed = any(name[-1:] == "]" and _BRACKETED.fullmatch(name) for name in data)
-    return bracketed and all(isinstance(value, str | list | None) for value in data.values())
+    return bracketed and all(value == {} or isinstance(value, str | list | None) for value in data.values())
 
 
 def _from_flat(data: dict[str, object]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, plain
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
@@ -20,19 +20,23 @@ from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 PERSON = Shape(
-    CONTACT, email=("email",), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,), useful=("phone", "orgname"),
+    CONTACT, email=("email",), first_name=("first_name", "firstName"), last_name=("last_name", "lastName"), linkedin=(LINKEDIN,),
+    useful=("phone", "orgname"),
     noise=frozenset({"tag"}),
 )  # fmt: skip
 ACCOUNT = Shape(COMPANY, domain=("url", "account_url", "accountUrl"), company=("name",))
 TYPES = {
     "subscribe": CREATED, "contact_add": CREATED, "update": UPDATED, "contact_update": UPDATED, "contact_tag_added": UPDATED,
     "contact_tag_removed": UPDATED, "unsubscribe": UPDATED, "account_add": CREATED, "account_update": UPDATED,
+    "contact_delete": DELETED, "account_delete": DELETED,
 }  # fmt: skip
 TAGGINGS = ("contact_tag_added", "contact_tag_removed")
 TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)
 _OF_CONTACT = frozenset({"ip4", "orgname", "customer_acct_name"})
 _NOT_THEIRS = frozenset({"event", "event_type", "eventType", "topic", "action"})
 """Where other tools name their events, which ActiveCampaign does under `type`."""
+_OF_API = frozenset({"cdate", "udate", "email"})
+"""What a contact has where a relay has asked the API for it."""
 _LONGEST = 1000
 
 
@@ -40,7 +44,7 @@ class ActiveCampaign(CrmAdapter):
     """Reads ActiveCampaign's webhook calls."""
 
     tool = "activecampaign"
-    signs = frozenset({"contact", "account", "initiated_from", "initiated_by"})
+    signs = frozenset({"contact", "account", "initiated_from", "initiated_by", "cdate"})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -52,15 +56,14 @@ class ActiveCampaign(CrmAdapter):
             return 0
         if call.form and "id" in contact and "email" in contact:
             return 85
-        if "email" in contact and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form))):
-            return 80
-        if "date_time" in body and "type" in body and ("id" in contact or "id" in as_dict(body.get("account"))):
-            return 80
-        return 0
+        is_posted = "email" in contact and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form)))
+        is_event = "date_time" in body and "type" in body and ("id" in contact or "id" in as_dict(body.get("account")))
+        return 80 if is_posted or is_event or (contact or body).keys() >= _OF_API else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one contact or account."""
         source, contact = text(body.get("type")), as_dict(body.get("contact"))
+        contact = body if not contact and body.keys() >= _OF_API else contact
         account = as_dict(body.get("account"))
         is_account = bool(account) and (source or "").startswith("account_")
         what = TYPES.get(source) if source is not None else UPDATED if contact else None
@@ -68,7 +71,14 @@ class ActiveCampaign(CrmAdapter):
             return [note("ignored" if source else "unrecognised", source)]
         kind, word, record = (COMPANY, "account", account) if is_account else (CONTACT, "contact", contact)
         own = _own(record.get("fields"))
-        item = Item(ACCOUNT if is_account else PERSON, what, word, text(record.get("id")), source, when(first(body, "date_time")))
+        item = Item(
+            ACCOUNT if is_account else PERSON,
+            what,
+            word,
+            text(record.get("id")),
+            source,
+            when(first(body, "date_time") or record.get("udate")),
+        )
         item.record, item.status = with_linkedin({**own, **record}), self.statuses(call, kind, word)
         if source in TAGGINGS:
             item.shape, own = TAGGED, {}

@@ -25,30 +25,39 @@ SHAPES = {
 }
 ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION}
 PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
+_MARKS = frozenset({"organization_ids", "person_ids"})
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
-KNOWN = ("person", "organization", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
+KNOWN = ("person", "organization", "company", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
 
 
 class Affinity(CrmAdapter):
     """Reads Affinity's webhook calls."""
 
     tool = "affinity"
-    signs = frozenset({"sent_at"})
+    signs = frozenset({"sent_at", *_MARKS})
     status: ClassVar[tuple[str, ...]] = ()
     """Numbers of the list fields that are a client's status."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the three keys that every call has, and by the type."""
+        if _alone(body) is not None:
+            return 70
         if "sent_at" not in body or "body" not in body:
             return 0
         return 95 if (text(body.get("type")) or "").partition(".")[0] in KNOWN else 30
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about a person, an organisation, an entry in a list or a field's value."""
+        if (kind := _alone(body)) is not None:
+            item = Item(SHAPES[kind], UPDATED, kind, text(body.get("id")), record=body)
+            item.status = self.statuses(call, item.shape.kind, kind)
+            return item.events()
         source, inner = text(body.get("type")), as_dict(body.get("body"))
         if source is None:
             return [note("unrecognised")]
         word, _, action = source.partition(".")
+        # The newer word for the same record.
+        word = ORGANIZATION if word == "company" else word
         at = when(body.get("sent_at"))
         if word in SHAPES and action in ACTIONS:
             record = as_dict(inner.get("company")) or inner if action == "merged" else inner
@@ -76,6 +85,15 @@ class Affinity(CrmAdapter):
             item.record = with_linkedin(entity, {text(dig(inner, "field", "name")) or "": inner.get("value")})
         item.changed = {name: (None, value) if gone else (value, UNTOLD)}
         return item.events()
+
+
+def _alone(body: Body) -> str | None:
+    """What a body is the record of, if it is one that a relay has asked for."""
+    if "id" not in body or "sent_at" in body:
+        return None
+    if "primary_email" in body and "organization_ids" in body:
+        return PERSON
+    return ORGANIZATION if "person_ids" in body and ("domain" in body or "domains" in body) else None
 
 
 def _kind(entity: Body, inner: Body) -> str | None:

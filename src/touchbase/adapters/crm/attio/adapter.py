@@ -32,7 +32,7 @@ class Attio(CrmAdapter):
     """Reads Attio's webhook calls."""
 
     tool = "attio"
-    signs = frozenset({"events", "event_type", "values", "attio-signature", "x-attio-signature"})
+    signs = frozenset({"events", "event_type", "values", "record", "attio-signature", "x-attio-signature"})
     proofs = (hashed_body("attio-signature"), hashed_body("x-attio-signature"))
     fetcher: ClassVar[Fetcher | None] = FETCHER
     status: ClassVar[tuple[str, ...]] = ("status",)
@@ -40,6 +40,8 @@ class Attio(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the ids that each event carries, else by Attio's signature."""
+        if is_record(as_dict(body.get("record"))):
+            return 90
         if dig(body, "id", "workspace_id") is not None and ("event_type" in body or is_record(body)):
             return 100
         if body.keys() == {"webhook_id", "events"} and body["events"] == []:
@@ -50,8 +52,8 @@ class Attio(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """All events of a call; an older form is one event without the list around it. Or one record."""
-        if is_record(body):
-            return self._record(body, call)
+        if (record := next((one for one in (body, as_dict(body.get("record"))) if is_record(one)), None)) is not None:
+            return self._record(record, call)
         listed = body.get("events")
         if not isinstance(listed, list):
             return self._one(body, call, "")

@@ -2,7 +2,7 @@
 
 Event reference: a published description of the hooks (read 2026-11-20). A call names its event and carries a
 list of whole records, or the one record. A party is a person or an organisation; opportunities, projects,
-tasks and users are not used.
+tasks and users are not used. Relays post the party alone.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ SHAPES = {
     ),
     "organisation": Shape(COMPANY, domain=("own_pages",), company=("name",)),
 }  # fmt: skip
+_OF_PARTY = frozenset({"emailAddresses", "phoneNumbers", "websites", "addresses"})
+"""What every party has, be it empty; two of them tell it from others' records."""
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED}
 
 
@@ -32,21 +34,25 @@ class Capsule(CrmAdapter):
     """Reads Capsule's REST hooks."""
 
     tool = "capsule"
-    signs = frozenset({"payload"})
+    signs = frozenset({"payload", "party", "emailAddresses"})
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the event's form, `party/created`, beside the list of records."""
+        if _bare(body) is not None:
+            return 70
         event = _event(body) or ""
         if "/" not in event or not isinstance(body.get("payload"), list | dict):
             return 0
-        return 100 if event.partition("/")[0] in ("party", "kase", "opportunity", "task", "user", "project") else 40
+        return 100 if event.lower().partition("/")[0] in ("party", "kase", "opportunity", "task", "user", "project") else 40
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """All records of a call."""
+        if (party := _bare(body)) is not None:
+            return self._party(None, UPDATED, party, call)
         source = _event(body) or ""
-        word, _, action = source.partition("/")
+        word, _, action = source.lower().partition("/")
         what = ACTIONS.get(action)
         events: list[Event] = []
         for record in as_list(body.get("payload")) or filter(None, [as_dict(body.get("payload"))]):
@@ -58,8 +64,8 @@ class Capsule(CrmAdapter):
                 events.append(note("unrecognised", source))
         return events or [note("ignored" if body.get("payload") == [] and source else "unrecognised", source or None)]
 
-    def _party(self, source: str, what: str, record: Body, call: Call) -> list[Event]:
-        word = text(record.get("type")) or _guess(record)
+    def _party(self, source: str | None, what: str, record: Body, call: Call) -> list[Event]:
+        word = (text(record.get("type")) or _guess(record)).lower()
         if word not in SHAPES:
             return [note("unrecognised", source, word or None, text(record.get("id")))]
         # A deleted party shows when it was last changed, which is not when it was deleted.
@@ -76,6 +82,13 @@ class Capsule(CrmAdapter):
 
 def _event(body: Body) -> str | None:
     return text(first(body, "event", "type"))
+
+
+def _bare(body: Body) -> Body | None:
+    """The party that a body is, or holds and nothing else, as the API has it: relays post it so. Tasks name their party too."""
+    party = as_dict(body["party"]) if body.keys() == {"party"} else body
+    is_party = "id" in party and text(party.get("type")) in SHAPES
+    return party if is_party and (party is not body or len(_OF_PARTY & party.keys()) > 1) else None
 
 
 def _guess(record: Body) -> str:

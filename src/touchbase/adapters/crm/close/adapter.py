@@ -3,7 +3,8 @@
 Event reference: developer.close.com, webhooks (read 2026-11-20). A lead is an organisation in Close, so it
 is a company here; its contacts are contacts. Times without a zone are UTC. One event can be sent again,
 merged with later ones. Tasks and activities are not used, but for a lead's change of status; opportunities only
-where the client says so. Relays that ask Close's log of events hand on the bare event.
+where the client says so. Relays that ask Close's log of events hand on the bare event, others whole records; older webhooks
+name it in a text.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ SHAPES = {
     "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
+OLDER = {"create": "created", "update": "updated", "delete": "deleted"}
 
 _STAGES = frozenset({"status_label", "status_type", "status_id"})
 
@@ -43,13 +45,17 @@ class Close(CrmAdapter):
 
     tool = "close"
     proofs = (CLOSE,)
-    signs = frozenset({"subscription_id", "object_type", "event", "close-sig-hash"})
+    signs = frozenset({"subscription_id", "object_type", "event", "organization_id", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the subscription's id, else by the event beside it."""
-        event = as_dict(body.get("event")) or body
+        if _alone(body) is not None:
+            return 85
+        event = _event(body)
         known = "object_type" in event and "action" in event
+        if known and event is not body and isinstance(body["event"], str):
+            return 80
         if known and (text(body.get("subscription_id")) or "").startswith("whsub_"):
             return 100
         if "close-sig-hash" in call.headers:
@@ -60,7 +66,13 @@ class Close(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The one event of a call."""
-        event = as_dict(body.get("event")) or body
+        if (kind := _alone(body)) is not None:
+            item = Item(
+                SHAPES[kind], UPDATED, kind, text(body.get("id")), None, when(body.get("date_updated")), record=_with_linkedin(body)
+            )
+            item.status = self.statuses(call, item.shape.kind, kind)
+            return item.events()
+        event = _event(body)
         data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
         word, action = text(event.get("object_type")), text(event.get("action"))
         object_id = text(first(event, "object_id") or first(data, "id"))
@@ -81,7 +93,7 @@ class Close(CrmAdapter):
             return item.merged(text(meta.get("merge_source_lead_id")))
         if action == "deleted":
             item.merged_into = text(meta.get("merge_destination_lead_id"))
-        elif action == "updated":
+        elif action == "updated" and ("changed_fields" in event or previous):
             names = [name for name in as_list(event.get("changed_fields")) if isinstance(name, str)] or list(previous)
             custom = as_dict(data.get("custom"))
             now = {**{f"custom.{name}": value for name, value in custom.items()}, **data}
@@ -97,6 +109,28 @@ class Close(CrmAdapter):
         changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or UNTOLD)}
         item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
         return [told for told in item.events() if told.event.endswith(STATUS_CHANGED)]
+
+
+def _alone(body: Body) -> str | None:
+    """What a body is the record of, if it is one that a relay has asked for: Close's ids begin with it."""
+    if not (text(body.get("organization_id")) or "").startswith("orga_") or "action" in body:
+        return None
+    return {"lead": "lead", "cont": "contact"}.get((text(body.get("id")) or "").partition("_")[0])
+
+
+def _event(body: Body) -> Body:
+    """The event in a body; from one that names it in a text, `lead.updated` or `update` beside `model`, made as Close makes it."""
+    named, data = body.get("event"), as_dict(body.get("data"))
+    if not isinstance(named, str):
+        return as_dict(named) or body
+    if "object_type" in data and "action" in data:
+        return data
+    is_theirs = (text(body.get("subscription_id")) or "").startswith("whsub_") or (text(data.get("organization_id")) or "").startswith(
+        "orga_"
+    )
+    word, _, action = named.rpartition(".")
+    word, action = word or text(body.get("model")) or "", OLDER.get(action, action)
+    return {**body, "object_type": word, "action": action} if is_theirs and word and action in ACTIONS else body
 
 
 def _with_linkedin(record: Body) -> Body:

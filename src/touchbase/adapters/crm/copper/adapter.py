@@ -2,7 +2,7 @@
 
 Event reference: developer.copper.com, webhooks, through a published summary (read 2026-11-20). A call names
 up to 30 records by id; an update brings old and new value of each changed attribute. Nothing is sent twice,
-so what gets lost on the way is lost.
+so what gets lost on the way is lost. Relays that have asked Copper post whole records.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched
+from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched, read_record, word_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
@@ -43,7 +43,7 @@ class Copper(CrmAdapter):
     tool = "copper"
     proofs = (ANY_FIELD,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
-    signs = frozenset({"updated_attributes", "subscription_id", "ids"})
+    signs = frozenset({"updated_attributes", "subscription_id", "ids", "date_modified"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "person": ("status", "contact_type_id"),
         "lead": ("status", "status_id"),
@@ -52,6 +52,8 @@ class Copper(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the list of ids beside type and event."""
+        if word_of(body) is not None:
+            return 85
         if "type" not in body or "event" not in body or isinstance(body["event"], dict):
             return 0
         if "subscription_id" in body and "ids" in body:
@@ -60,6 +62,8 @@ class Copper(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one or many records."""
+        if (kind := word_of(body)) is not None:
+            return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
         word, action = text(body.get("type")) or "", text(body.get("event")) or ""
         source, what = f"{word}.{action}", EVENTS.get(action)
         told = body.get("ids")

@@ -12,11 +12,13 @@ from touchbase.adapters.kit.crm import UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked
+from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.fetching import ApiCall, kind_and_word
 
+_OF_ALL = frozenset({"interaction_count", "assignee_id", "date_created", "custom_fields"})
 _PLACES = {"person": "people", "lead": "leads", "company": "companies"}
 
 
@@ -36,11 +38,27 @@ FETCHER = ApiFetcher("https://api.copper.com", 100, 60, _make, as_list, needs=("
 
 
 def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape]) -> list[Event]:
-    """One record of an answer; custom fields stand in it as they do in a call, `custom_fields.990`."""
-    word = kind_and_word(object_type)[1]
+    """One record of an answer."""
+    return read_record(body, kind_and_word(object_type)[1], statuses, shapes, "fetched")
+
+
+def word_of(body: Body) -> str | None:
+    """What a body is the record of, if it is one; records do not name it, and each kind has fields that the others lack."""
+    if "id" not in body or "date_modified" not in body or _OF_ALL.isdisjoint(body):
+        return None
+    if "email_domain" in body:
+        return "company"
+    if "emails" in body:
+        return "person"
+    return "lead" if isinstance(body.get("email"), dict) else None
+
+
+def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
+    """One record; custom fields stand in it as they do in a call, `custom_fields.990`."""
     custom = {f"custom_fields.{text(one.get('custom_field_definition_id'))}": one.get("value") for one in _customs(body)}
     at = when(body.get("date_modified"))
-    return Item(shapes[word], UPDATED, word, text(body.get("id")), "fetched", at, record={**body, **custom}, status=statuses).events()
+    record = with_linkedin_of_fields({**body, **custom}, lambda name: name.startswith("custom_fields."))
+    return Item(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()
 
 
 def _customs(body: Body) -> list[Body]:

@@ -77,6 +77,9 @@ class Dynamics365(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One message about one record, or about several."""
+        if "MessageName" not in body and isinstance(body.get("value"), list):
+            # What a query has found.
+            return [event for row in map(as_dict, as_list(body["value"])) for event in self._row(row, call)] or [note("ignored")]
         if "MessageName" not in body and ("SdkMessage" in body or _ROW_MARKS & body.keys()):
             return self._row(body, call)
         source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name"))

@@ -15,7 +15,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.espocrm.proof import ESPOCRM, webhook_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.crm_values import as_dict, in_query
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
@@ -48,24 +48,32 @@ class EspoCrm(CrmAdapter):
     """Reads EspoCRM's webhook calls."""
 
     tool = "espocrm"
-    signs = frozenset({"id", "signature", "x-signature"})
+    signs = frozenset({"id", "entityType", "signature", "x-signature"})
     proofs = (ESPOCRM,)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """A list of plain records, best with EspoCRM's signature or the event behind the address."""
-        if not isinstance(call.data, list) or "id" not in body or "subscriptionType" in body:
+        if "entityType" in body and _named(body) is not None:
+            return 70
+        if "id" not in body or "subscriptionType" in body:
             return 0
+        is_marked = "modifiedById" in body or ("modifiedAt" in body and "assignedUserId" in body)
+        if not isinstance(call.data, list):
+            # A relay has taken the record out of its list.
+            return 55 if is_marked or _names_event(in_query(call.request.query, "event")) else 0
         event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or ""
         if event.partition(".")[2].partition(".")[0] in ACTIONS:
             return 95
         if "signature" in call.headers or "x-signature" in call.headers:
             return 75
-        return 55 if "modifiedAt" in body and "assignedUserId" in body else 0
+        return 55 if is_marked else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One record, by the event that its webhook was made for."""
-        event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or ""
+        event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or _named(body) or ""
+        if _named(body) is not None:
+            body = {"modifiedAt": body.get("timestamp"), **as_dict(body.get("entity"))}
         word, _, action = event.partition(".")
         word = word or text(first(body, "entityType", "_scope")) or _guess(body) or ""
         action, _, field = action.partition(".")
@@ -79,6 +87,18 @@ class EspoCrm(CrmAdapter):
             # An update sends the changed fields only, a field's own webhook that field.
             item.changed = {name: (value, UNTOLD) for name, value in body.items() if name not in NOISE}
         return item.events()
+
+
+def _names_event(behind: str | None) -> bool:
+    """Whether what stands behind the address is one of EspoCRM's events of ours."""
+    word, _, action = (behind or "").partition(".")
+    return word in SHAPES and action.partition(".")[0] in ACTIONS
+
+
+def _named(body: Body) -> str | None:
+    """The event that an integration of somebody's own names beside the record: `Lead.create`."""
+    word, action = text(body.get("entityType")), text(body.get("event"))
+    return f"{word}.{action}" if word in SHAPES and action in ACTIONS and isinstance(body.get("entity"), dict) else None
 
 
 def _what(body: Body) -> str:

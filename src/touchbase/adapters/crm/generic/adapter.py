@@ -9,7 +9,6 @@ like the usual ones (`shapes.py`). Where that does not do, a connection says whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import repeat
 from typing import ClassVar, NamedTuple
 
@@ -50,7 +49,7 @@ class Told(NamedTuple):
     kind: str
     object_id: str | None
     source: str | None
-    words: list[str]
+    words: tuple[str, ...]
 
 
 class Generic(CrmAdapter):
@@ -65,17 +64,16 @@ class Generic(CrmAdapter):
         """Little, so that any adapter that knows the tool comes first; nothing where there is nothing to say."""
         if call.settings.fields:
             return 0 if read_mapped(body, call)[0].event == "unrecognised" else 60
-        told = next(filter(None, map(_told, bodies(usual(body)), repeat(call))), None)
-        if told is None:
+        found = _found(body, call)
+        if not found:
             return 0
-        return 20 if told.source else 10
+        return 20 if found[0].source else 10
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The body as one event, or nothing; by the client's own map of it, where there is one."""
         if call.settings.fields:
             return read_mapped(body, call)
-        found = map(_told, bodies(usual(body)), repeat(call))
-        return [event for told in found if told is not None for event in self._item(told, call).events()]
+        return [event for told in _found(body, call) for event in self._item(told, call).events()]
 
     def translate(self, call: Call) -> list[Event]:
         """As any CRM's, but without a client's own map what is no object tells nothing at all."""
@@ -92,6 +90,16 @@ class Generic(CrmAdapter):
             # Beside the record a bare `status` mostly tells how the relay fared.
             item.status = (*self.status, "status")
         return item
+
+
+def _found(body: Body, call: Call) -> list[Told]:
+    """What a body's records are about. Looked for once: whoever is asked whether a call is theirs may have to tell it next."""
+    known = call.found.get(id(body))
+    if known is None:
+        found = [told for told in map(_told, bodies(usual(body)), repeat(call)) if told is not None]
+        # The body goes with it, so that no other one gets its number.
+        known = call.found[id(body)] = (body, found)
+    return known[1]
 
 
 def _told(body: Body, call: Call) -> Told | None:
@@ -121,20 +129,21 @@ def _told(body: Body, call: Call) -> Told | None:
 
 def _record(body: Body) -> tuple[Body, str | None]:
     """The record in a body, up to three levels down, and the name of the last key that led there."""
-    key = _first_object(body, _ONLY_LISTS)
+    inside = _objects_in(body)
+    key = next((name for name in _ONLY_LISTS if name in inside), None) if inside else None
     if key is not None:
         return usual(as_dict(body[key])), key
     for _ in range(3):
-        name = _first_object(body, RECORD_KEYS)
+        name = next((name for name in RECORD_KEYS if name in inside), None) if inside else None
         if name is None:
             break
         body, key = usual(as_dict(body[name])), name
+        inside = _objects_in(body)
     return body, key
 
 
-def _first_object(body: Body, names: Iterable[str]) -> str | None:
-    inside = [name for name, value in body.items() if isinstance(value, dict)]
-    return next((name for name in names if name in inside), None) if inside else None
+def _objects_in(body: Body) -> list[str]:
+    return [name for name, value in body.items() if isinstance(value, dict)]
 
 
 ADAPTER = Generic()

@@ -39,6 +39,7 @@ RECORD_KEYS = (
     "fields",
 )
 LIST_KEYS = ("data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations")
+_LISTS = frozenset(LIST_KEYS)
 TIME_KEYS = (
     "occurred_at",
     "timestamp",
@@ -75,7 +76,10 @@ def usual(body: Body) -> Body:
     usual: Body = {}
     for name, value in body.items():
         usual.setdefault(name.lower(), value)
-        usual.setdefault(name[:1].lower() + name[1:], value)
+        if not name.islower():
+            usual.setdefault(name[:1].lower() + name[1:], value)
+        if "." not in name and "__" not in name:
+            continue
         first, _, rest = name.replace("__", ".", 1).partition(".")
         if rest and first in RECORD_KEYS and isinstance(below := usual.setdefault(first, {}), dict):
             below[rest] = value
@@ -84,7 +88,7 @@ def usual(body: Body) -> Body:
 
 def bodies(body: Body) -> Iterator[Body]:
     """A body for each record of a list that stands below one key; else the body as it is."""
-    key = next((name for name in LIST_KEYS if name in body and _lists_objects(body[name])), None)
+    key = None if _LISTS.isdisjoint(body) else next((name for name in LIST_KEYS if name in body and _lists_objects(body[name])), None)
     if key is None or any(isinstance(body.get(name), dict) for name in RECORD_KEYS if name != key):
         yield body
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED
 
@@ -21,14 +22,25 @@ OTHERS = frozenset(
     {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
 )
 RESTORED = "restored"
+_LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
 _NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}
 
 
-def words_of(name: str | None) -> list[str]:
+def words_of(name: str | None) -> tuple[str, ...]:
     """The words of a name, in lower case: `LeadUpdated`, `lead.updated` and `LEAD_UPDATED` all have two."""
-    return [word.lower() for word in _WORDS.findall(name or "")]
+    if name is None:
+        return ()
+    return _words(name) if len(name) > _LONGEST_KNOWN else _known_words(name)
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _WORDS.findall(name))
+
+
+# A tool sends the same names again and again.
+_known_words = lru_cache(maxsize=1_000)(_words)
 
 
 def verb_in(words: Iterable[str]) -> str | None:

@@ -3,7 +3,8 @@
 Event reference: the webhook pages of the vendor's API documents (read 2026-11-20). The record comes flat
 beside the type, and nothing says what changed. A delete carries the whole record too. `Record…` events are
 about companies and custom objects alike; only those that name the company object are used. Posts that people
-make up after these pages keep the record one level lower (`contact`, `data`) or write `location_id`.
+make up after these pages keep the record one level lower (`contact`, `data`), write `location_id`, or name the event under `event`;
+relays post the contact alone.
 """
 
 from __future__ import annotations
@@ -32,12 +33,18 @@ TYPES = {
 }  # fmt: skip
 RECORDS = {"RecordCreate": CREATED, "RecordUpdate": UPDATED, "RecordDelete": DELETED}
 DEALS = ("OpportunityCreate", "OpportunityStatusUpdate", "OpportunityStageUpdate")
+OF_ACCOUNT = frozenset({"LocationCreate", "LocationUpdate", "UserCreate", "UserUpdate", "UserDelete", "INSTALL", "UNINSTALL"})
+"""About an agency's locations, colleagues and apps: some have an e-mail, and none is a contact's."""
 NAMES = frozenset({*TYPES, *RECORDS, *DEALS})
-WRAPPERS = ("contact", "data")
+WRAPPERS = ("contact", "data", "opportunity")
 COMPANY_OBJECTS = ("business", "businesses", "company", "companies")
 _FIELDS = ("id", "key", "fieldKey")
 _VALUES = ("value", "field_value", "fieldValue", "fieldValueString")
 _HEADERS = ("x-ghl-signature", "x-wh-signature")
+_OF_AGENCY = frozenset({"companyId", "locations", "appId"})
+_OF_CONTACT = frozenset({"contactName", "dndSettings", "firstName", "lastName", "email"})
+_KINDS = frozenset({None, "lead", "customer"})
+_NAMED = frozenset({"event", "event_type", "eventType", "action", "topic"})
 _OF_WORKFLOW = frozenset({"workflow", "customData", "triggerData", "contact_type"})
 
 
@@ -51,22 +58,23 @@ class GoHighLevel(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by its headers, else by the location beside a type in CamelCase."""
-        if "locationId" in body and (text(body.get("type")) or "a")[0].isupper():
+        source = _name(body)
+        if "locationId" in body and (source or "a")[0].isupper():
             return 95
         if any(name in call.headers for name in _HEADERS):
             # Less sure of a body that names no record: a relay may have wrapped it, and passed the headers on.
             return 90 if "id" in body or "type" in body else 45
         if "location" in body and ("contact_id" in body or "full_name" in body) and not _OF_WORKFLOW.isdisjoint(body):
             return 85
-        if text(body.get("type")) in NAMES:
+        if source in NAMES or (source in OF_ACCOUNT and not _OF_AGENCY.isdisjoint(body)):
             return 90
         if "workflow" in body and ("customData" in body or "triggerData" in body):
             return 80
-        return 60 if "locationId" in body and isinstance(body.get("properties"), list) else 0
+        return 60 if "locationId" in body and (isinstance(body.get("properties"), list) or _is_bare(body)) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
-        source = text(body.get("type"))
+        source = _name(body)
         at, key = when(body.get("timestamp")), text(first(body, "webhookId", "eventId"))
         status = self.statuses(call, CONTACT, "contact")
         if "locationId" not in body and not _OF_WORKFLOW.isdisjoint(body):
@@ -80,6 +88,10 @@ class GoHighLevel(CrmAdapter):
         if source in DEALS:
             stages = (text(record.get("status")), text(first(record, "pipelineStageName", "pipelineStageId")))
             return Deal(source, text(record.get("id")), stages, at, key, ("contact", text(record.get("contactId")))).events(call)
+        if _is_bare(body):
+            # A contact as the API has it, that a relay posts.
+            at = at or when(body.get("dateUpdated"))
+            return Item(PERSON, UPDATED, "contact", object_id, None, at, key, _flat(body), status=status).events()
         if source not in TYPES:
             return [note("ignored", source, None, text(body.get("id")))]
         what = TYPES[source]
@@ -88,7 +100,8 @@ class GoHighLevel(CrmAdapter):
             at = at or when(record.get("dateAdded" if what == CREATED else "dateUpdated"))
         item = Item(PERSON, what, "contact", object_id, source, at, key, _flat(record), status=status)
         if source == "ContactTagUpdate":
-            item.changed = {"tags": (first(record, "tags") or body.get("tags"), UNTOLD)}
+            tags = first(record, "tags") or body.get("tags")
+            item.changed = {"tags": (tags.split(",") if isinstance(tags, str) else tags, UNTOLD)}
         elif source == "ContactDndUpdate":
             item.changed = {"dnd": (record.get("dnd"), UNTOLD)}
         return item.events()
@@ -101,6 +114,17 @@ class GoHighLevel(CrmAdapter):
         record = _properties(body.get("properties"))
         status = self.statuses(call, COMPANY, "business")
         return Item(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
+
+
+def _name(body: Body) -> str | None:
+    """The event's name: under `type`, in posts that people make up also under `event`, like the vendor's."""
+    named = text(body.get("type"))
+    return named if named is not None or (other := text(body.get("event"))) not in NAMES else other
+
+
+def _is_bare(body: Body) -> bool:
+    """Whether a body is a contact as the API has it, without what happened: its `type` is no event's."""
+    return text(body.get("type")) in _KINDS and _NAMED.isdisjoint(body) and not _OF_CONTACT.isdisjoint(body)
 
 
 def _is_record(inner: Body) -> bool:

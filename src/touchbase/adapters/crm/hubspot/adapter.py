@@ -78,7 +78,8 @@ class HubSpot(CrmAdapter):
         # A relay's HubSpot node writes `contactId` in the place of `objectId`.
         object_id = text(first(body, "objectId", f"{word}Id"))
         if not word or not action:
-            return [note("unrecognised", source, word or None, object_id)]
+            # What happens to an app itself, such as `APP_LIFECYCLE_EVENT`, is named without a kind of record.
+            return [note("ignored" if source.isupper() else "unrecognised", source, word or None, object_id)]
         kind = KINDS.get(word) or kind_chosen(call, word)
         if kind not in SHAPES:
             return [note("ignored", source, word, object_id)]

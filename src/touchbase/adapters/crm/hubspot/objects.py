@@ -57,7 +57,8 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     if kind == CONTACT:
         record = with_linkedin(record | _of_contact(body))
     what = DELETED if body.get("isDeleted") is True or body.get("archived") is True else UPDATED
-    at = when(first(record, "lastmodifieddate", "hs_lastmodifieddate") or first(body, "updatedAt"))
+    gone = body.get("archivedAt") if what == DELETED else None
+    at = when(gone or first(record, "lastmodifieddate", "hs_lastmodifieddate") or first(body, "updatedAt"))
     return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
 
 

@@ -36,21 +36,25 @@ KINDS = {
 }  # fmt: skip
 INFOS = {"EMAIL": "EMAIL_ADDRESS", "WEBSITE": "WEBSITE", "PHONE": "PHONE", "SOCIAL": "SOCIAL_LINKEDIN"}
 """What the kinds of an older record's `CONTACTINFOS` are today."""
-_TIMES = ("DATE_CREATED_UTC", "DATE_UPDATED_UTC")
+_TIMES = frozenset({"DATE_CREATED_UTC", "DATE_UPDATED_UTC"})
+_OWN = frozenset({"EMAIL_ADDRESS", "ORGANISATION_NAME", "CUSTOMFIELDS", "LEAD_STATUS_ID", "SOCIAL_LINKEDIN", "OWNER_USER_ID"})
+"""Names that tell a few fields of a record, which somebody has picked, from those of other tools that write in capitals."""
 
 
 class Insightly(CrmAdapter):
     """Reads Insightly's webhook calls."""
 
     tool = "insightly"
-    signs = frozenset({"entity", *_TIMES})
+    signs = frozenset({"entity", *_TIMES, *KINDS})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("LEAD_STATUS", "LEAD_STATUS_ID"), "contact": (), "organisation": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the names in capitals below `entity`."""
         entity = _entity(body)
         if "entity" not in body:
-            return 80 if not set(_TIMES).isdisjoint(entity) and any(name.endswith("_ID") for name in entity) else 0
+            if not _TIMES.isdisjoint(entity):
+                return 80 if any(name.endswith("_ID") for name in entity) else 0
+            return 60 if not _OWN.isdisjoint(entity) and not KINDS.keys().isdisjoint(entity) else 0
         if "DATE_UPDATED_UTC" in entity or entity.keys() & KINDS.keys():
             return 95
         return 70 if any(name.endswith("_ID") for name in entity) else 0

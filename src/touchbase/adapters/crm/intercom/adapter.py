@@ -3,7 +3,7 @@
 Event reference: developers.intercom.com, webhook topics and model (read 2026-11-20). The topic's first word
 tells the kind: user, lead, contact and visitor are contacts. Topics of tags, subscriptions and of a contact's
 companies carry the contact one level lower; a tag is a change, not a field. Conversations, tickets and the
-rest are not used.
+rest are not used. Relays hand on the object alone.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ ACTIONS = {
     "unarchive": UPDATED, "merged": UPDATED, "signed_up": UPDATED, "added_email": UPDATED, "subscribed": UPDATED, "unsubscribed": UPDATED,
     "subscribe": UPDATED, "unsubscribe": UPDATED, "attached": UPDATED, "detached": UPDATED,
 }  # fmt: skip
+_MARKS = frozenset({"workspace_id", "app_id", "custom_attributes", "tag"})
+"""Of these an object of Intercom's own has at least one."""
+_OF_RECORD = frozenset({"workspace_id", "app_id", "role", "session_count", "companies", "company_id"})
 CHANGES: dict[str, Changes] = {
     "signed_up": {"role": ("user", UNTOLD)},
     "subscribed": {"unsubscribed_from_emails": (False, UNTOLD)},
@@ -45,18 +48,25 @@ class Intercom(CrmAdapter):
 
     tool = "intercom"
     proofs = (hashed_body("x-hub-signature", digest="sha1", prefix="sha1="),)
-    signs = frozenset({"topic"})
+    signs = frozenset({"topic", *_MARKS})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the type that every notification has."""
         if body.get("type") == "notification_event":
             return 100
+        if _alone(body) is not None:
+            return 70
         return 70 if isinstance(body.get("topic"), str) and isinstance(dig(body, "data", "item"), dict) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One notification."""
         topic = text(body.get("topic"))
+        if (words := _alone(body)) is not None:
+            record = _person(body) if words[0] == CONTACT else body
+            about = Item(SHAPES[words[0]], UPDATED, words[0], text(record.get("id")), None, when(record.get("updated_at")), record=record)
+            about.status = self.statuses(call, words[0], words[0])
+            return _told(about, words, body)
         if topic is None:
             return [note("unrecognised")]
         if topic == "ping":
@@ -72,6 +82,17 @@ class Intercom(CrmAdapter):
             about = Item(SHAPES[part], what, part, text(record.get("id")), topic, at, key, record, status=self.statuses(call, part, part))
             events += _told(about, words, item)
         return events or [note("ignored", topic, kind)]
+
+
+def _alone(body: Body) -> list[str] | None:
+    """What a topic would have said of an object that a relay has taken out of its notification."""
+    if "topic" in body or "event" in body or _MARKS.isdisjoint(body):
+        return None
+    kind = text(body.get("type"))
+    if kind == "contact_tag" and "contact" in body:
+        return [CONTACT, "tag", "created"]
+    is_theirs = kind in KINDS and "id" in body and not _OF_RECORD.isdisjoint(body)
+    return [KINDS[kind], "updated"] if kind is not None and is_theirs else None
 
 
 def _told(about: Item, words: list[str], item: Body) -> list[Event]:

@@ -3,7 +3,7 @@
 Event reference: recorded deliveries (read 2026-11-20). Calls are forms with bracketed names: an entity, an
 action, a list of records. Companies come under `contacts` with the type `company`. `leads` are deals and
 are not used, whatever their status. E-mail and the like sit in custom fields, known by their code. Relays and
-widgets pass the same on as JSON, with or without the account.
+widgets pass the same on as JSON, with or without the account, or records as the API tells them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, items, text
+from touchbase.adapters.kit.reading import address, dig, first, items, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -45,12 +45,14 @@ class Kommo(CrmAdapter):
     """Reads Kommo's webhook calls."""
 
     tool = "kommo"
-    signs = _NAMES | {"account", "subdomain"}
+    signs = _NAMES | {"account", "subdomain", "custom_fields_values"}
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the account's subdomain beside an entity."""
+        if _alone(body) is not None:
+            return 80
         entities = [as_dict(body[name]) for name in _NAMES & body.keys()]
         if "subdomain" in body and "account_id" in body and isinstance(body.get("event"), dict):
             return 80
@@ -68,6 +70,8 @@ class Kommo(CrmAdapter):
         if isinstance(body.get("event"), dict) and "subdomain" in body:
             # A step of the digital pipeline: always about a deal.
             return [note("ignored", text(dig(body, "event", "type_code")) or "event", "leads", text(dig(body, "event", "data", "id")))]
+        if (word := _alone(body)) is not None:
+            return self._records(word, "update", {**body, "type": word}, call)
         events: list[Event] = []
         for entity, actions in body.items():
             for action, records in as_dict(actions).items():
@@ -99,9 +103,18 @@ class Kommo(CrmAdapter):
         return events
 
 
+def _alone(body: Body) -> str | None:
+    """What a body is the record of, if it is one that a relay has asked for; each kind has fields that the others lack."""
+    if "custom_fields_values" not in body or "account_id" not in body or "id" not in body:
+        return None
+    if "pipeline_id" in body or "status_id" in body:
+        return "lead"
+    return "contact" if "first_name" in body else "company"
+
+
 def _flat(record: Body) -> Body:
     """The record with its custom fields beside the others: those with a known code under it, the rest by name."""
-    flat = dict(record)
+    flat, mails = dict(record), list[str]()
     for one in map(as_dict, items(record.get("custom_fields") or record.get("custom_fields_values"))):
         code = (text(first(one, "code", "field_code")) or "").upper()
         name = text(first(one, "name", "field_name")) or ""
@@ -112,6 +125,10 @@ def _flat(record: Body) -> Body:
             flat[code if code in CODES else name.upper()] = values
         elif name and len(values) == 1:
             flat.setdefault(name, values[0])
+            mails += [name] if address(values[0]) else []
+    if "EMAIL" not in flat and len(mails) == 1:
+        # Without a code the field has the name that it has in the account's language.
+        flat["EMAIL"] = flat.pop(mails[0])
     return flat
 
 

@@ -52,7 +52,7 @@ class Monday(CrmAdapter):
     """Reads monday.com's webhook calls."""
 
     tool = "monday"
-    signs = frozenset({"challenge", "event"})
+    signs = frozenset({"challenge", "event", "runtimeMetadata", "column_values"})
     proofs = (MONDAY,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
@@ -61,6 +61,11 @@ class Monday(CrmAdapter):
         """Known by the board that an event names; a lone challenge is monday's too."""
         if body.keys() == {"challenge"}:
             return 90
+        if "runtimeMetadata" in body and isinstance(body.get("payload"), dict):
+            # A step of an automation that an app provides.
+            return 80
+        if _is_item(body):
+            return 80
         event = as_dict(body.get("event"))
         # What moves between boards names none.
         return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
@@ -69,6 +74,10 @@ class Monday(CrmAdapter):
         """One event about one item of a board, or the handshake."""
         if "challenge" in body and "event" not in body:
             return [note("handshake", "challenge")]
+        if "runtimeMetadata" in body and "event" not in body:
+            return [note("ignored", text(dig(body, "payload", "blockKind")) or "automation")]
+        if _is_item(body):
+            return self._alone(body, call)
         event = as_dict(body.get("event"))
         source = text(event.get("type"))
         object_id = text(first(event, "pulseId", "itemId"))
@@ -98,6 +107,17 @@ class Monday(CrmAdapter):
         kind, _ = kind_and_word(object_type)
         is_open = kind not in call.settings.status_property
         return read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
+
+    def _alone(self, body: Body, call: Call) -> list[Event]:
+        """An item that a relay has asked for."""
+        kind = self._kind({"boardId": dig(body, "board", "id")}, call)
+        if kind is None or "parent_item" in body:
+            return [note("ignored", None, "item", text(body.get("id")))]
+        is_open = kind not in call.settings.status_property
+        events = read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
+        for event in events:
+            event.source_event = None
+        return events
 
     def _kind(self, event: Body, call: Call) -> str | None:
         named = in_query(call.request.query, "object") or kind_chosen(call, text(event.get("boardId")))
@@ -135,6 +155,11 @@ def _record(event: Body) -> Body:
             record |= {"email": column["email"]} if column.get("email") else {}
             record |= {"link": address} if (address := column.get("url") or link(_value(column))) else {}
     return record
+
+
+def _is_item(body: Body) -> bool:
+    """Whether a body is an item as the API has it."""
+    return "id" in body and "name" in body and dig(body, "column_values", 0, "id") is not None
 
 
 def _is_status(value: object) -> bool:

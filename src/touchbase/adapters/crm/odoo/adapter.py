@@ -2,16 +2,17 @@
 
 Event reference: recorded deliveries (read 2026-11-20). A call holds the fields that an administrator has
 ticked and says neither what happened nor when; so each is "here is the record". Empty values arrive as
-`false`. `_action` is the rule's label, not an event.
+`false`. `_action` is the rule's label, not an event. Server actions and modules of others write `model` instead, name what
+happened by Odoo's own methods (`create`, `write`, `unlink`), and often keep the record one level lower.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import host
+from touchbase.adapters.kit.crm_values import as_dict, host
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, first, flag, text
 from touchbase.adapters.kit.times import when
@@ -22,6 +23,7 @@ NOISE = frozenset(
     {
         "id", "_id", "_model", "model", "_action", "display_name", "complete_name", "contact_address", "contact_address_complete",
         "email_normalized",
+        "record_id", "res_id", "event", "operation", "method", "action", "timestamp",
         "phone_sanitized", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
     }
 )  # fmt: skip
@@ -29,6 +31,9 @@ PERSON = Shape(
     CONTACT, email=("email", "email_from", "x_email", "email_normalized"), full_name=("contact_name", "name"), linkedin=(LINKEDIN,),
     domain=("website",), company=("partner_name", "commercial_company_name"), useful=None, noise=NOISE,
 )  # fmt: skip
+METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED}
+"""What a server action says has happened."""
+RECORDS = ("data", "record", "values", "vals", "payload", "fields")
 ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
 
 
@@ -48,8 +53,9 @@ class Odoo(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One record as it is now."""
-        model, object_id = text(first(body, "_model", "model")), text(first(body, "_id", "id"))
-        record = {name: _bare(value) for name, value in body.items() if value is not False}
+        model = text(first(body, "_model", "model"))
+        record = _record(body)
+        object_id = text(first(body, "_id", "id", "record_id", "res_id") or first(record, "id"))
         is_lead = model == "crm.lead" and record.get("type") == "lead"
         if model != "res.partner" and not is_lead:
             return [note("ignored" if model else "unrecognised", None, model, object_id)]
@@ -61,11 +67,23 @@ class Odoo(CrmAdapter):
             record = with_linkedin(record)
         if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
             record["website"] = found
-        what = DELETED if flag(body.get("active")) is False else UPDATED
-        return Item(
-            shape, what, model, object_id, text(body.get("_action")), when(record.get("write_date")), record=record,
-            status=self.statuses(call, shape.kind, model),
-        ).events()  # fmt: skip
+        method = None if "_model" in body else _method(body)
+        what = DELETED if flag(body.get("active", record.get("active"))) is False else METHODS.get(method or "", UPDATED)
+        source, at = text(body.get("_action")) or method, when(first(record, "write_date") or body.get("timestamp"))
+        return Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model)).events()
+
+
+def _method(body: Body) -> str | None:
+    """What a server action calls what has happened: `create`, `record.write`."""
+    named = text(first(body, "event", "operation", "method", "action", "event_type")) or ""
+    method = named.lower().rpartition(".")[2]
+    return method if method in METHODS else None
+
+
+def _record(body: Body) -> Body:
+    """The fields, without those that are empty."""
+    fields = next((inner for name in RECORDS if (inner := as_dict(body.get(name)))), body) if "_model" not in body else body
+    return {name: _bare(value) for name, value in fields.items() if value is not False}
 
 
 def _bare(value: object) -> object:

@@ -1,8 +1,8 @@
 """Outreach: the webhooks about its prospects and accounts, in our words.
 
 Event reference: recorded deliveries and an integrator's code (read 2026-11-20). Bodies are JSON:API; a
-creation holds the record, an update the changed attributes. `deliveredAt` moves with each attempt, so the
-record's own time counts first. Mailings and sequences belong to the other channel.
+creation holds the record, an update the changed attributes, and the links to stage and account by their ids.
+`deliveredAt` moves with each attempt, so the record's own time counts first. Mailings and sequences belong to the other channel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHAPES = {
     "account": Shape(COMPANY, domain=("domain", "websiteUrl"), company=("name",), useful=("industry", "locality", "companyType"),
     noise=NOISE),
 }  # fmt: skip
-ACTIONS = {"created": CREATED, "updated": UPDATED, "destroyed": DELETED, "deleted": DELETED}
+ACTIONS = {"read": UPDATED, "created": CREATED, "updated": UPDATED, "destroyed": DELETED, "deleted": DELETED}
 
 
 class Outreach(CrmAdapter):
@@ -43,31 +43,50 @@ class Outreach(CrmAdapter):
 
     tool = "outreach"
     proofs = (hashed_body("outreach-webhook-signature"),)
-    signs = frozenset({"meta", "outreach-webhook-signature"})
-    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName"), "account": ("stage",)}
+    signs = frozenset({"meta", "attributes", "outreach-webhook-signature"})
+    status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName", "stage_id"), "account": ("stage", "stage_id")}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the event's name in `meta` and the JSON:API type."""
         if isinstance(dig(body, "meta", "eventName"), str) and isinstance(dig(body, "data", "type"), str):
             return 100
+        if _is_record(body):
+            return 70
         return 45 if "outreach-webhook-signature" in call.headers else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one resource."""
+        if _is_record(body):
+            return self.read({"meta": {"eventName": f"{text(body.get('type'))}.read"}, "data": body}, call)
         meta, data = as_dict(body.get("meta")), as_dict(body.get("data"))
         source = text(meta.get("eventName")) or ""
         word, _, action = source.partition(".")
         object_id, what = text(data.get("id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
-        record = as_dict(data.get("attributes"))
+        record = _linked(data.get("relationships")) | as_dict(data.get("attributes"))
         delivered = first(meta, "deliveredAt")
         at = when(delivered if what == DELETED else first(record, "updatedAt") or delivered)
         item = Item(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
         item.status = self.statuses(call, item.shape.kind, word)
-        if what == UPDATED:
+        if action == "read":
+            item.source_event = None
+        elif what == UPDATED:
             item.changed = {name: (value, UNTOLD) for name, value in record.items() if name not in NOISE}
         return item.events()
+
+
+def _is_record(body: Body) -> bool:
+    """Whether a body is a record as the API has it, which relays post."""
+    named = text(body.get("type"))
+    is_theirs = named == "prospect" or ".outreach.io/" in (text(dig(body, "links", "self")) or "")
+    return is_theirs and named is not None and "id" in body and isinstance(body.get("attributes"), dict)
+
+
+def _linked(relationships: object) -> Body:
+    """The ids of the stage and the account that a record is linked to: an update names only the links that have changed."""
+    links = {name: as_dict(as_dict(relationships).get(name)) for name in ("stage", "account")}
+    return {f"{name}_id": found for name, link in links.items() if (found := first(link, "id") or dig(link, "data", "id")) is not None}
 
 
 ADAPTER = Outreach()

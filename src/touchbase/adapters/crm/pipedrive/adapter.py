@@ -47,6 +47,9 @@ ACTIONS = {
     "create": CREATED, "added": CREATED, "change": UPDATED, "updated": UPDATED, "delete": DELETED, "deleted": DELETED, "merged": UPDATED,
 }  # fmt: skip
 
+_OF_RECORD = frozenset({"visible_to", "add_time", "update_time"})
+_OF_PERSON = frozenset({"emails", "email", "phones", "phone", "first_name"})
+_OF_OTHERS = frozenset({"stage_id", "pipeline_id", "due_date", "title", "unit"})
 _HASH = 40
 _OWN_FIELD = re.compile(r"[0-9a-f]+", re.ASCII)
 _STAGES = frozenset({"status", "stage_id"})
@@ -56,14 +59,15 @@ class Pipedrive(CrmAdapter):
     """Reads Pipedrive's webhook calls."""
 
     tool = "pipedrive"
-    signs = frozenset({"meta"})
+    signs = frozenset({"meta", "visible_to"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(KINDS, ("label", "label_ids"))
 
     def sure(self, body: Body, call: Call) -> int:
         """Version 2 names its entity, version 1 its object; both an action and Pipedrive's account."""
         meta = as_dict(body.get("meta"))
         if not ({"entity", "object"} & meta.keys()):
-            return 0
+            # A record as the API has it.
+            return 75 if body.keys() >= _OF_RECORD else 0
         if meta.get("version") == "2.0" and "entity" in meta:
             return 100
         if "object" in meta and ("current" in body or "previous" in body):
@@ -73,9 +77,22 @@ class Pipedrive(CrmAdapter):
     def read(self, body: Body, call: Call) -> list[Event]:
         """One change of one record."""
         meta = as_dict(body.get("meta"))
+        if "meta" not in body and body.keys() >= _OF_RECORD:
+            return self._alone(body, call)
         if "entity" in meta:
             return self._version_2(meta, as_dict(body.get("data")), as_dict(body.get("previous")), call)
         return self._version_1(body, meta, as_dict(body.get("current")), as_dict(body.get("previous")), call)
+
+    def _alone(self, body: Body, call: Call) -> list[Event]:
+        """A record that a relay has asked for; which kind it is, is told by fields that the others lack."""
+        object_id = text(body.get("id"))
+        if object_id is None or not _OF_OTHERS.isdisjoint(body):
+            return [note("ignored", None, None, object_id)]
+        word = "organization" if _OF_PERSON.isdisjoint(body) else "person"
+        what = DELETED if body.get("is_deleted") is True or body.get("active_flag") is False else UPDATED
+        item = Item(SHAPES[KINDS[word]], what, word, object_id, None, when(body.get("update_time")), record=_with_linkedin(_flat(body)))
+        item.status = self.statuses(call, KINDS[word], word)
+        return item.events()
 
     def _version_2(self, meta: Body, data: Body, previous: Body, call: Call) -> list[Event]:
         object_id = text(first(meta, "entity_id") or first(data, "id") or first(previous, "id"))
@@ -94,7 +111,9 @@ class Pipedrive(CrmAdapter):
         return item.merged(text(meta.get("merged_from_id")))
 
     def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, call: Call) -> list[Event]:
-        source = text(body.get("event")) or f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
+        named, meant = text(body.get("event")) or "", f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
+        # What a relay has written over the event's name is no name of Pipedrive's.
+        source = named if "." in named or meant == "." else meant
         object_id = text(first(meta, "id") or first(current, "id") or first(previous, "id"))
         at = first(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first(current, "update_time")
         if source.endswith(".deal"):

@@ -10,24 +10,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar
 
+from touchbase.adapters.crm.salesforce import records, stream
 from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
-from touchbase.adapters.crm.salesforce.retold import is_retold, message_in, read_retold
-from touchbase.adapters.crm.salesforce.stream import (
-    is_topic,
-    is_trigger,
-    payload_of,
-    read_change,
-    read_record,
-    read_topic,
-    read_trigger,
-    record_in,
-)
+from touchbase.adapters.crm.salesforce.retold import PLACES, is_retold, message_in, read_retold
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.domain.delivery import ProtocolAnswer
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+
+_SIGNS = records.SIGNS | stream.SIGNS | frozenset(PLACES)
 
 
 class Salesforce(CrmAdapter):
@@ -51,26 +44,33 @@ class Salesforce(CrmAdapter):
 
     def sure(self, body: Body, call: Call) -> int:
         """A change event, or a record in the form of the REST interface."""
-        if payload_of(body) is not None:
+        # Asked about every CRM's calls, so the usual one is out at once.
+        if _SIGNS.isdisjoint(body) and not is_retold(body):
+            return 0
+        if stream.payload_of(body) is not None:
             return 100
-        if is_trigger(body) or is_topic(body):
+        if records.is_trigger(body) or stream.is_topic(body):
             return 90
         if message_in(body) is not None or is_retold(body):
             return 95
-        return 85 if record_in(body) is not None else 0
+        if records.records_in(body) or stream.is_platform_event(body):
+            return 85
+        return 60 if records.is_picked(body) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One change event, or one record."""
-        payload, statuses = payload_of(body), partial(self.statuses, call)
+        payload, statuses = stream.payload_of(body), partial(self.statuses, call)
         if payload is not None:
-            return read_change(payload, statuses)
-        if is_trigger(body):
-            return read_trigger(body, statuses)
-        if is_topic(body):
-            return read_topic(body, statuses)
-        if (record := record_in(body)) is not None:
-            return read_record(record, statuses)
-        return read_retold(body, statuses) or [note("unrecognised")]
+            return stream.read_change(payload, statuses)
+        if records.is_trigger(body):
+            return records.read_trigger(body, statuses)
+        if stream.is_topic(body):
+            return stream.read_topic(body, statuses)
+        if found := records.records_in(body) or ([body] if records.is_picked(body) else []):
+            return [event for record in found for event in records.read_record(record, statuses)]
+        # An event of an organisation's own: what its fields mean is told nowhere.
+        own = [note("ignored", "PlatformEvent")] if stream.is_platform_event(body) else []
+        return read_retold(body, statuses) or own or [note("unrecognised")]
 
 
 ADAPTER = Salesforce()

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.reading import text
 from touchbase.domain.events import Event
 
-_PLACES = ("body", "payload", "data", "xml", "rawBody", "raw")
+PLACES = ("body", "payload", "data", "xml", "rawBody", "raw")
 _DEEPEST = 6
 _NAMES = (
     "Id", "Email", "FirstName", "LastName", "Name", "Company", "Website", "Status", "Status__c", "Title", "Phone", "PersonEmail",
@@ -25,7 +25,7 @@ _SPELLED = {name.lower(): name for name in _NAMES}
 
 def message_in(body: Body) -> bytes | None:
     """The message as XML, where a relay has put it into a body whole."""
-    for name in _PLACES:
+    for name in PLACES:
         value = body.get(name)
         if isinstance(value, str) and value.lstrip()[:1] == "<" and NAMESPACE.decode() in value:
             return value.encode("utf-8", "replace")
@@ -34,8 +34,8 @@ def message_in(body: Body) -> bytes | None:
 
 def is_retold(body: Body) -> bool:
     """Whether a body is a message taken apart: an envelope, or what is in it, with notifications."""
-    # Asked about every CRM's calls, so the usual one is out at once.
-    return any("nvelope" in name or "otification" in name for name in body) and next(_notifications(body, 0), None) is not None
+    names = " ".join(body)
+    return ("nvelope" in names or "otification" in names) and next(_notifications(body, 0), None) is not None
 
 
 def read_retold(body: Body, statuses: StatusNames) -> list[Event]:

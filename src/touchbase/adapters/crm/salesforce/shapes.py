@@ -35,6 +35,8 @@ _PERSON_ACCOUNT = Shape(
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), useful=None, noise=NOISE)
 
+PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
+"""How the ids of these objects begin."""
 _SHORT_ID = re.compile(r"[0-9A-Za-z]{15}")
 _CHECKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 

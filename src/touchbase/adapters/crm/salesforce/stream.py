@@ -1,4 +1,4 @@
-"""Salesforce change events (CDC) and plain records, as relays pass them on in JSON.
+"""Salesforce change events (CDC), topics and platform events, as relays pass them on in JSON.
 
 The stream's `ChangeEventHeader` stands beside the fields, which relays put at the top, in `payload`, in
 `data.payload` or in `detail.payload`. A null field means "unchanged" unless `nulledFields` names it.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from touchbase.adapters.crm.salesforce.shapes import NOISE, record_id, shape_of
+from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
-from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
+from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
@@ -20,19 +20,26 @@ from touchbase.domain.events import Event
 HEADER = "ChangeEventHeader"
 CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}
 TOPICS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "undeleted": UPDATED}
-PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
-_RECORDS = ("payload", "data", "record", "sobject", "sObject", "object")
 _WRAPPERS = ("payload", "data", "detail", "event")
+SIGNS = frozenset({HEADER, "sobject", *_WRAPPERS})
+"""Of these a message of the stream has at least one."""
 
 
 def payload_of(body: Body) -> Body | None:
     """The object that holds the header, wherever the relay has put it."""
-    outer = [one for name in _WRAPPERS if isinstance(one := body.get(name), dict)]
-    for found in (body, *outer, *(one.get("payload") for one in outer)):
-        if isinstance(found, dict) and isinstance(found.get(HEADER), dict):
-            return found
+    if isinstance(body.get(HEADER), dict):
+        return body
+    for name in _WRAPPERS:
+        outer = body.get(name)
+        if not isinstance(outer, dict):
+            continue
+        if isinstance(outer.get(HEADER), dict):
+            return outer
+        inner = outer.get("payload")
+        if isinstance(inner, dict) and isinstance(inner.get(HEADER), dict):
+            return inner
     return None
 
 
@@ -61,33 +68,10 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     return events
 
 
-def record_in(body: Body) -> Body | None:
-    """The record as the REST interface writes it, known by its `attributes.type`, wherever the one who posts it has put it."""
-    for found in (body, *(body.get(name) for name in _RECORDS)):
-        if isinstance(found, dict) and isinstance(dig(found, "attributes", "type"), str) and "Id" in found:
-            return found
-    return None
-
-
-def read_record(body: Body, statuses: StatusNames) -> list[Event]:
-    """A record as the REST interface writes it (`attributes.type`), posted by a flow or a relay."""
-    object_type = text(dig(body, "attributes", "type"))
-    object_id = record_id(body.get("Id"))
-    shape = shape_of(object_type, body)
-    if shape is None:
-        return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
-    what = DELETED if body.get("IsDeleted") is True else UPDATED
-    return Item(
-        shape,
-        what,
-        object_type,
-        object_id,
-        None,
-        when(body.get("LastModifiedDate")),
-        None,
-        with_linkedin(body),
-        status=statuses(shape.kind, object_type),
-    ).events()
+def is_platform_event(body: Body) -> bool:
+    """Whether a body is a message of the stream with an organisation's own event in it."""
+    message = as_dict(body.get("data")) or body
+    return isinstance(message.get("payload"), dict) and dig(message, "event", "replayId") is not None
 
 
 def is_topic(body: Body) -> bool:
@@ -108,34 +92,6 @@ def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
     item = Item(shape, what, object_type, object_id, change, when(dig(topic, "event", "createdDate")), None, with_linkedin(record))
     item.status, item.restored = statuses(shape.kind, object_type), change == "undeleted"
     return item.events()
-
-
-def is_trigger(body: Body) -> bool:
-    """Whether a body is a trigger's: the records of the REST interface as they are and as they were."""
-    return isinstance(dig([*as_list(body.get("new")), *as_list(body.get("old"))], 0, "attributes", "type"), str)
-
-
-def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
-    """The records of an Apex trigger, `{"new": [...], "old": [...]}`: without an old one made, without a new one gone."""
-    now = {record_id(record.get("Id")): record for record in map(as_dict, as_list(body.get("new")))}
-    before = {record_id(record.get("Id")): record for record in map(as_dict, as_list(body.get("old")))}
-    events: list[Event] = []
-    for object_id in now | before:
-        record, old = now.get(object_id), before.get(object_id)
-        told = record or old or {}
-        object_type = text(dig(told, "attributes", "type"))
-        shape = shape_of(object_type, told)
-        if shape is None:
-            events.append(note("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
-            continue
-        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, with_linkedin(told))
-        item.status = statuses(shape.kind, object_type)
-        if record is None or old is None:
-            item.what = CREATED if old is None else DELETED
-        else:
-            item.changed = differences(record, old, NOISE)
-        events += item.events()
-    return events
 
 
 def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:

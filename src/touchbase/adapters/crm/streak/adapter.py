@@ -30,13 +30,15 @@ ACTIONS = {"CREATE": CREATED, "EDIT": UPDATED, "UPDATE": UPDATED, "DELETE": DELE
 WORDS = ("BOX", "TASK", "COMMENT", "THREAD", "MEETING", "PIPELINE", "STAGE", "CONTACT", "ORGANIZATION", "ORG", "FILE")
 
 _KEYS = frozenset({"boxKey", "pipelineKey", "key"})
+_OF_RECORD = frozenset({"lastSavedTimestamp", "creationDate", "teamKey"})
+_KEYS_OF_BOX = frozenset({"boxKey", "stageKey", "key"})
 
 
 class Streak(CrmAdapter):
     """Reads Streak's webhook calls."""
 
     tool = "streak"
-    signs = frozenset({"boxKey", "pipelineKey", "box", "event", "lastSavedTimestamp"})
+    signs = frozenset({"boxKey", "pipelineKey", "box", "event", *_OF_RECORD})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -48,7 +50,7 @@ class Streak(CrmAdapter):
         word, _, action = event.partition("_")
         if event.isupper() and word in WORDS and (word == "BOX" or not _KEYS.isdisjoint(body)):
             return 85
-        if "pipelineKey" in body and ("boxKey" in body or "stageKey" in body):
+        if "pipelineKey" in body and not _KEYS_OF_BOX.isdisjoint(body):
             return 70
         if _bare(body) is not None or ("boxKey" in body and "key" in body):
             return 60
@@ -63,7 +65,7 @@ class Streak(CrmAdapter):
         key, what = text(first(record, "key", "id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
             return [note("ignored", source, word.lower(), key)]
-        at = when(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp"))
+        at = when(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp", "creationDate"))
         item = Item(SHAPES[word], what, word.lower(), key, source, at, record=record)
         if word == "CONTACT":
             item.record = with_linkedin(record, {LINKEDIN: first(record, "socialProfiles", "other")})
@@ -73,7 +75,7 @@ class Streak(CrmAdapter):
 
 def _bare(body: Body) -> str | None:
     """The event that a bare object stands for: here is the record."""
-    if "event" in body or not {"key", "lastSavedTimestamp"} <= body.keys():
+    if "event" in body or "key" not in body or _OF_RECORD.isdisjoint(body):
         return None
     return "CONTACT_EDIT" if "emailAddresses" in body else "ORGANIZATION_EDIT" if "domains" in body else None
 

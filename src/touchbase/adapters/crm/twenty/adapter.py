@@ -3,7 +3,8 @@
 Event reference: docs.twenty.com, webhooks, and the product's source (read 2026-11-20). The two disagree:
 the page writes `event`, `data` and `timestamp`, the product sends `eventName`, `record` and `eventDate`;
 both are read. The whole record comes along, and an update lists the names of the changed fields. Releases
-of 2024 name in `eventType` what the webhook is for instead, `*.*`: then the record is all that is told.
+of 2024 name in `eventType` what the webhook is for instead, `*.*`: then the record is all that is told. Where a workflow
+hands on its trigger, the record stands in `properties`, as it is and as it was. Workflows and relays also post it alone.
 """
 
 from __future__ import annotations
@@ -50,15 +51,22 @@ class Twenty(CrmAdapter):
 
     tool = "twenty"
     proofs = (TWENTY,)
-    signs = frozenset({"eventName", "objectMetadata", "event", "x-twenty-webhook-signature", "x-twenty-webhook-timestamp"})
+    signs = frozenset(
+        {
+            "eventName", "objectMetadata", "event", "record", "emails", "domainName", "x-twenty-webhook-signature",
+            "x-twenty-webhook-timestamp",
+        }
+    )  # fmt: skip
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": (), "company": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by Twenty's headers or by the event's name beside the record."""
-        if isinstance(body.get("record"), dict) and ("eventName" in body or "objectMetadata" in body):
+        if isinstance(body.get("record", body.get("properties")), dict) and ("eventName" in body or "objectMetadata" in body):
             return 100 if "objectMetadata" in body or "workspaceId" in body else 85
         if any(name.startswith("x-twenty-") for name in call.headers):
             return 100
+        if _word(as_dict(body.get("record")) or body) is not None:
+            return 70
         named, _, action = (text(body.get("event")) or "").rpartition(".")
         is_theirs = named in TWENTYS_OWN and action in ACTIONS and isinstance(dig(body, "data", "id"), str)
         return 60 if is_theirs and "timestamp" in body else 0
@@ -67,8 +75,11 @@ class Twenty(CrmAdapter):
         """One event about one record."""
         source = text(first(body, "eventName", "event", "eventType")) or ""
         named, _, action = source.rpartition(".")
+        properties = as_dict(body.get("properties"))
+        record = as_dict(body.get("record")) or as_dict(body.get("data")) or as_dict(properties.get("after") or properties.get("before"))
+        if not source and "objectMetadata" not in body:
+            return self._alone(record or body, call)
         word = text(dig(body, "objectMetadata", "nameSingular")) or named
-        record = as_dict(body.get("record")) or as_dict(body.get("data"))
         object_id, what = text(record.get("id")), ACTIONS.get(action) or OLDER.get(action)
         if action == "*" and record.get("deletedAt") is not None:
             what = DELETED
@@ -78,11 +89,30 @@ class Twenty(CrmAdapter):
         item = Item(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         item.restored = action == "restored"
-        fields = body.get("updatedFields")
+        fields, before = first(body, "updatedFields") or properties.get("updatedFields"), as_dict(properties.get("before"))
         if what == UPDATED and isinstance(fields, list):
             names = [name for name in as_list(fields) if isinstance(name, str) and name in record]
-            item.changed = {name: (record[name], UNTOLD) for name in names}
+            item.changed = {name: (record[name], before.get(name, UNTOLD)) for name in names}
         return item.events()
+
+    def _alone(self, record: Body, call: Call) -> list[Event]:
+        """A record as a workflow or relay posts it."""
+        word = _word(record)
+        if word is None:
+            return [note("unrecognised")]
+        what = DELETED if record.get("deletedAt") is not None else UPDATED
+        item = Item(SHAPES[word], what, word, text(record.get("id")), None, when(record.get("updatedAt")), record=_flat(record))
+        item.status = self.statuses(call, item.shape.kind, word)
+        return item.events()
+
+
+def _word(record: Body) -> str | None:
+    """What a record without a name is: Twenty keeps addresses and pages in objects of its own."""
+    if "id" not in record:
+        return None
+    if dig(record, "emails", "primaryEmail") is not None:
+        return "person"
+    return "company" if dig(record, "domainName", "primaryLinkUrl") is not None else None
 
 
 def _flat(record: Body) -> Body:

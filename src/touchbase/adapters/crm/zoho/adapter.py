@@ -3,7 +3,8 @@
 Event reference: zoho.com/crm/developer, notifications (read 2026-11-20). Leads and contacts are contacts,
 accounts are companies. A notification names up to many records by id; it holds values only where the
 channel asks for them (`return_affected_field_values`), else the names of the fields (`affected_fields`). `module`
-counts, not the module in `resource_uri`. Functions and relays post whole records as the API tells them.
+counts, not the module in `resource_uri`. Functions and relays post whole records as the API tells them; the webhook of a
+workflow posts, as a form or JSON, what somebody has made up of the fields' names.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from touchbase.domain.events import Event
 from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
+_IDS = ("Lead_Id", "Contact_Id", "Account_Id", "Record_Id", "Lead_ID", "Contact_ID", "Account_ID")
+"""What people call the id in a webhook's body."""
+_OWN = frozenset({"Last_Name", "Lead_Status", "Contact_Status", "Account_Name"})
+"""Field names that Zoho's modules have, and that others do not write like that."""
 OPERATIONS = {"insert": CREATED, "create": CREATED, "update": UPDATED, "edit": UPDATED, "delete": DELETED}
 
 
@@ -32,7 +37,7 @@ class Zoho(CrmAdapter):
 
     tool = "zoho"
     proofs = (field_of("token"),)
-    signs = frozenset({"channel_id", "resource_uri", "operation", "Modified_Time", "Created_Time"})
+    signs = frozenset({"channel_id", "resource_uri", "operation", "Modified_Time", "Created_Time", "module", "Module", *_OWN})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS
     fetcher: ClassVar[Fetcher | None] = FETCHER
 
@@ -43,12 +48,16 @@ class Zoho(CrmAdapter):
             return 100 if known else 75 if isinstance(body["ids"], list) else 0
         if is_record(body):
             return 85
+        if _shaped(body) is not None:
+            return 60
         return 70 if (text(body.get("operation")) or "").partition(".")[0] in MODULES and isinstance(body.get("data"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One operation on one or many records, or one record."""
         if "operation" not in body and is_record(body):
             return self._record(body, call)
+        if (shaped := _shaped(body)) is not None:
+            return self._shaped(*shaped, body, call)
         operation = text(body.get("operation")) or ""
         word = text(first(body, "module")) or text(dig(body, "module", "api_name")) or operation.partition(".")[0]
         shape, what = MODULES.get(word), OPERATIONS.get(operation.rpartition(".")[2])
@@ -83,9 +92,30 @@ class Zoho(CrmAdapter):
             MODULES[word], UPDATED, word, object_id, None, when(body.get("Modified_Time")), record=with_linkedin(body), status=statuses
         ).events()
 
+    def _shaped(self, word: str, record: Body, body: Body, call: Call) -> list[Event]:
+        what = OPERATIONS.get((text(body.get("operation")) or "").lower(), UPDATED)
+        at = when(first(record, "Modified_Time") or first(body, "server_time", "timestamp"))
+        item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=with_linkedin(record))
+        item.status = self.statuses(call, item.shape.kind, word)
+        return item.events()
+
     def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
         """One lead, contact or account that we have asked for."""
         return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+
+
+def _shaped(body: Body) -> tuple[str, Body] | None:
+    """The module and the record in a workflow's webhook, whose body somebody has made up of the fields' names; None for other bodies."""
+    if "ids" in body:
+        return None
+    named = text(first(body, "module", "Module"))
+    record = next((inner for name in ("record", "data", "fields") if (inner := as_dict(body.get(name)))), body)
+    # The fields by their API names, or by those that people see.
+    record = {**{name.replace(" ", "_"): value for name, value in record.items()}, **record}
+    if _OWN.isdisjoint(record) or (named is None and "Email" not in record):
+        return None
+    word = named if named in MODULES else module_of(record) if named is None else None
+    return None if word is None else (word, record)
 
 
 def _ids(body: Body) -> list[str | None]:

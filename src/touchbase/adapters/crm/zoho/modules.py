@@ -15,6 +15,8 @@ _PERSON = Shape(
     useful=("Company", "Designation", "Title", "Phone", "Mobile", "Lead_Source", "Industry"), noise=NOISE,
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
+_OF_PERSON = frozenset({"Last_Name", "First_Name", "Full_Name"})
+"""Of these a person's record has at least one, however few fields somebody has asked for."""
 MODULES = {"Leads": _PERSON, "Contacts": _PERSON, "Accounts": _ACCOUNT}
 STATUS: Mapping[str, tuple[str, ...]] = {
     "Leads": ("Lead_Status",),
@@ -30,6 +32,6 @@ def is_record(body: Record) -> bool:
 
 def module_of(record: Record) -> str | None:
     """The module of a record, which does not name it: each has fields that the others lack; None for those that are not ours."""
-    if "Last_Name" in record:
+    if not _OF_PERSON.isdisjoint(record):
         return "Leads" if "Lead_Status" in record or "Company" in record else "Contacts"
     return "Accounts" if isinstance(record.get("Account_Name"), str) and "Deal_Name" not in record else None
