@@ -73,7 +73,7 @@ class Api:
         else:
             client = None if key is None else self.door.at_hand(key, named, needed, now)
         if client is None or client.state != ACTIVE:
-            client = await self.door.client(_text(key), _text(named), needed, peer_of(scope))
+            client = await self.door.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
         return client
 
     async def holder(self, headers: Headers, now: Micros, scope: Scope) -> Holder:
