@@ -1,8 +1,8 @@
 """Authorising: which client a call is for, and whether its key allows what it asks.
 
-In open mode no key is needed: the client is the one that the call names, else `default`. It comes into being with the first
-call that makes something; until then it is read as a client that has nothing. In keys mode the key names the client; a key that belongs to no client leaves
-the choice to the call. How keys are made stands in `api_keys.py`.
+In open mode no key is needed: the client is the one that the call names, else `default`. It comes into
+being with the first call that makes something, and until then is read as one that has nothing. In keys
+mode the key names the client; a key that belongs to no client leaves the choice to the call. How keys are made stands in `api_keys.py`.
 """
 
 from __future__ import annotations
