@@ -284,6 +284,43 @@ def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path
     assert set(answered) <= asyncio.run(kept())
 
 
+def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_nothing(serve: Serve) -> None:
+    first = serve()
+    alone = first.log()
+
+    second = serve()
+    created = [server.post("/public/v2/contacts", {"email": f"{n}@example.com"})[0] for n, server in enumerate((first, second))]
+    told, counted = second.log(), second.get("/metrics")[1]
+    first.stop()
+    second.process.kill()
+    second.process.wait()
+    third = serve()
+    third.stop()
+
+    assert "another server" not in alone + third.log()
+    assert "another server uses touchbase.db too" in told
+    assert "stop one of them" in told
+    assert "\ntouchbase_store_warnings 1\n" in counted
+    assert created == [201, 201]
+
+
+@pytest.mark.parametrize(("arguments", "warned"), [((), True), (("--no-inbox-worker",), False)])
+def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_path: Path, arguments: tuple[str, ...], warned: bool) -> None:
+    serve(*arguments)
+
+    work = subprocess.Popen(
+        [sys.executable, "-m", "touchbase", "work"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert work.stdout is not None
+    begun = work.stdout.readline()
+    work.terminate()
+    _, told = work.communicate(timeout=10)
+
+    assert "stop it with Ctrl+C" in begun
+    assert work.returncode == 0
+    assert ("another process applies the inbox of touchbase.db too" in told) is warned
+
+
 def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url: str) -> None:
     server = serve("--database", postgres_url, "--workers", "2")
 

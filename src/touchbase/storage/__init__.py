@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from touchbase.domain.errors import BadAddress
@@ -11,6 +12,7 @@ from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sealing.key_file import KeyFile
 from touchbase.storage.sealing.keys import NO_KEYS, GivenKeys, Keys, MasterKeys, new_key
 from touchbase.storage.sealing.sealer import MasterSealer
+from touchbase.storage.sqlite.alone import Part
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
 
@@ -20,7 +22,9 @@ _POSTGRES = ("postgresql", "postgres")
 _WRITE = "write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"
 
 
-async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False, master_keys: MasterKeys = NO_KEYS) -> Store:
+async def open_store(
+    url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False, master_keys: MasterKeys = NO_KEYS, parts: Sequence[Part] = ()
+) -> Store:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
     Its schema is brought up to date where that is safe by itself: on SQLite, and in an empty PostgreSQL
@@ -28,12 +32,13 @@ async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = 
     left as found, for `migrate` to be called.
 
     `master_keys` open what is sealed in the store; a store whose master key is not at hand is refused too, unless `as_is`.
+    `parts` are what this process is going to do all the time; the store's `warnings` say where that is for one process and another does it.
     `UnusableStore` says what to change, `BadAddress` what to write in place of an address.
     """
     check_address(url)
     sealer = MasterSealer(keys_of(url, master_keys))
     if _scheme(url) == "sqlite":
-        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
+        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, parts=parts)
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
 
 
