@@ -87,7 +87,7 @@ async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: Caller) 
     assert (reply.status, reply.problem["detail"]) == (404, "there is no client 'old' any more: it has another id now")
 
 
-@pytest.mark.parametrize("name", ["", "a b", "x" * 101, "a/b", "é"])
+@pytest.mark.parametrize("name", ["", "a b", "x" * 101, "a/b", "é", ".", ".."])
 async def test_in_open_mode_a_name_that_no_client_can_have_is_refused(here: Caller, name: str) -> None:
     for reply in (await here.get("/public/v2/contacts", x_client_id=name), await here.post("/public/v2/contacts", {}, x_client_id=name)):
         assert reply.status == 422

@@ -158,13 +158,13 @@ def _admin() -> Json:
     sought += [_parameter("channel", {"enum": list(CHANNELS)}), _parameter("state", {"enum": list(STATES)})]
     inbox = _operation(
         "Inbox", "list_deliveries", "List deliveries, newest first", {"200": _answer("A page.", "DeliveryPage")},
-        (*denied, "422"), parameters=[LIMIT, CURSOR, *sought],
+        (*denied, "422"), parameters=[LIMIT, CURSOR, *sought, SINCE],
     )  # fmt: skip
     delivery = _operation(
         "Inbox", "get_delivery", "Get one delivery with its body", {"200": _answer("The delivery.", "DeliveryDetail")}, (*denied, "404")
     )
     replay = _operation(
-        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404", "409")
+        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404", "409", "422")
     )
     groups = _operation(
         "Inbox", "group_deliveries", "Count deliveries that changed nothing and look alike", {"200": _answer("Groups.", "DeliveryGroups")},
@@ -297,5 +297,6 @@ ON_DUPLICATE_PARAMETER = _parameter(
 )
 LIMIT = _parameter("limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": USUAL_PAGE})
 CURSOR = _parameter("cursor", {"type": "string"}, "`next_cursor` of the page before.")
+SINCE = _parameter("received_since", {"type": "string", "format": "date-time"}, "Only those received then or later.")
 UPDATED_SINCE = _parameter("updated_since", {"type": "string", "format": "date-time"}, "The list is then in order of change.")
 IF_MATCH = _parameter("If-Match", {"type": "string"}, "The ETag that the record must still have.", "header")

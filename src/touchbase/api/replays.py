@@ -74,7 +74,10 @@ class RehearsalOut(Struct):
 
 
 class ReplayOut(Struct):
-    """How many deliveries were put back (or looked at), how many are still to come, and where to go on for those."""
+    """How many deliveries were put back (or would be), how many are still to come, and where to go on for those.
+
+    One whose body was removed cannot be applied again, and does not count.
+    """
 
     count: int
     left: int
@@ -120,7 +123,7 @@ async def replay_many(call: Call) -> Answer:
     cursor = None if place is None else cursor_text("replay", place)
     if asked.dry_run:
         told = await _rehearsed(call, chosen)
-        return Answer(200, encode(ReplayOut(sum(len(page.deliveries) for page in chosen), left, cursor, _rehearsal(told))))
+        return Answer(200, encode(ReplayOut(len(told.deliveries), left, cursor, _rehearsal(told))))
     now = parts.clock()
     answer = await call.settle(
         lambda writes: service.put_back_all(writes, chosen, now), lambda count: Answer(202, encode(ReplayOut(count, left, cursor)))

@@ -22,11 +22,14 @@ FRESH: Micros = SECOND
 MOST_REMEMBERED = 10_000
 SINCE_EVER: Micros = 0
 """A moment at which every former id of a client was still honoured."""
-_CLIENT_ID = re.compile(rf"[A-Za-z0-9._~\-]{{1,{CLIENT_ID}}}")
+_CLIENT_ID = re.compile(rf"(?!\.{{1,2}}\Z)[A-Za-z0-9._~\-]{{1,{CLIENT_ID}}}")
 
 
 def is_client_id(text: str) -> bool:
-    """Whether a text may name a client: 1 to 100 letters, digits and `.` `_` `~` `-`."""
+    """Whether a text may name a client: 1 to 100 letters, digits and `.` `_` `~` `-`.
+
+    Not `.` or `..`: whoever calls an address takes these for folders.
+    """
     return _CLIENT_ID.fullmatch(text) is not None
 
 
