@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.api.conftest import Caller, Make
+from tests.api.conftest import Caller, Make, scope_of
 
 from touchbase.domain.ports import Store
 from touchbase.service.authorise import ADMIN, READ, WRITE, add_key, make_key
@@ -76,6 +76,17 @@ async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it
     after = await call.get("/public/v2/contacts", x_client_id="ours")
 
     assert (len(before.json()["data"]), len(after.json()["data"])) == (0, 1)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_call_that_names_two_clients_is_for_neither(call: Caller, method: str) -> None:
+    scope = scope_of(method, "/public/v2/contacts", {"x-client-id": "ours", "content-type": "application/json"})
+    scope["headers"].append((b"x-client-id", b"theirs"))
+
+    reply = await call.send(scope, [{"type": "http.request", "body": b"{}"}])
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "X-Client-Id")
+    assert await _all(call) == []
 
 
 async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: Caller) -> None:

@@ -162,7 +162,7 @@ def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
     [
         (("--access-token", "x", "--no-access-token"), "give one of"),
         (("--access-token", ""), "1 to 4000 characters"),
-        (("--access-token", "two words"), "/access_token"),
+        (("--access-token", "two words"), "--access-token: "),
         (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOW"),
     ],
 )
