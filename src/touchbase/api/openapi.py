@@ -164,7 +164,11 @@ def _admin() -> Json:
         "Inbox", "get_delivery", "Get one delivery with its body", {"200": _answer("The delivery.", "DeliveryDetail")}, (*denied, "404")
     )
     replay = _operation(
-        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404", "409", "422")
+        "Inbox",
+        "replay_delivery",
+        "Apply one delivery again",
+        {"202": _answer("It waits.", "DeliveryOut")},
+        (*denied, "404", "408", "409", "413", "422"),
     )
     groups = _operation(
         "Inbox", "group_deliveries", "Count deliveries that changed nothing and look alike", {"200": _answer("Groups.", "DeliveryGroups")},
@@ -213,7 +217,7 @@ def _connections() -> Json:
     )  # fmt: skip
     get = _operation("Connections", "get_connection", "Get one connection", shown, denied)
     change = _operation(
-        "Connections", "change_connection", "Change one connection", shown, (*denied, *writing), body="ConnectionChange",
+        "Connections", "change_connection", "Change one connection", shown, (*denied, *writing, "409"), body="ConnectionChange",
         content_type="application/merge-patch+json",
     )  # fmt: skip
     gone = {"204": {"description": "Disconnected; what the tool has sent stays."}}
