@@ -128,11 +128,20 @@ async def deliveries(call: Call) -> Answer:
     channel, state = parameters.choice("channel", CHANNELS), parameters.choice("state", STATES)
     tool, since, limit = parameters.text("tool"), parameters.time("received_since"), parameters.limit()
     before: int | None = parameters.cursor("deliveries", int)
+    parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state, since), limit, before)
     more = None if place is None else cursor_text("deliveries", place)
     return Answer(body=encode(DeliveryPage([_described(each) for each in page], more)))
+
+
+def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
+    """A fault where a filter names a tool that there is not: it would find nothing, and look as if nothing had come."""
+    tools = {tool for channel in CHANNELS for tool in call.api.parts.senders.tools(channel)}
+    if name is None or not tools or name in tools:
+        return []
+    return [Fault(pointer, "tool_not_found", f"no tool is called {name[:100]!r}; docs/tools.md, or `touchbase tools`, lists them")]
 
 
 async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.api.admin import client_number
+from touchbase.api.admin import client_number, no_such_tool
 from touchbase.api.answers import Answer
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text, cursor_value
@@ -95,6 +95,7 @@ async def groups(call: Call) -> Answer:
     client_id = parameters.text("client")
     state, channel = parameters.choice("state", GROUPED), parameters.choice("channel", CHANNELS)
     tool, limit = parameters.text("tool"), parameters.limit()
+    parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     found = await group_deliveries(call.api.parts.store, Sought(client, channel, tool, state), limit)
@@ -116,6 +117,7 @@ async def replay_many(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, parts.limits)
     asked = read_struct(body, _decoder, ReplayRequest, _checked)
     since, place = _checked(asked)
+    raise_if_any(no_such_tool(call, asked.tool, "/tool"))
     client = limited if asked.client is None else await client_number(call, asked.client, limited, "/client")
     sought = Sought(client, asked.channel, asked.tool, asked.state, since)
     chosen, place = await _chosen(call, sought, place)
