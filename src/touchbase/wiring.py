@@ -48,6 +48,7 @@ from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
 from touchbase.storage.sealing.keys import MasterKeys
+from touchbase.storage.sqlite.alone import Part
 
 LOG = logging.getLogger("touchbase")
 
@@ -77,7 +78,8 @@ class Application:
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[Application]:
     """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
-    store = await open_store(settings.database, master_keys=master_keys(settings))
+    parts_played = [Part.SERVER, Part.WORKER] if settings.inbox_worker else [Part.SERVER]
+    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
@@ -161,7 +163,8 @@ class Workers:
 @contextlib.asynccontextmanager
 async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house: bool = False) -> AsyncIterator[Workers]:
     """The workers on an open store; with `keeps_house`, beside them those who remove what has to go some day."""
-    store = await open_store(settings.database, master_keys=master_keys(settings))
+    parts_played = [Part.WORKER] if keeps_house else []
+    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         adapters, connections, caller = load_adapters(), Connections(store, clock), _caller(settings)

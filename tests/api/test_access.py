@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.api.conftest import Caller, Make
+from tests.api.conftest import Caller, Make, scope_of
 
 from touchbase.domain.ports import Store
 from touchbase.service.authorise import ADMIN, READ, WRITE, add_key, make_key
@@ -40,10 +40,65 @@ async def test_in_open_mode_the_call_names_the_client(call: Caller) -> None:
     default = await call.get("/public/v2/contacts")
 
     assert (len(ours.json()["data"]), len(default.json()["data"])) == (1, 0)
-    assert [each.client_id for each in await _all(call)] == ["default", "ours"]
+    assert [each.client_id for each in await _all(call)] == ["ours"]
 
 
-@pytest.mark.parametrize("name", ["", "a b", "x" * 101, "a/b", "é"])
+NOT_MAKING = [
+    ("GET", "/public/v2/contacts", None, 200),
+    ("GET", "/public/v2/contacts?email=jane@example.com&limit=1", None, 200),
+    ("GET", "/public/v2/contacts?updated_since=2026-11-01T00:00:00Z", None, 200),
+    ("HEAD", "/public/v2/companies", None, 200),
+    ("GET", "/public/v2/contacts/1", None, 404),
+    ("GET", "/public/v2/companies/1?structure=FLAT", None, 404),
+    ("GET", "/public/v2/contacts/1/timeline", None, 404),
+    ("GET", "/public/v2/contacts/1/export", None, 404),
+    ("PATCH", "/public/v2/contacts/1", {"first_name": "Jane"}, 404),
+    ("DELETE", "/public/v2/contacts/1?erase=true", None, 404),
+]
+
+
+@pytest.mark.parametrize(("method", "target", "body", "status"), NOT_MAKING)
+async def test_in_open_mode_a_client_that_is_not_there_has_nothing_and_is_not_made_by_asking(
+    call: Caller, method: str, target: str, body: object, status: int
+) -> None:
+    await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
+
+    reply = await call(method, target, body, x_client_id="uors")
+
+    assert reply.status == status
+    assert status == 404 or reply.body in (b"", b'{"data":[],"next_cursor":null}')
+    assert [each.client_id for each in await _all(call)] == ["ours"]
+
+
+async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it_writes(call: Caller) -> None:
+    before = await call.get("/public/v2/contacts", x_client_id="ours")
+    await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
+    after = await call.get("/public/v2/contacts", x_client_id="ours")
+
+    assert (len(before.json()["data"]), len(after.json()["data"])) == (0, 1)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_call_that_names_two_clients_is_for_neither(call: Caller, method: str) -> None:
+    scope = scope_of(method, "/public/v2/contacts", {"x-client-id": "ours", "content-type": "application/json"})
+    scope["headers"].append((b"x-client-id", b"theirs"))
+
+    reply = await call.send(scope, [{"type": "http.request", "body": b"{}"}])
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "X-Client-Id")
+    assert await _all(call) == []
+
+
+async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="old")
+    await call.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 0, "client_id": "new"})
+
+    reply = await call.get("/public/v2/contacts", x_client_id="old")
+
+    assert (reply.status, reply.problem["detail"]) == (404, "there is no client 'old' any more: it has another id now")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x" * 101, "a/b", "é", ".", ".."])
 async def test_in_open_mode_a_name_that_no_client_can_have_is_refused(here: Caller, name: str) -> None:
     for reply in (await here.get("/public/v2/contacts", x_client_id=name), await here.post("/public/v2/contacts", {}, x_client_id=name)):
         assert reply.status == 422

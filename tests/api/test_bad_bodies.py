@@ -35,7 +35,8 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("raw", "detail"),
     [
-        (b"", "the body is not JSON: Expecting value: line 1 column 1 (char 0)"),
+        (b"", "the body is empty; send a JSON object, {} where there is nothing to say"),
+        (b" \n", "the body is empty; send a JSON object, {} where there is nothing to say"),
         (b"{", "the body is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         (b"nonsense", "the body is not JSON: Expecting value: line 1 column 1 (char 0)"),
         (b'{"email": "a@example.com"', "the body is not JSON: Expecting ',' delimiter: line 1 column 26 (char 25)"),

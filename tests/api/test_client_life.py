@@ -226,7 +226,9 @@ async def test_an_id_that_is_or_was_anothers_is_a_conflict(call: Caller) -> None
     assert (await call.post("/admin/v1/clients", {"client_id": "theirs"})).status == 409
 
 
-@pytest.mark.parametrize("body", [{"keep_old_seconds": -1}, {"keep_old_seconds": 90 * 86_400 + 1}, {"client_id": "a/b"}, {"x": 1}])
+@pytest.mark.parametrize(
+    "body", [{"keep_old_seconds": -1}, {"keep_old_seconds": 90 * 86_400 + 1}, {"client_id": "a/b"}, {"client_id": ".."}, {"x": 1}]
+)
 async def test_a_rotation_that_makes_no_sense_is_refused(here: Caller, body: Any) -> None:
     await made(here)
 

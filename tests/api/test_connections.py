@@ -166,6 +166,15 @@ async def test_what_is_not_connected_is_not_found(here: Caller, target: str, met
     assert reply.status == 404
 
 
+async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: Caller) -> None:
+    await call.post(HERE, HUBSPOT)
+    await call("DELETE", "/admin/v1/clients/acme?confirm=acme")
+
+    replies = [await call.post(HERE, {"channel": "crm", "tool": "close"}), await call.patch(f"{HERE}/crm/hubspot", {})]
+
+    assert [(reply.status, reply.problem["code"]) for reply in replies] == [(409, "conflict")] * 2
+
+
 @pytest.mark.parametrize("target", [HERE.replace("acme", "nobody"), HERE.replace("acme", "a b")])
 async def test_a_client_that_is_not_there_has_no_connections(here: Caller, target: str) -> None:
     assert (await here.get(target)).status == 404

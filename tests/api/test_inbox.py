@@ -68,6 +68,7 @@ async def test_deliveries_are_found_by_each_filter(call: Caller) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
     await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
     await work(call)
+    later = call.clock.move(1)
     await call("POST", "/public/crm-webhook/xyz", raw=b"new")
 
     async def found(query: str) -> list[int]:
@@ -80,11 +81,20 @@ async def test_deliveries_are_found_by_each_filter(call: Caller) -> None:
     assert await found("state=received") == [3]
     assert await found("state=unrecognised&client=abc&channel=crm") == [1]
     assert await found("state=failed") == []
+    assert await found(f"received_since={later}") == [3]
+    assert await found(f"received_since={NOW}&client=abc") == [2, 1]
 
 
 @pytest.mark.parametrize(
     ("query", "pointer"),
-    [("client=nobody", "?client"), ("channel=fax", "?channel"), ("state=lost", "?state"), ("more=1", "?more"), ("cursor=x", "?cursor")],
+    [
+        ("client=nobody", "?client"),
+        ("channel=fax", "?channel"),
+        ("state=lost", "?state"),
+        ("more=1", "?more"),
+        ("cursor=x", "?cursor"),
+        ("received_since=now", "?received_since"),
+    ],
 )
 async def test_a_wrong_filter_is_refused_naming_it(here: Caller, query: str, pointer: str) -> None:
     reply = await here.get(f"/admin/v1/deliveries?{query}")
@@ -146,6 +156,19 @@ async def test_a_replay_of_what_was_applied_changes_nothing(call: Caller) -> Non
 
     assert (await call.get("/public/v2/contacts/1", x_client_id="abc")).json() == contact
     assert (await call.get("/public/v2/contacts/1/timeline", x_client_id="abc")).json() == timeline
+
+
+@pytest.mark.parametrize(("query", "body", "says"), [("?dry_run=true", b"", "there are none"), ("", b'{"dry_run": true}', "knows dry_run")])
+async def test_a_replay_of_one_that_asks_for_more_is_refused_and_not_done(call: Caller, query: str, body: bytes, says: str) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
+    await work(call)
+
+    reply = await call("POST", f"/admin/v1/deliveries/1/replay{query}", raw=body)
+    state = (await call.get("/admin/v1/deliveries/1")).json()["state"]
+    plain = await call("POST", "/admin/v1/deliveries/1/replay", raw=b"{}")
+
+    assert (reply.status, state, plain.status) == (422, "unrecognised", 202)
+    assert says in reply.problem["detail"]
 
 
 @pytest.mark.parametrize("number", ["9", "0", "x", "9" * 30])

@@ -45,6 +45,7 @@ async def test_every_answer_says_what_is_left(memory: Store, caller_of: Make) ->
 
 async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(memory: Store, caller_of: Make) -> None:
     call = caller_of(memory, limiter=Limiter(Rates(requests=3, burst_seconds=2)))
+    await call.settings()
     for _ in range(6):
         assert (await call.get(CONTACTS)).status == 200
 

@@ -75,6 +75,7 @@ class Hand:
 
 async def made(opened: Caller, name: str) -> int:
     """The number of this client, made if it is not there, and serving again if it was suspended."""
+    assert (await opened.post("/admin/v1/clients", {"client_id": name})).status in (201, 409)
     reply = await opened.get("/public/v2/contacts", x_client_id=name)
     if reply.status == 403 and reply.json()["code"] == "client_suspended":
         reply = await opened.post(f"/admin/v1/clients/{name}/resume", {})

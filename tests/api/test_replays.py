@@ -8,6 +8,7 @@ import pytest
 from tests.api.conftest import Caller, Make
 from tests.api.test_inbox import NOW, translate, work
 
+from touchbase.adapters import load_adapters
 from touchbase.api import replays
 from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.events import Translation
@@ -135,3 +136,13 @@ async def test_a_replay_that_cannot_be_meant_is_refused_with_every_fault(here: C
 
     assert reply.status == 422
     assert {each["pointer"] for each in reply.problem["errors"]} == pointers
+
+
+async def test_a_tool_that_there_is_not_is_no_empty_inbox(memory: Store, caller_of: Make) -> None:
+    here = caller_of(memory, senders=load_adapters())
+
+    for name, status in (("HubSpot", 422), ("hubspot", 200)):
+        replies = [await here.get(f"/admin/v1/deliveries{more}?tool={name}") for more in ("", "/groups")]
+        replies.append(await here.post("/admin/v1/deliveries/replay", {"tool": name, "dry_run": True}))
+        assert [reply.status for reply in replies] == [status] * 3
+        assert status == 200 or ["no tool is called 'HubSpot'" in reply.problem["detail"] for reply in replies] == [True] * 3

@@ -10,6 +10,7 @@ from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.times import from_text
 
+NOON = from_text("2026-11-20T09:00:00Z")
 SENT, REPLIED, NOW = "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-20T09:30:00Z"
 
 
@@ -132,3 +133,24 @@ async def test_a_cursor_of_another_timeline_is_refused(here: Caller) -> None:
     reply = await here.get(f"/public/v2/contacts/2/timeline?cursor={cursor}")
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "?cursor")
+
+
+async def test_a_contact_that_was_united_with_another_says_with_which(call: Caller) -> None:
+    calls = [
+        [Event("contact.updated", NOON - 9, email=f"p{n}@example.com", object_type="record", object_id=n, may_create=True)] for n in "12"
+    ]
+    calls.append([Event("contact.deleted", NOON - 5, object_type="record", object_id="2", merged_into="1")])
+    for number, events in enumerate(calls):
+        await call("POST", "/public/crm-webhook/default", raw=b"%d" % number)
+        await call.parts.store.work(call.kept[-1], 10, campaign(*events), call.clock.now)
+    [kept] = (await call.get("/public/v2/contacts")).json()["data"]
+    gone = 3 - kept["id"]
+
+    replies = [
+        await call.get(f"/public/v2/contacts/{gone}"),
+        await call.get(f"/public/v2/contacts/{gone}/timeline"),
+        await call.patch(f"/public/v2/contacts/{gone}", {"first_name": "Jane"}),
+    ]
+
+    assert [(reply.status, reply.problem.get("existing_id")) for reply in replies] == [(404, kept["id"])] * 3
+    assert "existing_id" not in (await call.get("/public/v2/contacts/99")).problem

@@ -138,7 +138,7 @@ async def test_other_methods_are_refused(here: Caller, method: str) -> None:
     assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD, POST")
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101, "é", "..%00", "a//"])
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101, "é", "..%00", "a//", ".", ".."])
 async def test_an_address_that_no_client_can_have_is_not_found(here: Caller, name: str) -> None:
     for method in ("POST", "GET"):
         reply = await here(method, f"/public/crm-webhook/{name}", raw=b"{}")

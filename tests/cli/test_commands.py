@@ -228,6 +228,18 @@ def test_a_replay_needs_either_ids_or_filters(store: Run, arguments: list[str]) 
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [["inbox", "list"], ["work", "--once"], ["migrate"], ["backup", "b.db"], ["restore", "b.db"], ["secrets", "rotate"], ["verify"]],
+)
+def test_an_address_that_names_no_store_is_a_wrong_option(store: Run, arguments: list[str]) -> None:
+    result = store(*arguments, env={"TOUCHBASE_DATABASE": "mysql://user:secret@db/x"})
+
+    assert result.exit_code == 2
+    assert "--database (TOUCHBASE_DATABASE) names no store: no storage engine is called 'mysql'" in result.output.splitlines()[-1]
+    assert "secret" not in result.output
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["inbox", "show", "99"], "there is no delivery with id 99"),
@@ -236,7 +248,6 @@ def test_a_replay_needs_either_ids_or_filters(store: Run, arguments: list[str]) 
         (["clients", "show", "nobody"], "there is no client 'nobody'"),
         (["inbox", "list", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
         (["work", "--once", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
-        (["inbox", "list", "--database", "mysql://localhost/x"], "no storage engine is called 'mysql'"),
         (["inbox", "list", "--database", "postgresql://user:secret@127.0.0.1:1/x"], "cannot connect to PostgreSQL"),
     ],
 )

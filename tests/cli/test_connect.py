@@ -111,9 +111,9 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
         (["--setting", "colour=red"], 2, "NAME one of status_property"),
         (["--setting", "create_unknown=perhaps"], 2, "no settings of a connection"),
         (["--setting", "status_labels=[1]"], 2, "no settings of a connection"),
-        (["--setting", "objects.1=person"], 1, "/settings/objects/1"),
-        (["--setting", "fields.email=a"], 1, "is for the tool 'generic'"),
-        (["--setting", "deals_set_status=true"], 1, "/settings/deal_labels"),
+        (["--setting", "objects.1=person"], 2, "--setting objects.1: "),
+        (["--setting", "fields.email=a"], 2, "is for the tool 'generic'"),
+        (["--setting", "deals_set_status=true"], 2, "--setting deal_labels: "),
     ],
 )
 def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, more: list[str], status: int, says: str) -> None:
@@ -128,8 +128,8 @@ def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
     tool = acme("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspott")
     client = acme("clients", "connect", "nobody", "--channel", "crm", "--tool", "hubspot")
 
-    assert (tool.exit_code, client.exit_code) == (1, 1)
-    assert "no crm tool is called 'hubspott'; there are activecampaign" in tool.output
+    assert (tool.exit_code, client.exit_code) == (2, 1)
+    assert "--tool: no crm tool is called 'hubspott'; there are activecampaign" in tool.output
     assert "there is no client 'nobody'" in client.output
 
 
@@ -162,7 +162,7 @@ def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
     [
         (("--access-token", "x", "--no-access-token"), "give one of"),
         (("--access-token", ""), "1 to 4000 characters"),
-        (("--access-token", "two words"), "/access_token"),
+        (("--access-token", "two words"), "--access-token: "),
         (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOW"),
     ],
 )

@@ -89,6 +89,28 @@ def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
     assert (none.output, one.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
 
 
+def test_a_list_shows_only_what_was_received_since(store: Run) -> None:
+    keep(NONSENSE)
+
+    found = [json.loads(store("inbox", "list", "--json", "--received-since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
+
+    assert [len(each) for each in found] == [0, 1]
+
+
+def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(store: Run) -> None:
+    keep(SENT, NONSENSE)
+    store("work", "--once")
+    by_hand("UPDATE delivery SET body_gone = 'retention', body_gone_us = 5 WHERE state = 'applied'")
+    by_hand("DELETE FROM delivery_body WHERE id IN (SELECT id FROM delivery WHERE body_gone IS NOT NULL)")
+
+    rehearsed = store("inbox", "replay", "--dry-run", "--channel", "email_campaign").output.splitlines()
+    replayed = store("inbox", "replay", "--channel", "email_campaign").output
+
+    left_out = "; 1 delivery cannot be: the body was removed"
+    assert rehearsed[1] == f"1 delivery would be applied again: 1 unrecognised -> unrecognised{left_out}"
+    assert replayed == f"1 delivery will be applied again{left_out}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -113,6 +135,8 @@ def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says:
         (["show", "99999999999999999999"], 2, "is not in the range"),
         (["list", "--before", "99999999999999999999"], 2, "is not in the range"),
         (["list", "--group", "--before", "7"], 2, "--before goes with a list"),
+        (["list", "--group", "--received-since", DAY_AFTER_EPOCH], 2, "--received-since goes with a list"),
+        (["list", "--received-since", "yesterday"], 2, "'yesterday' is no time"),
         (["show", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
         (["replay", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
     ],

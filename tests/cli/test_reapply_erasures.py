@@ -67,7 +67,10 @@ def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run
 
 def test_an_address_of_nothing_is_refused_and_nothing_is_made_there(run: Run, engine_url: str) -> None:
     refused = run("reapply-erasures", "--database", engine_url, "--from", "sqlite:///typo.db")
+    misnamed = run("reapply-erasures", "--database", engine_url, "--from", "mysql://db/x")
 
     assert refused.exit_code == 1
     assert "typo.db" in refused.output
+    assert misnamed.exit_code == 2
+    assert "no storage engine is called 'mysql'" in misnamed.output
     assert not Path("typo.db").exists()

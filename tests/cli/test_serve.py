@@ -284,6 +284,43 @@ def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path
     assert set(answered) <= asyncio.run(kept())
 
 
+def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_nothing(serve: Serve) -> None:
+    first = serve()
+    alone = first.log()
+
+    second = serve()
+    created = [server.post("/public/v2/contacts", {"email": f"{n}@example.com"})[0] for n, server in enumerate((first, second))]
+    told, counted = second.log(), second.get("/metrics")[1]
+    first.stop()
+    second.process.kill()
+    second.process.wait()
+    third = serve()
+    third.stop()
+
+    assert "another server" not in alone + third.log()
+    assert "another server uses touchbase.db too" in told
+    assert "stop one of them" in told
+    assert "\ntouchbase_store_warnings 1\n" in counted
+    assert created == [201, 201]
+
+
+@pytest.mark.parametrize(("arguments", "warned"), [((), True), (("--no-inbox-worker",), False)])
+def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_path: Path, arguments: tuple[str, ...], warned: bool) -> None:
+    serve(*arguments)
+
+    work = subprocess.Popen(
+        [sys.executable, "-m", "touchbase", "work"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert work.stdout is not None
+    begun = work.stdout.readline()
+    work.terminate()
+    _, told = work.communicate(timeout=10)
+
+    assert "stop it with Ctrl+C" in begun
+    assert work.returncode == 0
+    assert ("another process applies the inbox of touchbase.db too" in told) is warned
+
+
 def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url: str) -> None:
     server = serve("--database", postgres_url, "--workers", "2")
 
@@ -306,7 +343,15 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
         (["--auth", "sometimes"], 2, "sometimes"),
         (["--host", "256.0.0.1"], 2, "no address of this machine"),
         (["--host", "192.0.2.1"], 2, "no address of this machine"),
-        (["--port", "0", "--database", "oracle://x"], 1, "no storage engine is called 'oracle'"),
+        (
+            ["--port", "0", "--database", "oracle://x"],
+            2,
+            "--database (TOUCHBASE_DATABASE) names no store: no storage engine is called 'oracle'",
+        ),
+        (["--port", "0", "--database", "postgres:/x"], 2, "write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"),
+        (["--port", "0", "--database", "sqlite://relative.db"], 2, "'sqlite://relative.db' names no file; write sqlite:///touchbase.db"),
+        (["--port", "0", "--database", "postgresql://user:sec/ret@127.0.0.1:1/x"], 2, "write %2F for /"),
+        (["--port", "0", "--database", "user:secret@db/x"], 2, "it is no address: write sqlite:///touchbase.db"),
         (["--port", "0", "--database", "sqlite:///missing/folder.db"], 1, "cannot use missing/folder.db"),
         (["--port", "0", "--database", "postgresql://user:secret@127.0.0.1:1/x"], 1, "cannot connect to PostgreSQL"),
     ],

@@ -64,7 +64,7 @@ def filters(known: Known) -> dict[str, list[str]]:
     return {
         "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
         "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS],
-        "updated_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
+        "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
     }  # fmt: skip
 

@@ -97,3 +97,12 @@ async def test_a_listed_contact_is_the_one_that_is_read_alone(store: Store) -> N
 
     assert listed == await store.read(GetContact(1, listed.id))
     assert [field.name for field in listed.custom_fields] == ["x", "y"]
+
+
+async def test_a_page_never_goes_back_before_the_moment_that_is_asked_for_whatever_page_was_before(store: Store) -> None:
+    client = next(CLIENTS)
+    made = [(await store.write(CreateContact(Contact(client, 0, 1, at, email_key=f"{at}@example.com")))).record for at in (1, 5, 9)]
+
+    on = [await store.read(ListContacts(client, 5, updated_since_us=6, after=(at, made[0].id))) for at in (1, 5, 9)]
+
+    assert on == [made[2:], made[2:], made[2:]]

@@ -84,6 +84,32 @@ async def test_a_read_that_fails_harms_none_of_those_beside_it(postgres_url) -> 
     assert found == [made] * 11
 
 
+BREAKS = """
+CREATE FUNCTION breaks() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''{}''; END';
+CREATE POLICY breaks ON company AS RESTRICTIVE FOR SELECT USING (CASE WHEN domain = 'heavy.example' THEN breaks() ELSE true END);
+"""
+
+
+@pytest.mark.parametrize(("state", "error"), [("57014", Overloaded), ("53200", Overloaded), ("22012", asyncpg.DivisionByZeroError)])
+async def test_a_page_that_the_server_gives_up_harms_none_of_those_beside_it(
+    empty_postgres_url: str, state: str, error: type[Exception]
+) -> None:
+    store = await open_store(empty_postgres_url)
+    light, heavy = [(await store.write(EnsureClient(name, 1))).number for name in ("light", "heavy")]
+    made = [(await store.write(CreateCompany(Company(light, 0, 1, 1, f"{n}.example"), []))).record for n in range(3)]
+    await store.write(CreateCompany(Company(heavy, 0, 1, 1, "heavy.example"), []))
+    operator = await asyncpg.connect(empty_postgres_url)
+    await operator.execute(BREAKS.format(state))
+    await operator.close()
+
+    asked = [ListCompanies(heavy if n in (5, 9) else light, 3) for n in range(20)]
+    found = await asyncio.gather(*map(store.read, asked), return_exceptions=True)
+    await store.close()
+
+    assert [n for n, page in enumerate(found) if page != made] == [5, 9]
+    assert {type(found[n]) for n in (5, 9)} == {error}
+
+
 async def _until_it_works(attempt) -> None:
     for _ in range(10_000):
         try:

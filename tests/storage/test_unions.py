@@ -16,7 +16,7 @@ from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetHistory, ListCompanies, ListContacts, ListDeliveries
+from touchbase.domain.queries import FindUnited, GetHistory, ListCompanies, ListContacts, ListDeliveries
 from touchbase.domain.times import DAY, SECOND
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.verify import Verified, verify
@@ -119,6 +119,25 @@ async def test_a_contact_made_through_the_api_survives_a_merge_into_another(stor
     )  # fmt: skip
 
     assert [each.id for each in await store.read(ListContacts(client, 10))] == [ours.id]
+
+
+@pytest.mark.parametrize(("kind", "number"), [("contact", CONTACT), ("company", COMPANY)])
+async def test_a_record_that_was_united_is_found_in_the_one_that_it_is_part_of_now(store: Store, kind: str, number: int) -> None:
+    client = await client_of(store)
+    pages = {CONTACT: ListContacts(client, 10), COMPANY: ListCompanies(client, 10)}
+    await receive(
+        store, client,
+        *(about(kind, n, email=f"p{n}@example.com", domain=f"{n}.example", occurred_us=NOON - 9) for n in "123"),
+    )  # fmt: skip
+    records = [record.id for record in await store.read(pages[number])]
+
+    await receive(store, client, merge(kind, "3", "2"), merge(kind, "2", "1"))
+
+    [kept] = [record.id for record in await store.read(pages[number])]
+    told = [await store.read(FindUnited(client, number, each)) for each in (*records, max(records) + 1)]
+    assert told == [*(None if each == kept else kept for each in records), None]
+    assert await store.read(FindUnited(client + 1, number, records[-1])) is None
+    assert [await store.read(FindUnited(client, other, records[-1])) for other in (CONTACT, COMPANY) if other != number] == [None]
 
 
 @pytest.mark.parametrize("first", ["1", "2"])

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.api.answers import Answer
+from touchbase.api.body import read_body
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text, record_id
 from touchbase.api.schemas import Time, encode
@@ -116,19 +117,31 @@ def removed_of(delivery: Delivery) -> BodyRemoved | None:
     return BodyRemoved(delivery.body_gone, to_text(delivery.body_gone_us))
 
 
+REPLAYS_ONE = "must be empty: this call takes no options; POST /admin/v1/deliveries/replay knows dry_run and filters"
+
+
 async def deliveries(call: Call) -> Answer:
     """`GET` of a page of the inbox."""
     limited = await call.administrator()
     parameters = Parameters(call.query)
     client_id = parameters.text("client")
     channel, state = parameters.choice("channel", CHANNELS), parameters.choice("state", STATES)
-    tool, limit = parameters.text("tool"), parameters.limit()
+    tool, since, limit = parameters.text("tool"), parameters.time("received_since"), parameters.limit()
     before: int | None = parameters.cursor("deliveries", int)
+    parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state), limit, before)
+    page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state, since), limit, before)
     more = None if place is None else cursor_text("deliveries", place)
     return Answer(body=encode(DeliveryPage([_described(each) for each in page], more)))
+
+
+def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
+    """A fault where a filter names a tool that there is not: it would find nothing, and look as if nothing had come."""
+    tools = {tool for channel in CHANNELS for tool in call.api.parts.senders.tools(channel)}
+    if name is None or not tools or name in tools:
+        return []
+    return [Fault(pointer, "tool_not_found", f"no tool is called {name[:100]!r}; docs/tools.md, or `touchbase tools`, lists them")]
 
 
 async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:
@@ -154,8 +167,9 @@ async def delivery(call: Call) -> Answer:
 
 
 async def replay(call: Call) -> Answer:
-    """`POST` that puts a delivery back to be applied again."""
+    """`POST` that puts a delivery back to be applied again. Whoever asks for more than that must not get just that."""
     limited = await call.administrator()
+    await _refuse_options(call)
     found = await find_delivery(call.api.parts.store, _id(call), limited)
     now = call.api.parts.clock()
     answer = await call.settle(
@@ -164,6 +178,14 @@ async def replay(call: Call) -> Answer:
     )
     call.api.parts.on_kept(found.client)
     return answer
+
+
+async def _refuse_options(call: Call) -> None:
+    Parameters(call.query).done(strict=True)
+    limits = call.api.parts.limits
+    body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
+    if body.strip() not in (b"", b"{}"):
+        raise Invalid([Fault("", "unexpected", REPLAYS_ONE)])
 
 
 def _id(call: Call) -> int:

@@ -14,10 +14,10 @@ from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import Time, encode
 from touchbase.domain import connection as cn
 from touchbase.domain import text as limits
-from touchbase.domain.client import Client
+from touchbase.domain.client import DELETING, Client
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS
-from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.errors import Fault, NotFound, WrongState
 from touchbase.domain.fetching import Fetching
 from touchbase.domain.grants import FORM
 from touchbase.domain.times import to_text
@@ -146,7 +146,7 @@ async def connections(call: Call) -> Answer:
 
 async def connect(call: Call) -> Answer:
     """`POST` of a new connection."""
-    client, api = await _client(call), call.api
+    client, api = await _lasting(call), call.api
     body = await read_json(call.receive, call.headers, api.parts.limits)
     asked = read_struct(body, _request, ConnectionRequest, lambda partly: _check(call, partly))
     _check(call, asked)
@@ -173,6 +173,7 @@ async def connection(call: Call) -> Answer:
 
 async def change(call: Call) -> Answer:
     """`PATCH` of one connection."""
+    await _lasting(call)
     known = await _connection(call)
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
@@ -260,6 +261,14 @@ async def _client(call: Call) -> Client:
     if found is None or (limited is not None and found.number != limited):
         raise NotFound(f"there is no client {client_id[:100]!r}")
     return found
+
+
+async def _lasting(call: Call) -> Client:
+    """The client that the path names; `WrongState` for one that is being deleted: what is kept of it then would outlive it."""
+    client = await _client(call)
+    if client.state == DELETING:
+        raise WrongState(f"client {client.client_id!r} is being deleted; nothing of it can be changed any more")
+    return client
 
 
 async def _connection(call: Call) -> Connection:

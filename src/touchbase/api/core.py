@@ -15,12 +15,12 @@ from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
 from touchbase.api.rates import STANDING, standing
 from touchbase.domain.client import ACTIVE, Client
-from touchbase.domain.errors import NotFound, TouchbaseError
+from touchbase.domain.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.domain.peer import peer_of
 from touchbase.domain.ports import Writes
 from touchbase.domain.text import why_unusable
 from touchbase.domain.times import Micros
-from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, Doorkeeper, Holder, key_id_of
+from touchbase.service.authorise import ADMIN, CLIENT_HEADER, DEFAULT_CLIENT, Doorkeeper, Holder, key_id_of
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
 from touchbase.service.once import Turns
@@ -31,7 +31,7 @@ R = TypeVar("R")
 IN_PROGRESS = "touchbase.in_progress"
 """Where a request's scope holds the number of the client whose share of the requests in progress it takes up."""
 
-
+CLIENT_ID = CLIENT_HEADER.lower().encode()
 OPERATOR = 0
 """Stands for an administrator of all clients where requests in progress are counted; no client has this number."""
 
@@ -67,13 +67,15 @@ class Api:
 
     async def caller(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
         """The client that a call about records is for, now, nothing counted; raises what `Doorkeeper.client` does."""
-        named = headers.get(b"x-client-id")
+        named = headers.get(CLIENT_ID)
+        if named is not None and sum(1 for name, _ in scope["headers"] if name == CLIENT_ID) > 1:
+            raise Invalid([Fault(CLIENT_HEADER, "repeated", "is given more than once; send one")])
         if self._open:
             client = self.clients.at_hand(DEFAULT_CLIENT, now) if named is None else None
         else:
             client = None if key is None else self.door.at_hand(key, named, needed, now)
         if client is None or client.state != ACTIVE:
-            client = await self.door.client(_text(key), _text(named), needed, peer_of(scope))
+            client = await self.door.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
         return client
 
     async def holder(self, headers: Headers, now: Micros, scope: Scope) -> Holder:

@@ -14,6 +14,7 @@ from touchbase.domain.errors import (
     InsufficientScope,
     Invalid,
     InvalidKey,
+    NotFound,
     Overloaded,
     RateLimited,
     StillRunning,
@@ -120,7 +121,7 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
         body.detail = _summary(error.faults)
         body.errors = [FaultOut(fault.pointer, fault.code, fault.detail) for fault in error.faults]
     existing = error.data.get("existing_id")
-    if isinstance(error, Conflict) and isinstance(existing, int):
+    if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
         body.existing_id = existing
     return status, _encode(body), _headers(error)
 

@@ -31,6 +31,8 @@ _OUT_OF_RANGE = _OutOfRange()
 
 def loaded(body: bytes) -> Any:
     """The JSON of a body as plain values; raises `Unreadable`."""
+    if not body.strip():
+        raise Unreadable("the body is empty; send a JSON object, {} where there is nothing to say")
     try:
         return json.loads(body.decode("utf-8"), parse_int=_integer, parse_constant=_no_constant)
     except UnicodeDecodeError as error:

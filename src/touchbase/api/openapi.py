@@ -44,7 +44,7 @@ PROBLEMS = {
     "400": "The request cannot be read: broken JSON, broken UTF-8, nested too deeply.",
     "401": "No valid key; of a webhook call: it does not prove who sends it.",
     "403": "The key is valid and does not allow this.",
-    "404": "There is no such record for this client.",
+    "404": "There is no such record for this client; where it was united with another, `existing_id` is that one's.",
     "408": "The body did not arrive in time.",
     "409": "A record with this identity exists (`existing_id` is its id), its person was erased, the thing's state does not allow this, "
     "the delivery has no body any more, or a request with this Idempotency-Key is not answered yet.",
@@ -158,27 +158,24 @@ def _admin() -> Json:
     sought += [_parameter("channel", {"enum": list(CHANNELS)}), _parameter("state", {"enum": list(STATES)})]
     inbox = _operation(
         "Inbox", "list_deliveries", "List deliveries, newest first", {"200": _answer("A page.", "DeliveryPage")},
-        (*denied, "422"), parameters=[LIMIT, CURSOR, *sought],
+        (*denied, "422"), parameters=[LIMIT, CURSOR, *sought, SINCE],
     )  # fmt: skip
     delivery = _operation(
         "Inbox", "get_delivery", "Get one delivery with its body", {"200": _answer("The delivery.", "DeliveryDetail")}, (*denied, "404")
     )
     replay = _operation(
-        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")}, (*denied, "404", "409")
-    )
+        "Inbox", "replay_delivery", "Apply one delivery again", {"202": _answer("It waits.", "DeliveryOut")},
+        (*denied, "404", "408", "409", "413", "422"),
+    )  # fmt: skip
     groups = _operation(
         "Inbox", "group_deliveries", "Count deliveries that changed nothing and look alike", {"200": _answer("Groups.", "DeliveryGroups")},
         (*denied, "422"), parameters=[LIMIT, *sought[:3], _parameter("state", {"enum": list(GROUPED)})],
     )  # fmt: skip
     waits = {"202": _answer("They wait.", "ReplayOut"), "200": _answer("What would change (`dry_run`).", "ReplayOut")}
     replays = _operation(
-        "Inbox",
-        "replay_deliveries",
-        "Apply many deliveries again",
-        waits,
-        ("400", *denied, "408", "413", "415", "422"),
+        "Inbox", "replay_deliveries", "Apply many deliveries again", waits, ("400", *denied, "408", "413", "415", "422"),
         body="ReplayRequest",
-    )
+    )  # fmt: skip
     clients = _operation(
         "Clients", "list_clients", "List clients", {"200": _answer("A page.", "ClientPage")}, (*denied, "422"), parameters=[LIMIT, CURSOR]
     )
@@ -213,7 +210,7 @@ def _connections() -> Json:
     )  # fmt: skip
     get = _operation("Connections", "get_connection", "Get one connection", shown, denied)
     change = _operation(
-        "Connections", "change_connection", "Change one connection", shown, (*denied, *writing), body="ConnectionChange",
+        "Connections", "change_connection", "Change one connection", shown, (*denied, *writing, "409"), body="ConnectionChange",
         content_type="application/merge-patch+json",
     )  # fmt: skip
     gone = {"204": {"description": "Disconnected; what the tool has sent stays."}}
@@ -297,5 +294,6 @@ ON_DUPLICATE_PARAMETER = _parameter(
 )
 LIMIT = _parameter("limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": USUAL_PAGE})
 CURSOR = _parameter("cursor", {"type": "string"}, "`next_cursor` of the page before.")
+SINCE = _parameter("received_since", {"type": "string", "format": "date-time"}, "Only those received then or later.")
 UPDATED_SINCE = _parameter("updated_since", {"type": "string", "format": "date-time"}, "The list is then in order of change.")
 IF_MATCH = _parameter("If-Match", {"type": "string"}, "The ETag that the record must still have.", "header")

@@ -113,7 +113,9 @@ class Parameters:
         """Raise what is wrong; with `strict` a parameter that nobody asked for is a fault too."""
         if strict:
             for name in sorted(self._given.keys() - self._known):
-                self.faults.append(Fault(f"?{name}", "unknown", f"is no parameter here; there are {', '.join(sorted(self._known))}"))
+                self.faults.append(
+                    Fault(f"?{name}", "unknown", f"is no parameter here; there are {', '.join(sorted(self._known)) or 'none'}")
+                )
         if self.faults:
             raise Invalid(self.faults)
 

@@ -176,7 +176,11 @@ class RecordCalls(Generic[A, C, R]):
         asked = read_struct(body, self._decoder, kind.change, lambda partly: kind.change_rules(client, record, self._change(partly), at))
         change = self._change(asked, await self._state(call, client, record))
         call.api.limiter.storing(client, 1 + len(change.custom or ()), len(body), at)
-        return self._answer(await kind.update(parts.store, client, record, change, at), flat, client)
+        try:
+            return self._answer(await kind.update(parts.store, client, record, change, at), flat, client)
+        except NotFound:
+            await kind.get(parts.store, client.number, record)  # says what became of it
+            raise
 
     async def timeline(self, call: Call) -> Answer:
         """`GET` of a page of a record's timeline."""

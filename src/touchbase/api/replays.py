@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.api.admin import client_number
+from touchbase.api.admin import client_number, no_such_tool
 from touchbase.api.answers import Answer
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text, cursor_value
@@ -74,7 +74,10 @@ class RehearsalOut(Struct):
 
 
 class ReplayOut(Struct):
-    """How many deliveries were put back (or looked at), how many are still to come, and where to go on for those."""
+    """How many deliveries were put back (or would be), how many are still to come, and where to go on for those.
+
+    One whose body was removed cannot be applied again, and does not count.
+    """
 
     count: int
     left: int
@@ -92,6 +95,7 @@ async def groups(call: Call) -> Answer:
     client_id = parameters.text("client")
     state, channel = parameters.choice("state", GROUPED), parameters.choice("channel", CHANNELS)
     tool, limit = parameters.text("tool"), parameters.limit()
+    parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     found = await group_deliveries(call.api.parts.store, Sought(client, channel, tool, state), limit)
@@ -113,6 +117,7 @@ async def replay_many(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, parts.limits)
     asked = read_struct(body, _decoder, ReplayRequest, _checked)
     since, place = _checked(asked)
+    raise_if_any(no_such_tool(call, asked.tool, "/tool"))
     client = limited if asked.client is None else await client_number(call, asked.client, limited, "/client")
     sought = Sought(client, asked.channel, asked.tool, asked.state, since)
     chosen, place = await _chosen(call, sought, place)
@@ -120,7 +125,7 @@ async def replay_many(call: Call) -> Answer:
     cursor = None if place is None else cursor_text("replay", place)
     if asked.dry_run:
         told = await _rehearsed(call, chosen)
-        return Answer(200, encode(ReplayOut(sum(len(page.deliveries) for page in chosen), left, cursor, _rehearsal(told))))
+        return Answer(200, encode(ReplayOut(len(told.deliveries), left, cursor, _rehearsal(told))))
     now = parts.clock()
     answer = await call.settle(
         lambda writes: service.put_back_all(writes, chosen, now), lambda count: Answer(202, encode(ReplayOut(count, left, cursor)))

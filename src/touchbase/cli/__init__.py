@@ -13,7 +13,7 @@ from importlib import import_module
 import click
 
 import touchbase
-from touchbase.domain.errors import TouchbaseError
+from touchbase.domain.errors import BadAddress, TouchbaseError
 from touchbase.settings import BadSettings
 
 COMMANDS = {
@@ -66,6 +66,8 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BadSettings as error:
             raise click.UsageError(str(error)) from error
+        except BadAddress as error:
+            raise click.UsageError(f"--database (TOUCHBASE_DATABASE) names no store: {error.detail}") from error
         except TouchbaseError as error:
             raise click.ClickException(error.detail) from error
         except BrokenPipeError:

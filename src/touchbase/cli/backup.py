@@ -40,9 +40,11 @@ def backup(database: str | None, force: bool, file: Path) -> None:
 
 def sqlite_file(database: str | None, instead: str) -> Path:
     """The file of the SQLite store that a command is for; any other is refused, with what to do instead."""
+    from touchbase.storage import check_address
     from touchbase.storage.sqlite.connection import path_of
 
     settings = read_settings(database=database)
+    check_address(settings.database)
     if not settings.on_sqlite:
         raise click.ClickException(f"this store is on PostgreSQL, which brings its own tools: {instead}; docs/backups.md tells more")
     if instead == PG_DUMP:

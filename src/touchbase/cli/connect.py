@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from touchbase.domain.delivery import CHANNELS
 if TYPE_CHECKING:
     from touchbase.api.connections import ConnectionOut
     from touchbase.domain.connection import Connection, ConnectionSettings
+    from touchbase.domain.errors import Fault
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 _channel = click.option("--channel", type=click.Choice(CHANNELS), required=True, help="Which of the two webhook addresses the tool calls.")
@@ -118,7 +120,6 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
     from touchbase.domain.commands import AddConnection, ChangeConnection
     from touchbase.domain.connection import NO_SETTINGS, Connection
     from touchbase.domain.queries import ListConnections
-    from touchbase.domain.validation import raise_if_any
     from touchbase.service.connections import faults_of
     from touchbase.service.fetch_settings import fetch_faults
 
@@ -131,7 +132,7 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
         _check_secrets(secrets or [])
         faults = faults_of(channel, tool, secrets or [], settings, adapters.tools(channel))
         kept = known.access_token if known is not None and token is None else token
-        raise_if_any([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
+        _refuse([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
         if known is not None:
             changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token)
             return client.client_id, await store.write(changed)
@@ -157,6 +158,19 @@ async def _disconnect(database: str | None, client_id: str, channel: str, tool: 
         client = await find_client(store, client_id)
         with saying(f"`touchbase clients connections {client_id}` shows those that are"):
             await store.write(RemoveConnection(client.number, channel, tool))
+
+
+def _refuse(faults: Sequence[Fault]) -> None:
+    """Fail, as any command that is asked wrongly, where there are faults; each is named as it was given."""
+    if faults:
+        raise click.UsageError("; ".join(f"{_given_as(fault.pointer)}: {fault.detail}" for fault in faults))
+
+
+def _given_as(pointer: str) -> str:
+    """The option, and the name in it, that a pointer into a connection is about."""
+    name, *within = pointer.removeprefix("/").split("/")
+    option = f"--{name.removesuffix('s').replace('_', '-')}"
+    return " ".join([option, *filter(None, [".".join(within)])]) if name == "settings" else option
 
 
 def _check_secrets(secrets: list[str]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.common import ID, opened, print_json, print_table, run, saying, setting_options
-from touchbase.cli.inbox_replay import filters, replay, sought_of
+from touchbase.cli.inbox_replay import filters, received_since, replay, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.shape import parts_of
@@ -34,15 +34,18 @@ inbox.add_command(replay)
 @inbox.command("list")
 @setting_options("database")
 @filters
+@received_since
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
 @click.option("--before", type=ID, help="Only deliveries with an id below this one: the next page.")
 @click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: str | None) -> None:
+def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: Any) -> None:
     """List deliveries, newest first, or groups of those that changed nothing."""
     if group:
         if before is not None:
             raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
+        if sought["received_since_us"] is not None:
+            raise click.UsageError("--received-since goes with a list of deliveries; a group tells when its first and last came")
         _show_groups(run(_groups(database, sought, limit)), as_json)
         return
     found = run(_list(database, sought, limit, before))
@@ -92,7 +95,7 @@ def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
     print_table(titles, (_group_row(each) for each in groups))
 
 
-async def _groups(database: str | None, sought: dict[str, str | None], limit: int) -> list[DeliveryGroup]:
+async def _groups(database: str | None, sought: dict[str, Any], limit: int) -> list[DeliveryGroup]:
     from touchbase.service.inbox import GROUPED, group_deliveries
 
     if sought["state"] not in (None, *GROUPED):
@@ -101,7 +104,7 @@ async def _groups(database: str | None, sought: dict[str, str | None], limit: in
         return await group_deliveries(store, await sought_of(store, sought), limit)
 
 
-async def _list(database: str | None, sought: dict[str, str | None], limit: int, before: int | None) -> list[Delivery]:
+async def _list(database: str | None, sought: dict[str, Any], limit: int, before: int | None) -> list[Delivery]:
     async with opened(database) as store:
         found: list[Delivery] = []
         async for delivery in _matching(store, await sought_of(store, sought), before, min(limit, PAGE)):

@@ -56,6 +56,11 @@ def moment(context: click.Context, parameter: click.Parameter, text: str | None)
         raise click.BadParameter(f"{text!r} is no time such as 2026-11-20T09:30:00Z") from error
 
 
+received_since = click.option(
+    "--received-since", "received_since_us", callback=moment, metavar="TIME", help="Only those received then or later."
+)
+
+
 def place_of(context: click.Context, parameter: click.Parameter, text: str | None) -> Place | None:
     """A place given as CLIENT or CLIENT:ID."""
     if text is None:
@@ -75,6 +80,8 @@ class Done:
     kept: int = 0
     place: Place | None = None
     rehearsal: Rehearsal | None = None
+    bodiless: int = 0
+    """Deliveries that cannot be applied again."""
     endings: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
@@ -85,12 +92,17 @@ class Done:
         client_id, before = self.place
         return f"; go on with --from {client_id}" + ("" if before is None else f":{before}")
 
+    @property
+    def left_out(self) -> str:
+        """What is to be said of those that cannot be applied again."""
+        return f"; {_many(self.bodiless)} cannot be: the body was removed" if self.bodiless else ""
+
 
 @click.command()
 @setting_options("database")
 @click.argument("delivery_ids", type=ID, nargs=-1)
 @filters
-@click.option("--received-since", "received_since_us", callback=moment, metavar="TIME", help="Only those received then or later.")
+@received_since
 @click.option("--from", "place", callback=place_of, metavar="PLACE", help="Go on where a replay was stopped, as it said.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change; nothing is stored.")
 def replay(
@@ -120,7 +132,7 @@ def replay(
     if dry_run:
         _tell(done)
     else:
-        click.echo(f"{_many(done.kept)} will be applied again")
+        click.echo(f"{_many(done.kept)} will be applied again{done.left_out}")
 
 
 async def sought_of(store: Store, sought: dict[str, Any]) -> Sought:
@@ -147,10 +159,12 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
             if rehearser is not None and done.rehearsal is not None:
                 told = await rehearser.rehearse(page.client.number, [each.id for each in page.deliveries])
                 _tell_each(told, done)
+                done.bodiless += len(page.deliveries) - len(told.deliveries)
                 told.deliveries.clear()
                 service.add(done.rehearsal, told)
             else:
-                done.kept += await service.put_back(store, page, clock())
+                kept = await service.put_back(store, page, clock())
+                done.kept, done.bodiless = done.kept + kept, done.bodiless + len(page.deliveries) - kept
             done.seen += len(page.deliveries)
             done.place = page.place
             if sys.stderr.isatty():
@@ -180,7 +194,7 @@ def _tell_each(told: Rehearsal, done: Done) -> None:
 
 def _tell(done: Done) -> None:
     endings = ", ".join(f"{count} {was} -> {state}" for (was, state), count in done.endings.most_common()) or "none"
-    click.echo(f"{_many(done.seen)} would be applied again: {endings}")
+    click.echo(f"{_many(done.seen - done.bodiless)} would be applied again: {endings}{done.left_out}")
     if done.rehearsal is not None:
         fields = ", ".join(f"{name} {count}" for name, count in sorted(done.rehearsal.fields.items(), key=lambda one: (-one[1], one[0])))
         told = f"{done.rehearsal.created} records would be made, {done.rehearsal.changed} would change"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import must_exist, opened, run, setting_options, shown
-from touchbase.domain.errors import TouchbaseError, UnusableStore
+from touchbase.domain.errors import BadAddress, TouchbaseError, UnusableStore
 
 if TYPE_CHECKING:
     from touchbase.domain.ports import Store
@@ -46,6 +46,7 @@ def can_tell(address: str) -> bool:
     """Whether anybody can have been erased in a store that was named; refuses what is none."""
     from touchbase.storage.sqlite.restore import may_have_erased
 
+    _check(address)
     must_exist(address)
     if not address.startswith("sqlite:///"):
         return True
@@ -53,6 +54,16 @@ def can_tell(address: str) -> bool:
     if asked is None:
         raise click.ClickException(f"{address} is no store, so it cannot be asked who was erased: give the address of one")
     return asked
+
+
+def _check(address: str) -> None:
+    """Refuse, as any wrong option, an address that names no store."""
+    from touchbase.storage import check_address
+
+    try:
+        check_address(address)
+    except BadAddress as error:
+        raise click.UsageError(f"the address of another store names none: {error.detail}") from error
 
 
 async def erase_again(restored: Store, known: Sequence[str]) -> int:

@@ -12,6 +12,8 @@ SUSPENDED = "suspended"
 """Its records are closed to everybody, its webhook calls are kept and not applied; until it is resumed."""
 DELETING = "deleting"
 """Nothing of it is served any more, and its data is being removed."""
+NOT_THERE = -1
+"""Stands for the number of a client that nobody has made: nothing is kept under it."""
 CLIENT_STATES = (ACTIVE, SUSPENDED, DELETING)
 LAST_CALLS: Micros = 10 * SECOND
 """How long after the start of a deletion a call that was let in before may still write: the client's own row goes last, after that."""

@@ -20,6 +20,7 @@ TouchbaseError
 ├── Overloaded            the queue is full or the store cannot write now; try again
 │   └── OutcomeUnknown    the store went away during the commit: it may have been carried out
 ├── UnusableStore         the store's set-up must be changed before we may use it
+│   └── BadAddress        what was given as a store's address is none
 └── UnrecognisedPayload   a webhook body that no adapter understands
 
 `code` is stable and part of the interface; HTTP statuses live in `api/errors.py` only.
@@ -187,6 +188,10 @@ class UnusableStore(TouchbaseError):
     """The store cannot be used as it is set up; the message says what to change. Given at start only."""
 
     code = "unusable_store"
+
+
+class BadAddress(UnusableStore):
+    """What was given as the address of a store names none; the message says what to write, and quotes nothing that may hold a password."""
 
 
 class UnrecognisedPayload(TouchbaseError):

@@ -153,6 +153,15 @@ class DeliveryEvents(Query[list[StoredEvent]]):
 
 
 @dataclass(slots=True)
+class FindUnited(Query[int | None]):
+    """The id of the record that the one with this id is part of now, since the two turned out to be one."""
+
+    client: int
+    kind: int
+    id: int
+
+
+@dataclass(slots=True)
 class FindClient(Query[Client | None]):
     """The client of this `client_id`; with `at` also by a former one that is honoured then."""
 

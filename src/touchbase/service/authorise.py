@@ -1,8 +1,8 @@
 """Authorising: which client a call is for, and whether its key allows what it asks.
 
-In open mode no key is needed: the client is the one that the call names, else `default`, and it comes
-into being on first use. In keys mode the key names the client; a key that belongs to no client leaves
-the choice to the call. How keys are made stands in `api_keys.py`.
+In open mode no key is needed: the client is the one that the call names, else `default`. It comes into
+being with the first call that makes something, and until then is read as one that has nothing. In keys
+mode the key names the client; a key that belongs to no client leaves the choice to the call. How keys are made stands in `api_keys.py`.
 """
 
 from __future__ import annotations
@@ -102,14 +102,17 @@ class Doorkeeper:
         self._uses.note(held.key_id, now)
         return client
 
-    async def client(self, key: str | None, named: str | None, scope: str, peer: str = NOBODY) -> Client:
+    async def client(self, key: str | None, named: str | None, scope: str, peer: str = NOBODY, *, makes: bool = True) -> Client:
         """The client that a call about records is for; `peer` is the address that it comes from.
+
+        Where no keys are needed and the call `makes` nothing, a client that is not there stays so: what is answered has nothing.
 
         Raises `Unauthorized`, `RateLimited` for an address whose keys fail too often, `Forbidden`, `NotFound` for a
         client that is not there, and `Invalid` when the call must name one and does not.
         """
         if not self.keys_needed:
-            return _serving(await self._clients.ensure(_valid(named) if named is not None else DEFAULT_CLIENT))
+            client_id = _valid(named) if named is not None else DEFAULT_CLIENT
+            return _serving(await (self._clients.ensure(client_id) if makes else self._clients.as_found(client_id)))
         held = await self._allowed(key, scope, peer)
         if held.client is None:
             if named is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
-from touchbase.domain.client import DELETING, Client, ClientSettings
+from touchbase.domain.client import DELETING, NOT_THERE, Client, ClientSettings
 from touchbase.domain.client_life import FindClientByNumber, ListClientPage
 from touchbase.domain.commands import Command, EnsureClient, SetClientSettings
 from touchbase.domain.errors import NotFound, WrongState
@@ -20,11 +20,16 @@ FRESH: Micros = SECOND
 """How long another process's change of a client may stay unseen here."""
 
 MOST_REMEMBERED = 10_000
-_CLIENT_ID = re.compile(rf"[A-Za-z0-9._~\-]{{1,{CLIENT_ID}}}")
+SINCE_EVER: Micros = 0
+"""A moment at which every former id of a client was still honoured."""
+_CLIENT_ID = re.compile(rf"(?!\.{{1,2}}\Z)[A-Za-z0-9._~\-]{{1,{CLIENT_ID}}}")
 
 
 def is_client_id(text: str) -> bool:
-    """Whether a text may name a client: 1 to 100 letters, digits and `.` `_` `~` `-`."""
+    """Whether a text may name a client: 1 to 100 letters, digits and `.` `_` `~` `-`.
+
+    Not `.` or `..`: whoever calls an address takes these for folders.
+    """
     return _CLIENT_ID.fullmatch(text) is not None
 
 
@@ -87,6 +92,15 @@ class Clients:
             if found.client_id == client_id:
                 self._remember(client_id, found, now)
         return found
+
+    async def as_found(self, client_id: str) -> Client:
+        """The client of this `client_id`; where there is none, one that has nothing and is not kept. `NotFound` as `ensure`."""
+        found = await self.find(client_id)
+        if found is not None:
+            return found
+        if await self._store.read(FindClient(client_id, SINCE_EVER)) is not None:
+            raise NotFound(f"there is no client {client_id!r} any more: it has another id now")
+        return Client(NOT_THERE, client_id, self._clock(), ClientSettings())
 
     async def by_number(self, number: int) -> Client:
         """The client of this number; raises `NotFound`."""

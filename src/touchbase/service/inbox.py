@@ -75,7 +75,8 @@ def refuse_bodiless(delivery: Delivery) -> None:
     """Raise `BodyGone` for a delivery that cannot be applied again."""
     why = why_no_body(delivery)
     if why is not None:
-        raise BodyGone(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and the events it caused are kept")
+        kept = "the events it caused are" if delivery.body_gone == GONE_RETENTION else "what it told of others is"
+        raise BodyGone(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and {kept} kept")
 
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:

@@ -9,8 +9,9 @@ from touchbase.domain import identity, validation
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.domain.queries import FindUnited, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.domain.times import Micros
 
 Place = tuple[Micros, int]
@@ -20,19 +21,27 @@ R = TypeVar("R", Contact, Company)
 
 
 async def get_contact(store: Store, client: int, contact_id: int) -> Contact:
-    """One contact; `NotFound` also when it is another client's."""
+    """One contact; `NotFound` also when it is another client's, and where it is part of another contact by now."""
     found = await store.read(GetContact(client, contact_id))
     if found is None:
-        raise NotFound(f"there is no contact with id {contact_id}")
+        raise await _missing(store, FindUnited(client, CONTACT, contact_id), "contact")
     return found
 
 
 async def get_company(store: Store, client: int, company_id: int) -> Company:
-    """One company; `NotFound` also when it is another client's."""
+    """One company; `NotFound` as above."""
     found = await store.read(GetCompany(client, company_id))
     if found is None:
-        raise NotFound(f"there is no company with id {company_id}")
+        raise await _missing(store, FindUnited(client, COMPANY, company_id), "company")
     return found
+
+
+async def _missing(store: Store, query: FindUnited, one: str) -> NotFound:
+    """The error for a record that is not there; whoever has kept the id of one that was united with another is told which."""
+    now = await store.read(query)
+    if now is None:
+        return NotFound(f"there is no {one} with id {query.id}")
+    return NotFound(f"there is no {one} with id {query.id} any more: it was united with {now}", data={"existing_id": now})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from touchbase.domain.errors import UnusableStore
+from touchbase.domain.errors import BadAddress
 from touchbase.domain.ports import Store
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sealing.key_file import KeyFile
 from touchbase.storage.sealing.keys import NO_KEYS, GivenKeys, Keys, MasterKeys, new_key
 from touchbase.storage.sealing.sealer import MasterSealer
+from touchbase.storage.sqlite.alone import Part
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
 
 ENGINES = ("postgresql", "sqlite")
 QUEUE_LIMIT = 4_096
 _POSTGRES = ("postgresql", "postgres")
+_WRITE = "write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"
 
 
-async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False, master_keys: MasterKeys = NO_KEYS) -> Store:
+async def open_store(
+    url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False, master_keys: MasterKeys = NO_KEYS, parts: Sequence[Part] = ()
+) -> Store:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
     Its schema is brought up to date where that is safe by itself: on SQLite, and in an empty PostgreSQL
@@ -27,15 +32,23 @@ async def open_store(url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = 
     left as found, for `migrate` to be called.
 
     `master_keys` open what is sealed in the store; a store whose master key is not at hand is refused too, unless `as_is`.
-    `UnusableStore` says what to change.
+    `parts` are what this process is going to do all the time; the store's `warnings` say where that is for one process and another does it.
+    `UnusableStore` says what to change, `BadAddress` what to write in place of an address.
     """
-    scheme = _scheme(url)
-    if scheme not in ("sqlite", *_POSTGRES):
-        raise UnusableStore(_no_engine(url))
+    check_address(url)
     sealer = MasterSealer(keys_of(url, master_keys))
-    if scheme == "sqlite":
-        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
+    if _scheme(url) == "sqlite":
+        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, parts=parts)
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
+
+
+def check_address(url: str) -> None:
+    """Raise `BadAddress` for what cannot be the address of a store. Whether there is one is not looked at."""
+    scheme = _scheme(url)
+    if scheme == "sqlite":
+        path_of(url)
+    elif scheme not in _POSTGRES or "://" not in url:
+        raise BadAddress(_no_engine(url))
 
 
 def keys_of(url: str, master_keys: MasterKeys) -> Keys:
@@ -57,8 +70,8 @@ def _no_engine(url: str) -> str:
     """Only what can be nothing but a scheme is repeated: another form of address may hold a password."""
     scheme = _scheme(url)
     if "://" in url and re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
-        return f"no storage engine is called '{scheme}'; there are {', '.join(ENGINES)}"
-    return "the database's address is none: write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"
+        return f"no storage engine is called '{scheme}'; there are {', '.join(ENGINES)}: {_WRITE}"
+    return f"it is no address: {_WRITE}"
 
 
 def _scheme(url: str) -> str:

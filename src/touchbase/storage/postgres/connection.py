@@ -35,6 +35,8 @@ TRY_AGAIN = frozenset({"40001", "40P01"})
 """Two transactions met: the server gave up one of them, which is run again whole."""
 _NOT_NOW = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
 """SQLSTATE prefixes that say nothing about a command: connection, log-in, database, resources, operator, system, read-only, locks."""
+_GIVEN_UP = ("57014", "53000", "53100", "53200", "53400", "58")
+"""SQLSTATE prefixes that may be the fault of the one statement: cancelled for its time, no memory or room for it, a file that it reads."""
 log = logging.getLogger("touchbase.storage")
 _NOT_YET = "57P03"
 """The server starts or stops, and took no connection."""
@@ -115,6 +117,11 @@ def is_not_now(error: BaseException) -> bool:
     if isinstance(error, asyncpg.PostgresError):
         return (error.sqlstate or "").startswith(_NOT_NOW)
     return isinstance(error, UNUSABLE)
+
+
+def is_given_up(error: BaseException | None) -> bool:
+    """Whether the server gave up one statement, for its time or for what it took, and may well answer another."""
+    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "").startswith(_GIVEN_UP)
 
 
 def is_lost(error: BaseException) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import asyncpg
 
 from touchbase.domain.commands import Command
-from touchbase.domain.errors import UnusableStore
+from touchbase.domain.errors import BadAddress, UnusableStore
 from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import Query
 from touchbase.storage.postgres import together
@@ -64,8 +64,7 @@ class PostgresStore:
         try:
             connection = await connect(url)
         except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-            why = _why(error)
-            raise UnusableStore(f"cannot connect to PostgreSQL: {why}; check the address, and that the server runs") from error
+            raise _unreachable(error) from error
         try:
             await refuse_unsafe(connection)
             if not as_is:
@@ -159,11 +158,12 @@ class PostgresStore:
         return self._writer.taken
 
 
-def _why(error: Exception) -> str:
+def _unreachable(error: Exception) -> UnusableStore:
     """What is wrong with a connection. An address that cannot be taken apart is not quoted: the piece at fault may be of the password."""
     if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
-        return "the address cannot be read; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :"
-    return str(error) or type(error).__name__
+        return BadAddress("it cannot be read; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :")
+    why = str(error) or type(error).__name__
+    return UnusableStore(f"cannot connect to PostgreSQL: {why}; check the address, and that the server runs")
 
 
 async def _prepare(connection: Connection) -> None:

@@ -16,9 +16,16 @@ async def outcomes(group: Sequence[T], attempt: Callable[[Sequence[T]], Awaitabl
     try:
         return await again(lambda: attempt(group))
     except Overloaded as error:
-        return [type(error)(error.detail, retry_after=error.retry_after) for _ in group]
+        return [_copy(error) for _ in group]
     except Exception as error:
         if len(group) == 1:
             return [error]
         half = len(group) // 2
         return await outcomes(group[:half], attempt) + await outcomes(group[half:], attempt)
+
+
+def _copy(error: Overloaded) -> Overloaded:
+    """One for each who waits; what it came of can be asked of every one."""
+    copy = type(error)(error.detail, retry_after=error.retry_after)
+    copy.__cause__ = error.__cause__
+    return copy

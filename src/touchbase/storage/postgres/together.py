@@ -2,17 +2,22 @@
 
 Row-level security makes even the smallest read a transaction of four round trips: its scope, the record, its custom fields, the end. A lane
 asks for many records in as many.
+
+A page is a statement of its own. Where the server gives that up, for its time or for what it took, all pages of the transaction are read
+again each by itself, beside the lanes.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from touchbase.domain.errors import Overloaded
 from touchbase.domain.queries import Query
-from touchbase.storage.postgres.connection import read
+from touchbase.storage.postgres.connection import is_given_up, read
 from touchbase.storage.postgres.outcomes import outcomes
+from touchbase.storage.sql import reads
 from touchbase.storage.sql.group import Waiter, settle
 from touchbase.storage.sql.reads import TOGETHER
 from touchbase.storage.sql.scope import scope_of
@@ -37,21 +42,29 @@ class Together:
         self._most = most
         self._waiting: dict[type, list[tuple[Query[Any], Waiter]]] = {}
         self._lanes = set[asyncio.Task[None]]()
+        self._apart = set[asyncio.Task[None]]()
 
     def ask(self, query: Query[Any]) -> Waiter:
         """Have a query answered from what is flushed, with those that wait beside it."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(type(query), []).append((query, waiter))
         if len(self._lanes) < LANES:
-            lane = asyncio.create_task(self._live(), name="touchbase-reader")
-            self._lanes.add(lane)
-            lane.add_done_callback(self._lanes.discard)
+            _start(self._live(), self._lanes)
         return waiter
 
     async def _live(self) -> None:
         while self._waiting:
             group = self._next()
-            settle([waiter for _, waiter in group], await outcomes([query for query, _ in group], self._attempt))
+            done = await outcomes([query for query, _ in group], self._attempt)
+            for (query, waiter), outcome in zip(group, done, strict=True):
+                if len(group) > 1 and _may_be_anothers(query, outcome):
+                    _start(self._alone(query, waiter), self._apart)
+                else:
+                    settle([waiter], [outcome])
+
+    async def _alone(self, query: Query[Any], waiter: Waiter) -> None:
+        if not waiter.done():
+            settle([waiter], await outcomes([query], self._attempt))
 
     def _next(self) -> list[tuple[Query[Any], Waiter]]:
         kind = next(iter(self._waiting))
@@ -63,3 +76,15 @@ class Together:
     async def _attempt(self, queries: Queries) -> list[object]:
         async with self._pool.acquire() as connection:
             return await read(connection, TOGETHER[type(queries[0])](queries), scope_of(queries))
+
+
+def _may_be_anothers(query: Query[Any], outcome: object) -> bool:
+    """Whether a query failed for what the statement of another one took."""
+    return type(query) in reads.PAGES and isinstance(outcome, Overloaded) and is_given_up(outcome.__cause__)
+
+
+def _start(work: Coroutine[Any, Any, None], running: set[asyncio.Task[None]]) -> None:
+    """Do this beside others, and among them until it is done: a task that nobody holds may be collected."""
+    task = asyncio.create_task(work, name="touchbase-reader")
+    running.add(task)
+    task.add_done_callback(running.discard)

@@ -125,6 +125,12 @@ def _history(query: q.GetHistory) -> Plan[list[StoredEvent]]:
     return sorted((r.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
 
 
+def _united(query: q.FindUnited) -> Plan[int | None]:
+    sql = "SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? AND object_id = ? AND record_kind = ?"
+    rows = yield Ask(sql, (query.client, "contact" if query.kind == CONTACT else "company", str(query.id), query.kind))
+    return rows[0][0] if rows else None
+
+
 def _delivery(query: q.GetDelivery) -> Plan[Delivery | None]:
     where = Where("d.id = ?", query.id)
     where.equal("c.id", query.client)
@@ -154,6 +160,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.ListContacts: _contacts,
     q.ListCompanies: _companies,
     q.GetHistory: _history,
+    q.FindUnited: _united,
     q.ListDeliveries: inbox_reads.deliveries,
     q.CountDeliveries: inbox_reads.count,
     q.GroupDeliveries: inbox_reads.groups,

@@ -43,7 +43,7 @@ class Where:
             if after is not None:
                 self._add("id > ?", after[1])
             return "id"
-        if after is not None:
+        if after is not None and after[0] >= updated_since_us:  # else the page before was of another moment
             self._add("(updated_us, id) > (?, ?)", *after)
         else:
             self._add("updated_us >= ?", updated_since_us)

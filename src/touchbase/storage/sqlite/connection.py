@@ -11,7 +11,7 @@ from time import perf_counter
 
 import apsw
 
-from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.domain.errors import BadAddress, Overloaded, UnusableStore
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, T, for_sqlite
 
 OLDEST = (3, 51, 3)
@@ -43,7 +43,7 @@ def path_of(url: str) -> str | None:
     if rest in PRIVATE:
         return None
     if not rest.startswith("///"):
-        raise UnusableStore(
+        raise BadAddress(
             f"'{url}' names no file; write sqlite:///touchbase.db for a file in the working directory, "
             "sqlite:////var/lib/touchbase.db for one anywhere, or sqlite:// for a store that ends with the process"
         )

@@ -41,6 +41,7 @@ from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import load_deliveries
 from touchbase.storage.sql.sealed import check_keys, seal_again
 from touchbase.storage.sql.turn import Turn, merged, translated
+from touchbase.storage.sqlite.alone import Alone, Part
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read, write
@@ -74,9 +75,15 @@ class SqliteStore:
     """Keeps records in one SQLite file (or a private one that ends with the store)."""
 
     def __init__(
-        self, writer: Writer, readers: list[apsw.Connection], private: tempfile.TemporaryDirectory[str] | None, sealer: Sealer
+        self,
+        writer: Writer,
+        readers: list[apsw.Connection],
+        private: tempfile.TemporaryDirectory[str] | None,
+        sealer: Sealer,
+        alone: Alone,
     ) -> None:
-        self.warnings: Sequence[str] = ()
+        self.warnings: Sequence[str] = alone.warnings
+        self._alone = alone
         self._writer = writer
         self._private = private
         self._sealer = sealer
@@ -88,7 +95,14 @@ class SqliteStore:
 
     @classmethod
     async def open(
-        cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS, sealer: Sealer = NO_SEALER
+        cls,
+        url: str,
+        *,
+        queue_limit: int,
+        as_is: bool = False,
+        commands: Handlers = COMMANDS,
+        sealer: Sealer = NO_SEALER,
+        parts: Sequence[Part] = (),
     ) -> SqliteStore:
         """Open the store that a `sqlite:` address names and bring its schema up to date, unless `as_is`."""
         path = path_of(url)
@@ -103,7 +117,8 @@ class SqliteStore:
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
         handlers = with_once({**with_sealer(commands, sealer), **PROBES})
-        return cls(Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit), readers, private, sealer)
+        writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
+        return cls(writer, readers, private, sealer, Alone(path, parts if private is None else ()))
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -179,6 +194,7 @@ class SqliteStore:
         for connection in (self._near, *self._far):
             connection.close()
         await self._writer.close()
+        self._alone.close()
         if self._private:
             self._private.cleanup()
 
