@@ -28,6 +28,8 @@ LARGE = 16 * 1024
 """Bytes of bodies that are as much; a thread translates a body that is larger."""
 MOST = 4 * 1024 * 1024
 """Bytes of a turn's bodies from which on the next turn's are not kept in memory as well."""
+IN_A_ROW = 8
+"""Turns after which one looks at the whole queue again: meanwhile something may have come that stands before the rest, as a replay does."""
 KEPT_SECONDS = 1.0
 """What nobody took by then is forgotten: meanwhile somebody may have changed what a client has connected."""
 log = logging.getLogger("touchbase.storage")
@@ -39,13 +41,17 @@ class Ahead:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._looks: dict[int, asyncio.Task[Claimed]] = {}
+        self._in_a_row: dict[int, int] = {}
 
     async def turn(self, connection: Connection, client: int, limit: int, translate: Translate, now_us: int) -> Turn:
         """Claim up to `limit` waiting deliveries in the transaction that is open here, and translate them."""
         turn = await self._seen(connection, client, limit)
+        in_a_row = 0 if turn is None else self._in_a_row.get(client, 0) + 1
         if turn is None:
             turn = await in_slices(await run(connection, claim(client, limit, now_us)), translate)
-        if _is_full(turn, limit) and client not in self._looks:
+        self._in_a_row.pop(client, None)
+        if _is_full(turn, limit) and in_a_row < IN_A_ROW and client not in self._looks:
+            self._in_a_row[client] = in_a_row
             self._looks[client] = look = asyncio.create_task(self._look(turn.claimed[-1][0], limit, translate, now_us))
             asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, client, look)
         return turn
@@ -88,6 +94,7 @@ class Ahead:
         """Let go of a look that nobody took."""
         if self._looks.get(client) is look:
             del self._looks[client]
+            self._in_a_row.pop(client, None)
             look.cancel()
 
 
