@@ -65,8 +65,8 @@ OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
 CHUNK = 128
 """Deliveries in one transaction: what a flush costs is little beside them."""
-SMALL_CHUNK = 16
-"""The same while callers write: their writes wait until it is over."""
+SMALL_CHUNK = 8
+"""The same while callers write: their writes wait until it is over, two thousandths of a second."""
 SMALL_BYTES = 64 * 1024
 """Of bodies that the event loop applies itself, as they come to little."""
 

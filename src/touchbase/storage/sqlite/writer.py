@@ -58,6 +58,8 @@ LARGE = 256 * 1024
 """Bytes of webhook bodies: the event loop does not write more than this itself."""
 SMALL = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, KeepDelivery, CountRepeat, EnsureClient, Probe})
 """Commands that change a few rows each; others may change thousands."""
+COPIES = 3
+"""Copies of a long log, each of what came during the one before: a first one of 8 to 30 ms, the last of one or two."""
 LATEST = 0.1
 """How much the latest flush counts in the mean."""
 
@@ -250,9 +252,15 @@ class Writer:
         self._flush += (seconds - self._flush) * LATEST
 
     def _fold(self) -> None:
-        """On a thread, while the connection that writes goes on."""
-        self._log.fold()
-        self._log.flush_copied()
+        """On a thread, while the connection that writes goes on.
+
+        A long log begins anew next, and writers wait for what is not copied then: so also what came meanwhile is copied here.
+        """
+        for _ in range(COPIES):
+            self._log.fold()
+            self._log.flush_copied()
+            if self._log.pages < LONGEST_LOG:
+                break
         self._loop.call_soon_threadsafe(self._folded)
 
     def _folded(self) -> None:
