@@ -39,13 +39,16 @@ class Amplemarket(Table):
         tagged = next((_TAGS[known] for tag in _tags(item) if (known := words(tag)) in _TAGS), None)
         if tagged is not None:
             return tagged
-        return "email sent" if "email" in stage else stage or None
+        return "email sent" if "email" in stage or (not stage and _is_own_mail(item)) else stage or None
 
     def read(self, item: Item, call: Call) -> Event:
-        """One post; on a reply the writer is the lead where no other key has an address."""
+        """One post; where no other key has an address the lead is a reply's writer, or the one recipient of our mail."""
         event = super().read(item, call)
         if event.email is None and event.event in _REPLIED:
             event.email = pick(item, _WRITER, address)
+        if event.email is None and event.event == "email_sent":
+            to = item.get("to")
+            event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None
         return event
 
     def translate(self, call: Call) -> list[Event]:
@@ -66,6 +69,12 @@ def _is_reply(item: Item) -> bool:
     if flag(item.get("is_reply")):
         return True
     return bool(_labels(item)) and pick(item, _WRITER, address) not in (None, pick(item, _USER, address))
+
+
+def _is_own_mail(item: Item) -> bool:
+    """Whether a post whose stage has no type, as older ones, is a mail of ours: it has a writer, and is no reply."""
+    elsewhere = isinstance(item.get("linkedin"), dict) or isinstance(item.get("call"), dict)
+    return flag(item.get("is_reply")) is False and not elsewhere and address(item.get("from")) is not None
 
 
 def _labels(item: Item) -> list[str]:
@@ -120,7 +129,7 @@ ADAPTER = Amplemarket(
     first_name="lead.first_name dynamic_fields.first_name",
     last_name="lead.last_name dynamic_fields.last_name",
     full_name="lead.name dynamic_fields.name",
-    campaign="sequence.name sequence.id",
+    campaign="sequence.name sequence.id reply_sequence.name reply_sequence.id",
     message="email_message.id id",
     key="",
 )

@@ -67,6 +67,7 @@ ADAPTER = Brevo(
         "contact_deleted": m.OTHER,
         "list_addition": m.OTHER,
         "sms": m.OTHER,
+        "unique_coupon_sent": m.OTHER,
         "inboundemailprocessed": m.OTHER,
     },
     name="event",

@@ -66,6 +66,8 @@ ADAPTER = HeyReach(
         Shape("lead.profileUrl eventType", 78, named=True),
         Shape("lead.linkedInUrl eventType", 78, named=True),
         Shape("lead_profile_url event_type", 75, named=True),
+        Shape("eventType lead", 70, named=True, spelt=str.isupper),
+        Shape("conversation_id sender lead.profile_url", 80),
     ),
     names={
         "connection_request_sent": m.LINKEDIN_INVITED,

@@ -2,7 +2,8 @@
 
 Today JSON with `signature` and `event-data`, or what is in that alone; before, flat form fields, among which a
 sender's own variables of the same name make lists. There is no sent event: delivered stands for it. `failed` is
-a bounce when its severity is permanent and a delay when temporary.
+a bounce when its severity is permanent and a delay when temporary. `rejected` names whom the mail was for only
+in the mail's own header.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ ADAPTER = Mailgun(
         Shape("log-level event recipient", 90),
         Shape("recipient-domain event recipient", 85),
         Shape("user-variables event recipient timestamp", 80, named=True),
+        Shape("token event timestamp signature", 78, named=True),
         Shape("body-plain recipient sender", 85),
     ),
     names={
@@ -61,7 +63,7 @@ ADAPTER = Mailgun(
         "complained": m.COMPLAINED,
     },
     name="event-data.event event event.0",
-    email="event-data.recipient recipient recipient.0",
+    email="event-data.recipient recipient recipient.0 event-data.message.headers.to message.headers.to",
     time="event-data.timestamp timestamp timestamp.1 timestamp.0",
     campaign="event-data.campaigns.0.name event-data.campaigns.0.id campaigns.0.name campaigns.0.id campaign-name campaign-id",
     message="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",

@@ -45,6 +45,7 @@ ADAPTER = Mandrill(
         Shape("msg.email event ts", 92),
         Shape("msg event _id", 88),
         Shape("reject.email action type", 85),
+        Shape("event", 85, header="x-mandrill-signature", named=True),
     ),
     names={
         "send": m.SENT,
@@ -61,7 +62,7 @@ ADAPTER = Mandrill(
         "sync": m.OTHER,
     },
     name="event",
-    email="msg.email",
+    email="msg.email reject.email",
     time="ts",
     campaign="msg.metadata.campaign msg.metadata.campaign_id",
     message="_id msg._id",

@@ -1,9 +1,10 @@
 """Smartlead: its webhook calls in our words.
 
-Two generations of keys arrive, and an older shape with `event` and a nested `lead`. `from_email` is our
-mailbox and `to_email` the lead's side also on a reply, where a colleague may be the one who answers:
-the contact of the campaign is `sl_lead_email`. Calls about an account or a whole campaign have another
-envelope, `type` and `data`; an address in that is a sender's.
+Two generations of keys arrive, and an older shape with `event` and a nested `lead`; the first bodies name
+no event, and the key of their time shows it. `from_email` is our mailbox and `to_email` the lead's side also
+on a reply, where a colleague may be the one who answers: the contact of the campaign is `sl_lead_email`.
+Calls about an account or a whole campaign have another envelope, `type` and `data`; an address in that is a
+sender's.
 """
 
 from __future__ import annotations
@@ -13,12 +14,28 @@ from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import address, text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
+from touchbase.domain.ports import Call
 
+_BY_TIME = {
+    "time_replied": "EMAIL_REPLY",
+    "time_clicked": "EMAIL_LINK_CLICK",
+    "time_opened": "EMAIL_OPEN",
+    "time_sent": "EMAIL_SENT",
+}
+"""What a body without a name is about, by the key of its time; the later one counts."""
+_ITS_OWN = frozenset(
+    {"EMAIL_OPEN", "EMAIL_LINK_CLICK", "EMAIL_REPLY", "EMAIL_BOUNCE", "FIRST_EMAIL_SENT", "LEAD_CATEGORY_UPDATED", "UNTRACKED_REPLIES"}
+)
+"""Names that no other tool spells so."""
 _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
 
 
 class Smartlead(Table):
     """Reads Smartlead's calls."""
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The event's name, or what the key of its time shows."""
+        return super().named(item, call) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
         """The lead's name; `to_name` is that of `to_email`, a colleague's where one answers."""
@@ -48,6 +65,8 @@ ADAPTER = Smartlead(
         Shape("event lead.email campaign_id", 70, named=True, spelt=str.isupper),
         Shape("event_type to_email campaign_id", 72, named=True, spelt=str.isupper),
         Shape("event_type lead.email", 70, named=True, spelt=str.isupper),
+        Shape("event_type", 60, spelt=_ITS_OWN.__contains__),
+        *(Shape(f"{time} to_email from_email campaign_id", 80) for time in _BY_TIME),
     ),
     names={
         "email_sent": m.SENT,
@@ -84,6 +103,7 @@ ADAPTER = Smartlead(
         "email_replied": "event_timestamp time_replied",
         "email_bounced": "event_timestamp time_bounced",
         "email_unsubscribed": "event_timestamp time_unsubscribed",
+        "lead_status_changed": "event_timestamp category_updated_at",
     },
     linkedin="linkedin_profile lead.linkedin_profile lead_data.linkedin_profile lead_data.linkedin_url",
     first_name="first_name lead.first_name lead_data.first_name",

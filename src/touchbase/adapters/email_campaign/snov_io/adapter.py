@@ -1,15 +1,24 @@
 """Snov.io: its webhook calls in our words.
 
-The event is an object and what happened to it. The first mail fires as sent and as first_sent. No time
-was seen in a body; where none of the usual keys has one, the time of receipt counts.
+The event is an object and what happened to it. The first mail fires as sent and as first_sent. Keys of a
+body are known from integrators only; where none of the usual ones has a time, the time of receipt counts.
+A reply may name only its two sides: the lead is the one that has written it.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.adapters.kit.reading import address, text
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
+from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+
+_LEAD = (
+    "email email.email prospect.email recipient.email data.email recipient_email prospect_email prospectEmail data.prospect.email"
+    " data.recipient.email recipient data.recipient_email data.prospect_email"
+)
+_WROTE = paths(f"{_LEAD} from_email fromEmail data.from_email")
+_REPLIES = frozenset({"email_replied", "email_auto_replied"})
 
 
 class SnovIo(Table):
@@ -19,6 +28,13 @@ class SnovIo(Table):
         """Object and action as one name."""
         both = [found for key in ("event_object", "event_action") if (found := text(item.get(key)))]
         return " ".join(both) or None
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; who a reply went to is us."""
+        event = super().read(item, call)
+        if event.event in _REPLIES:
+            event.email = pick(item, _WROTE, address)
+        return event
 
 
 ADAPTER = SnovIo(
@@ -34,17 +50,23 @@ ADAPTER = SnovIo(
         "campaign_email_unsubscribed": m.UNSUBSCRIBED,
         "campaign_reply_received": m.REPLIED,
         "campaign_reply_first_received": m.REPLIED,
+        "campaign_reply_autoreply_received": m.AUTO_REPLIED,
+        "campaign_li_reply_received": m.LINKEDIN_REPLIED,
+        "campaign_li_reply_first_received": m.LINKEDIN_REPLIED,
+        "campaign_li_connection_request_accepted": m.LINKEDIN_ACCEPTED,
         "prospect_campaign_finished": m.COMPLETED,
+        "prospect_unsubscribed": m.UNSUBSCRIBED,
+        "database_search_task_result": m.OTHER,
     },
-    beginnings={"found_": m.OTHER, "email_verification": m.OTHER},
+    beginnings={
+        "campaign_li_": m.LINKEDIN_OTHER,
+        **dict.fromkeys(("found_", "company_found_", "prospect_found_", "email_found_", "email_verification"), m.OTHER),
+    },
     name="event_object",
-    email=(
-        "email email.email prospect.email recipient.email data.email recipient_email prospect_email prospectEmail data.prospect.email"
-        " data.recipient.email recipient to_email toEmail data.recipient_email data.prospect_email data.to_email"
-    ),
+    email=f"{_LEAD} to_email toEmail data.to_email",
     time=(
-        "timestamp event_time event_date occurred_at date created_at createdAt sent_at"
-        " data.timestamp data.event_time data.date data.created_at data.sent_at"
+        "timestamp event_time event_date occurred_at date created_at createdAt received_at sent_at"
+        " data.timestamp data.event_time data.date data.created_at data.received_at data.sent_at"
     ),
     linkedin="linkedin_url prospect.linkedin_url recipient.linkedin_url data.linkedin_url data.prospect.linkedin_url",
     first_name="first_name firstName prospect.first_name recipient.first_name data.first_name",
