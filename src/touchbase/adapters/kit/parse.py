@@ -150,7 +150,9 @@ def _looks_flat(data: dict[str, object]) -> bool:
 
 
 def _from_flat(data: dict[str, object]) -> dict[str, object]:
-    """Form fields that somebody has written down as JSON, bracketed names and all."""
+    """Form fields that somebody has written down as JSON, bracketed names and all; web frameworks put every value into a list."""
+    if all(isinstance(value, list) and len(value) < 2 for value in data.values()):
+        data = {name: value[0] for name, value in data.items() if isinstance(value, list) and value}
     return forms.nested(data.items()) | _json_fields([(name, value) for name, value in data.items() if isinstance(value, str)])
 
 

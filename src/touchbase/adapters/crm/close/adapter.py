@@ -60,7 +60,7 @@ class Close(CrmAdapter):
             return 100
         if "close-sig-hash" in call.headers:
             return 95
-        if known and (text(event.get("id")) or "").startswith("ev_") and "changed_fields" in event:
+        if known and (text(event.get("id")) or "").startswith("ev_") and ("changed_fields" in event or event is not body):
             return 90
         return 80 if known and "subscription_id" in body else 0
 

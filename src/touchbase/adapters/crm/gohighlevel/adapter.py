@@ -45,6 +45,8 @@ _OF_AGENCY = frozenset({"companyId", "locations", "appId"})
 _OF_CONTACT = frozenset({"contactName", "dndSettings", "firstName", "lastName", "email"})
 _KINDS = frozenset({None, "lead", "customer"})
 _NAMED = frozenset({"event", "event_type", "eventType", "action", "topic"})
+_OF_OTHERS = frozenset({"firstObjectKey", "primaryDisplayProperty", "productType", "productId"})
+"""What links between records, kinds of objects, products and prices have, whose calls often name no event."""
 _OF_WORKFLOW = frozenset({"workflow", "customData", "triggerData", "contact_type"})
 
 
@@ -53,7 +55,7 @@ class GoHighLevel(CrmAdapter):
 
     tool = "gohighlevel"
     proofs = (ed25519_body("x-ghl-signature"), rsa_body("x-wh-signature"))
-    signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", *_OF_WORKFLOW, *_HEADERS})
+    signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", "altType", *_OF_WORKFLOW, *_HEADERS})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -70,7 +72,8 @@ class GoHighLevel(CrmAdapter):
             return 90
         if "workflow" in body and ("customData" in body or "triggerData" in body):
             return 80
-        return 60 if "locationId" in body and (isinstance(body.get("properties"), list) or _is_bare(body)) else 0
+        is_of_location = "locationId" in body and (isinstance(body.get("properties"), list) or _is_bare(body))
+        return 60 if is_of_location or _is_others(body) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
@@ -93,7 +96,7 @@ class GoHighLevel(CrmAdapter):
             at = at or when(body.get("dateUpdated"))
             return Item(PERSON, UPDATED, "contact", object_id, None, at, key, _flat(body), status=status).events()
         if source not in TYPES:
-            return [note("ignored", source, None, text(body.get("id")))]
+            return [note("ignored", source, None, text(first(body, "id", "_id")))]
         what = TYPES[source]
         if what != DELETED:
             # Older deliveries have no time of their own, but the contact's creation and change have one.
@@ -125,6 +128,13 @@ def _name(body: Body) -> str | None:
 def _is_bare(body: Body) -> bool:
     """Whether a body is a contact as the API has it, without what happened: its `type` is no event's."""
     return text(body.get("type")) in _KINDS and _NAMED.isdisjoint(body) and not _OF_CONTACT.isdisjoint(body)
+
+
+def _is_others(body: Body) -> bool:
+    """Whether a body without an event's type is about no contact: a link, a kind of object, a product, an invoice, a colleague."""
+    if "locationId" not in body:
+        return body.get("altType") == "location" and "altId" in body
+    return not _OF_OTHERS.isdisjoint(body) or ("role" in body and body.get("type") in ("account", "agency"))
 
 
 def _is_record(inner: Body) -> bool:

@@ -17,7 +17,7 @@ from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
+from touchbase.domain.events import Change, Event
 from touchbase.domain.ports import Call
 
 SHAPES = {
@@ -112,6 +112,9 @@ def _told(about: Item, words: list[str], item: Body) -> list[Event]:
         return about.merged(text(dig(about.record, "merged_from", "id")))
     about.changed = CHANGES.get(action)
     events = about.events()
+    if ("email" in words or action == "added_email") and (address := events[0].email) is not None:
+        # The contact is told whole; what of it has changed, only the topic says.
+        events[0].changed = [Change("email", address)]
     if about.what != DELETED and about.object_id is not None:
         events[0].custom |= _attributes(as_dict(about.record))
     return events

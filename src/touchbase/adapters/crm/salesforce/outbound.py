@@ -19,6 +19,9 @@ from touchbase.domain.events import Event
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
+_ROOT = re.compile(r"<[\w.:-]+")
+_PREFIXES = {"xsi": "http://www.w3.org/2001/XMLSchema-instance", "sf": "urn:sobject.enterprise.soap.sforce.com"}
+"""What hand-made and rewritten messages use without declaring it, which no parser reads."""
 _DECLARES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -47,9 +50,15 @@ def _parsed(body: bytes) -> ElementTree.Element | None:
     # parsed. Decoding first means that no other encoding can hide a declaration from this look.
     try:
         decoded = body.decode("utf-8-sig").strip()
-        return None if _DECLARES.search(decoded) else ElementTree.fromstring(decoded)  # noqa: S314 - see above
+        return None if _DECLARES.search(decoded) else ElementTree.fromstring(_declared(decoded))  # noqa: S314 - see above
     except (UnicodeDecodeError, ElementTree.ParseError, ValueError):
         return None
+
+
+def _declared(message: str) -> str:
+    """The message with those of its prefixes declared that it uses undeclared."""
+    lost = "".join(f' xmlns:{name}="{uri}"' for name, uri in _PREFIXES.items() if f"{name}:" in message and f"xmlns:{name}" not in message)
+    return _ROOT.sub(lambda root: root[0] + lost, message, count=1) if lost else message
 
 
 def read_notification(record: Body, object_type: str | None, key: str | None, statuses: StatusNames) -> list[Event]:

@@ -1,11 +1,13 @@
 """Salesforce change events (CDC), topics and platform events, as relays pass them on in JSON.
 
 The stream's `ChangeEventHeader` stands beside the fields, which relays put at the top, in `payload`, in
-`data.payload` or in `detail.payload`. A null field means "unchanged" unless `nulledFields` names it.
+`data.payload` or in `detail.payload`. A null field means "unchanged" unless `nulledFields` names it. The difference to
+a long text, which stands in the text's place, is no value and is left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id, shape_of
@@ -22,6 +24,8 @@ CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": 
 TOPICS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "undeleted": UPDATED}
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
+# A long text that has changed comes as the difference to the text before, after the hash of the whole.
+_DIFFERENCE = re.compile(r"---\s+\+\+\+ [0-9a-f]{64}\s")
 _WRAPPERS = ("payload", "data", "detail", "event")
 SIGNS = frozenset({HEADER, "sobject", *_WRAPPERS})
 """Of these a message of the stream has at least one."""
@@ -53,17 +57,17 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     what = CHANGES.get(change.removeprefix("GAP_"))
     record = _flat(payload)
     shape = shape_of(object_type, record)
-    ids = [record_id(one) for one in as_list(_bare(header.get("recordIds")))]
+    ids = _ids(header)
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
-        return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids or [None]]
+        return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids]
     item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), with_linkedin(record))
     item.status = statuses(shape.kind, object_type)
     item.restored = change.endswith("UNDELETE")
     if what == UPDATED and not item.restored:
         item.changed = _changed(header, record)
     events: list[Event] = []
-    for item.object_id in ids or [None]:
+    for item.object_id in ids:
         events += item.events()
     return events
 
@@ -94,6 +98,12 @@ def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
     return item.events()
 
 
+def _ids(header: Body) -> list[str | None]:
+    """The records that a change is about; relays that make one event of each name it alone."""
+    listed = as_list(_bare(header.get("recordIds"))) or [header.get("recordId")]
+    return [record_id(_bare(one)) for one in listed]
+
+
 def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:
     names = [name for name in as_list(_bare(header.get("changedFields"))) if isinstance(name, str) and not name.startswith("0x")]
     nulled = [name for name in as_list(_bare(header.get("nulledFields"))) if isinstance(name, str) and not name.startswith("0x")]
@@ -117,13 +127,17 @@ def _flat(payload: Body) -> Body:
     record: Body = {}
     for name, wrapped in payload.items():
         value = _bare(wrapped)
-        if name == HEADER:
+        if name == HEADER or _is_difference(value):
             continue
         if isinstance(value, dict):
             record |= {f"{name}.{part}": _bare(inner) for part, inner in value.items()}
         else:
             record[name] = value
     return record
+
+
+def _is_difference(value: object) -> bool:
+    return value.keys() == {"diff"} if isinstance(value, dict) else isinstance(value, str) and _DIFFERENCE.match(value) is not None
 
 
 def _bare(value: object) -> object:

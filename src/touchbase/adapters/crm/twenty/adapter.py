@@ -43,6 +43,8 @@ TWENTYS_OWN = frozenset(
 """Twenty's standard objects: other CRMs write their events like it, `contact.created`, but have no `person` beside them."""
 
 
+_PLURALS = {"people": "person", "companies": "company"}
+"""Products made from Twenty name some events after the list of the records."""
 _SEVERAL = {"emails": ("primaryEmail", "additionalEmails"), "domainName": ("primaryLinkUrl", "secondaryLinks")}
 
 
@@ -79,7 +81,7 @@ class Twenty(CrmAdapter):
         record = as_dict(body.get("record")) or as_dict(body.get("data")) or as_dict(properties.get("after") or properties.get("before"))
         if not source and "objectMetadata" not in body:
             return self._alone(record or body, call)
-        word = text(dig(body, "objectMetadata", "nameSingular")) or named
+        word = text(dig(body, "objectMetadata", "nameSingular")) or _PLURALS.get(named, named)
         object_id, what = text(record.get("id")), ACTIONS.get(action) or OLDER.get(action)
         if action == "*" and record.get("deletedAt") is not None:
             what = DELETED
