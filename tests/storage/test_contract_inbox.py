@@ -168,6 +168,21 @@ async def test_one_bad_delivery_never_harms_its_neighbours(store: Store, client:
     assert [one.email for one in await store.read(ListContacts(client, 10))] == ["ann@example.com", "bob@example.com"]
 
 
+async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, client: int) -> None:
+    broken = await store.write(call(client, b"bug"))
+    whole = await store.write(call(client, sent("ann")))
+
+    def breaking(delivery: Delivery) -> Translation:
+        if delivery.id == broken.id:
+            raise ValueError("half a pair \ud800 and a NUL \0")
+        return translate(delivery)
+
+    await store.work(client, 10, breaking, NOON)
+
+    assert (await state(store, broken.id)).error == "ValueError: half a pair ? and a NUL "
+    assert (await state(store, whole.id)).state == dl.APPLIED
+
+
 @pytest.mark.parametrize("body", [b"bug", b"poison"])
 async def test_what_fails_is_tried_again_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
     kept = await store.write(call(client, body))
