@@ -80,6 +80,15 @@ async def test_update_merges_what_is_given_and_keeps_the_rest(call: Caller) -> N
     assert (await call.get("/public/v2/contacts/1")).json() == reply.json()
 
 
+async def test_a_linkedin_text_that_stands_for_nobody_replaces_the_address_as_a_change_does(call: Caller) -> None:
+    await call.post("/public/v2/contacts", JANE)
+
+    merged = await call.post("/public/v2/contacts?on_duplicate=update", {"email": "jane@example.com", "linkedin_url": "n/a"})
+
+    found = await call.get("/public/v2/contacts?linkedin_url=linkedin.com/in/jane-doe")
+    assert (merged.status, merged.json()["linkedin_url"], found.json()["data"]) == (200, "n/a", [])
+
+
 async def test_update_creates_what_is_not_there(call: Caller) -> None:
     reply = await call.post("/public/v2/companies?on_duplicate=update", {"domain": "example.com"})
 

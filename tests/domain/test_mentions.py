@@ -42,6 +42,7 @@ def test_an_address_is_found_however_it_is_written(text: str) -> None:
 
 def test_a_packed_body_is_unpacked() -> None:
     assert ANN in mentions({"content-encoding": "gzip"}, "", gzip.compress(b"ann@example.com"))
+    assert ANN in mentions({"content-encoding": "gzip"}, "", gzip.compress(b"somebody") + gzip.compress(b" ann@example.com"))
     assert mentions({"content-encoding": "gzip"}, "", b"not packed") == set()
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.domain.encoding import decoded
+from touchbase.domain.encoding import MOST_PIECES, decoded
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Change, Event
 from touchbase.domain.keys import body_key, effective_time, event_key
@@ -78,7 +78,16 @@ def test_an_event_without_a_time_counts_once_for_each_call() -> None:
     assert event_key("tool", event, "1") != event_key("tool", event, "2")
 
 
-@pytest.mark.parametrize(("encoding", "packed"), [("gzip", gzip.compress(b"hello")), ("deflate", zlib.compress(b"hello")), ("", b"hello")])
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("gzip", gzip.compress(b"hello")),
+        ("gzip", gzip.compress(b"hel") + gzip.compress(b"lo")),
+        ("gzip", gzip.compress(b"hello") + bytes(512)),
+        ("deflate", zlib.compress(b"hello")),
+        ("", b"hello"),
+    ],
+)
 def test_an_encoded_body_is_read_as_it_was(encoding: str, packed: bytes) -> None:
     assert decoded(encoding, packed) == b"hello"
 
@@ -89,9 +98,16 @@ def test_an_encoded_body_is_read_as_it_was(encoding: str, packed: bytes) -> None
         ("gzip", b"not gzip", "cannot be unpacked"),
         ("gzip", gzip.compress(b"hello")[:-9], "is cut off"),
         ("br", b"hello", "encoded with br"),
+        ("gzip", gzip.compress(b"hello") + b"more", "cannot be unpacked"),
+        ("gzip", gzip.compress(b"hello") * (MOST_PIECES + 1), "more than 16 pieces"),
         ("gzip", gzip.compress(bytes(200_000)), "more than 100000 bytes"),
+        ("gzip", gzip.compress(bytes(100_000)) + gzip.compress(b"x"), "more than 100000 bytes"),
     ],
 )
 def test_a_body_that_cannot_be_unpacked_says_why(encoding: str, packed: bytes, reason: str) -> None:
     with pytest.raises(UnrecognisedPayload, match=reason):
         decoded(encoding, packed, largest=100_000)
+
+
+def test_a_body_may_unpack_to_the_largest_size() -> None:
+    assert decoded("gzip", gzip.compress(bytes(100_000)), largest=100_000) == bytes(100_000)

@@ -12,6 +12,7 @@ import pytest
 from touchbase.domain.client import ClientSettings
 from touchbase.domain.commands import EnsureClient
 from touchbase.domain.errors import Unauthorized
+from touchbase.domain.key_life import RevokeKey
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindKey
 from touchbase.domain.times import SECOND
@@ -126,6 +127,22 @@ async def test_who_goes_away_takes_the_answer_from_nobody_else(watched: Watched)
     asks[0].cancel()
 
     assert (await asks[1]).client_id == "ours"
+
+
+async def test_a_key_that_was_revoked_elsewhere_opens_nothing_after_our_clock_was_put_back(watched: Watched) -> None:
+    clock = Clock()
+    clients = Clients(watched, clock)  # type: ignore[arg-type]
+    text = await add_key(watched, (await clients.ensure("ours")).number, [READ], "first", 0)  # type: ignore[arg-type]
+    door = Doorkeeper(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
+    await door.client(text, None, READ)
+    await watched.write(RevokeKey(text.split("_")[2], clock()))
+
+    clock.now -= 3600 * SECOND
+    await clients.get("ours")
+
+    assert door.at_hand(text.encode(), b"ours", READ, clock()) is None
+    with pytest.raises(Unauthorized):
+        await door.client(text, None, READ)
 
 
 async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None:

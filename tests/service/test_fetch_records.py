@@ -118,6 +118,7 @@ async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store
         ({}, 15),
         ({"retry-after": formatdate(NOON / SECOND + 63, usegmt=True)}, 60),
         ({"retry-after": "x"}, 15),
+        ({"retry-after": f"Fri, 20 Nov {9 * 10**15} 09:30:00 GMT"}, 15),
         ({"retry-after": "9" * 9}, 3600),
     ],
 )

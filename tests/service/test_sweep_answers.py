@@ -56,6 +56,14 @@ async def test_when_there_was_little_it_pauses(store: Store) -> None:
     assert (first, await sweep(then + PAUSE - 1), await sweep(then + PAUSE)) == (0, 0, 1)
 
 
+async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
+    sweep = AnswerSweeper(store)
+    await sweep(NOW + 3 * LIFETIME)
+    await keep(store, "a")
+
+    assert await sweep(NOW + LIFETIME) == 1
+
+
 async def test_a_drained_inbox_is_swept_too(store: Store, by_hand: ByHand) -> None:
     await keep(store, "a")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from hashlib import sha256
 
 import msgspec
@@ -15,6 +16,7 @@ from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListContacts, ListDeliveries
+from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import DAY, SECOND
 
 NOON = 1_790_000_000 * SECOND
@@ -44,6 +46,11 @@ def translate(delivery: Delivery) -> Translation:
     if delivery.body.startswith(b"poison"):
         return Translation("test", [Event("email_sent", -(2**70), "poison@example.com")])
     return Translation("test", [Event(**one) for one in msgspec.json.decode(delivery.body)])
+
+
+def as_crm(delivery: Delivery) -> Translation:
+    """The same events, each of which may make its record."""
+    return replace(translate(delivery), create_unknown=True)
 
 
 async def state(store: Store, number: int) -> Delivery:
@@ -166,6 +173,33 @@ async def test_one_bad_delivery_never_harms_its_neighbours(store: Store, client:
     assert [one.attempts for one in found] == [1] * 6
     assert report.taken == 6
     assert [one.email for one in await store.read(ListContacts(client, 10))] == ["ann@example.com", "bob@example.com"]
+
+
+async def test_calls_bring_a_record_to_so_many_custom_fields_and_no_further_whoever_else_gets_some(store: Store, client: int) -> None:
+    for name, first in (("ann", 0), ("bob", 0), ("ann", 500), ("ann", 1_000)):
+        event = {"event": "contact.updated", "occurred_us": NOON, "email": f"{name}@example.com"}
+        await store.write(call(client, [event | {"custom": {f"field {first + n}": "x" for n in range(500)}}]))
+
+    for _ in range(2):
+        await store.work(client, 2, as_crm, NOON)
+
+    found = await store.read(ListContacts(client, 10))
+    assert {each.email: len(each.custom_fields) for each in found} == {"ann@example.com": MOST_HELD, "bob@example.com": 500}
+
+
+async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, client: int) -> None:
+    broken = await store.write(call(client, b"bug"))
+    whole = await store.write(call(client, sent("ann")))
+
+    def breaking(delivery: Delivery) -> Translation:
+        if delivery.id == broken.id:
+            raise ValueError("half a pair \ud800 and a NUL \0")
+        return translate(delivery)
+
+    await store.work(client, 10, breaking, NOON)
+
+    assert (await state(store, broken.id)).error == "ValueError: half a pair ? and a NUL "
+    assert (await state(store, whole.id)).state == dl.APPLIED
 
 
 @pytest.mark.parametrize("body", [b"bug", b"poison"])

@@ -10,6 +10,8 @@ LARGEST = 32 * 1024 * 1024
 """Bytes that a kept body may unfold to; more is no webhook call."""
 LARGEST_SIGNED = 8 * 1024 * 1024
 """Bytes that a body may unfold to while its caller waits for us to check a signature over them."""
+MOST_PIECES = 16
+"""Packed pieces, each whole in itself, that one body may be made of: what follows a piece is copied to be looked at."""
 
 
 def decoded(encoding: str, body: bytes, largest: int = LARGEST) -> bytes:
@@ -19,14 +21,25 @@ def decoded(encoding: str, body: bytes, largest: int = LARGEST) -> bytes:
         return body
     if name not in ("gzip", "x-gzip", "deflate"):
         raise UnrecognisedPayload(f"the body is encoded with {name}, which we cannot undo; have it sent plain or with gzip")
+    whole, rest = b"", body
+    for _ in range(MOST_PIECES):
+        piece, rest = _first_piece(name, rest, largest - len(whole))
+        whole += piece
+        if len(whole) > largest:
+            raise UnrecognisedPayload(f"the body unpacks to more than {largest} bytes")
+        if not rest:
+            return whole
+    raise UnrecognisedPayload(f"the body is {name} in more than {MOST_PIECES} pieces; have it packed as one")
+
+
+def _first_piece(name: str, body: bytes, most: int) -> tuple[bytes, bytes]:
+    """What the first packed piece holds, one byte too much where it is more than `most`; and the pieces behind it."""
     # 32 more than the window means: gzip or zlib, by what the bytes say.
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     try:
-        plain = inflater.decompress(body, largest)
+        plain = inflater.decompress(body, most + 1)
     except zlib.error as error:
         raise UnrecognisedPayload(f"the body says {name} but cannot be unpacked: {error}") from error
-    if inflater.unconsumed_tail:
-        raise UnrecognisedPayload(f"the body unpacks to more than {largest} bytes")
-    if not inflater.eof:
+    if len(plain) <= most and not inflater.eof:
         raise UnrecognisedPayload(f"the body says {name} but is cut off")
-    return plain
+    return plain, inflater.unused_data.lstrip(b"\0")  # some fill up with zeros

@@ -49,10 +49,11 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A key as it was read from the store, which is believed until `until`."""
+    """A key as it was read from the store, which is believed from `since` to `until`: not after our clock was put back."""
 
     key: ApiKey
     scopes: frozenset[str]
+    since: Micros
     until: Micros
 
 
@@ -87,7 +88,7 @@ class Doorkeeper:
     def at_hand(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
         """What `client` would answer, where that takes nobody to be asked; None says nothing about the key."""
         known = self._known.get(key[KEY_ID])
-        if known is None or now >= known.until or scope not in known.scopes:
+        if known is None or not known.since <= now < known.until or scope not in known.scopes:
             return None
         held = known.key
         if not compare_digest(sha256(key).digest(), held.digest):
@@ -196,7 +197,7 @@ class Doorkeeper:
 
     async def _find(self, key_id: str) -> ApiKey | None:
         known = self._known.get(key_id.encode())
-        if known is not None and self._clock() < known.until:
+        if known is not None and known.since <= self._clock() < known.until:
             return known.key
         return await self._asking.once(key_id, lambda: self._ask(key_id))
 
@@ -212,7 +213,7 @@ class Doorkeeper:
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
             until = now + FRESH if found.expires_us is None else min(now + FRESH, found.expires_us)
-            self._known[place] = _Known(found, _scopes(found), until)
+            self._known[place] = _Known(found, _scopes(found), now, until)
         return found
 
 

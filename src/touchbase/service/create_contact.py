@@ -17,7 +17,7 @@ from touchbase.service.merge import create_or_merge
 from touchbase.service.write_key import new_write_key
 
 CUSTOM = "/contact_custom_fields_input"
-MERGED = ("email", "email_key", "linkedin_url", "linkedin_key", "first_name", "last_name", "company_id", "origin", "status")
+MERGED = ("email", "email_key", "linkedin_url", "first_name", "last_name", "company_id", "origin", "status")
 
 
 class NewContact(Protocol):
@@ -111,6 +111,8 @@ def _merging(command: CreateContact, existing: int, client: Client) -> UpdateCon
     """The update that gives an existing contact what was asked for; what was left out stays."""
     new, statuses = command.contact, client.settings.contact_statuses
     columns = {name: getattr(new, name) for name in MERGED if getattr(new, name) is not None}
+    if "linkedin_url" in columns:
+        columns["linkedin_key"] = new.linkedin_key  # also where the text stands for nobody
     custom: dict[str, str | None] = dict(command.custom)
     transitions = statuses.transitions if statuses else None
     return UpdateContact(

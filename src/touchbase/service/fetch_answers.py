@@ -57,6 +57,6 @@ def _seconds(answer: ApiAnswer, now_us: Micros) -> float:
         return float(told[:10])
     try:
         at = parsedate_to_datetime(told)
-    except ValueError:
+    except (ValueError, OverflowError):
         return USUAL_WAIT
     return max(1.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now_us / SECOND)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from touchbase.domain.commands import ForgetAnswers
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import ExpiredAnswers
-from touchbase.domain.times import SECOND, Micros
+from touchbase.domain.times import SECOND, Micros, has_passed
 
 AT_ONCE = 500
 """Answers taken away in one round: a few thousandths of a second of the store's time."""
@@ -21,11 +21,12 @@ class AnswerSweeper:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._due_us: Micros = 0
+        self._pause: Micros = 0
+        self._swept_us: Micros = 0
 
     async def __call__(self, now_us: Micros) -> int:
         """Sweep one round if one is due; answers how many answers went."""
-        if now_us < self._due_us:
+        if not has_passed(self._pause, self._swept_us, now_us):
             return 0
         found = await self._store.read(ExpiredAnswers(now_us, AT_ONCE))
         by_client: dict[int, list[str]] = {}
@@ -34,5 +35,5 @@ class AnswerSweeper:
         gone = 0
         for client, keys in by_client.items():
             gone += await self._store.write(ForgetAnswers(client, keys, now_us))
-        self._due_us = now_us if len(found) == AT_ONCE else now_us + PAUSE
+        self._pause, self._swept_us = 0 if len(found) == AT_ONCE else PAUSE, now_us
         return gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from touchbase.domain.custom_field import CustomField
@@ -27,19 +28,20 @@ def fold_custom_fields(client: int, resolvers: Mapping[int, Resolver], new: Sequ
     records = sorted({(client, event.record_kind, event.record_id) for event in bringing})
     rows = yield Step(sql.CUSTOM_FIELDS_OF, records)
     known: dict[Slot, CustomField] = {(row[1], row[2], row[3]): custom_field_of(row) for row in rows}
+    held = Counter(slot[:2] for slot in known)
     changed: dict[Slot, CustomField] = {}
     for event in bringing:
         for name, value in event.detail["custom"].items():
-            _write(known, changed, (event.record_kind, event.record_id, name), value, event, ids, now_us)
+            _write(known, held, changed, (event.record_kind, event.record_id, name), value, event, ids, now_us)
     if changed:
         yield Step(sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, slot[0], slot[1], one) for slot, one in changed.items()])
         for kind, number, _ in changed:
-            resolver = resolvers[kind]
-            resolver.touched.add(number)
+            resolvers[kind].touched.add(number)
 
 
 def _write(
     known: dict[Slot, CustomField],
+    held: Counter[tuple[int, int]],
     changed: dict[Slot, CustomField],
     slot: Slot,
     value: str | None,
@@ -52,8 +54,9 @@ def _write(
     if not beats(stamp, NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)):
         return
     if one is None:
-        if sum(1 for held in known if held[:2] == slot[:2]) >= MOST_HELD:
+        if held[slot[:2]] >= MOST_HELD:
             return  # a CRM that sends a new name with every call must not make a record grow without end
+        held[slot[:2]] += 1
         one = known[slot] = CustomField(ids.take("custom_field"), slot[2], None, now_us)
     if one.value != value:
         one.value, one.updated_us = value, now_us

@@ -10,6 +10,7 @@ from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.events import Translation
 from touchbase.domain.mentions import mentions
 from touchbase.domain.ports import Translate, WorkReport
+from touchbase.domain.text import keepable
 
 Claimed = list[tuple[Delivery, Translation | TouchbaseError]]
 LONGEST_REASON = 500
@@ -43,7 +44,7 @@ def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
 
 def reason(error: Exception) -> str:
     """An unforeseen failure in one sentence, for the delivery's `error`."""
-    return f"{type(error).__name__}: {error}".replace("\0", "")[:LONGEST_REASON]
+    return keepable(f"{type(error).__name__}: {error}", LONGEST_REASON) or ""
 
 
 def merged(one: WorkReport, other: WorkReport) -> WorkReport:
