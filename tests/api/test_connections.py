@@ -312,6 +312,7 @@ async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_ch
         ({**HUBSPOT, "settings": {"api_base": "https://b\u00fccher.example"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "https://user:pw@api.example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "https://api.example.com:x"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://api..example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_user": "a\nb"}}, ["/settings/api_user"]),
         ({"channel": "crm", "tool": "copper", "access_token": TOKEN}, ["/settings/api_user"]),
         ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
