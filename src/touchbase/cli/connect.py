@@ -124,7 +124,7 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
     from touchbase.service.fetch_settings import fetch_faults
 
     async with opened(database) as store:
-        client, now = await find_client(store, client_id), time.time_ns() // 1000
+        client, now = await find_client(store, client_id, lasting=True), time.time_ns() // 1000
         connected = await store.read(ListConnections(client.number))
         known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
         settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()

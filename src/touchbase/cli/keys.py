@@ -102,7 +102,7 @@ async def _create(database: str | None, client_id: str | None, scopes: list[str]
     if ENV.fullmatch(env) is None:
         raise click.UsageError("--env is 1 to 16 small letters and digits")
     async with opened(database) as store:
-        client = (await find_client(store, client_id)).number if client_id is not None else None
+        client = (await find_client(store, client_id, lasting=True)).number if client_id is not None else None
         at = _now()
         expires = None if expires_in is None else at + expires_in
         return await add_key(store, client, list(dict.fromkeys(scopes)), name, at, env=env, expires_us=expires)
