@@ -14,7 +14,7 @@ from touchbase.domain.company import Company
 from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
 from touchbase.domain.queries import FindClient, GetCompany, ListCompanies
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import is_not_now, overloaded, refuse
+from touchbase.storage.postgres.connection import committing, is_not_now, overloaded, refuse
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
@@ -154,6 +154,13 @@ async def test_when_another_server_writes_its_connections_are_looked_for(empty_p
 
     assert made[0].client_id == "acme"
     assert made[1].is_new
+
+
+def test_an_error_of_a_commit_that_is_no_loss_is_not_its_own_cause() -> None:
+    with pytest.raises(asyncpg.SerializationError) as met, committing():
+        raise asyncpg.SerializationError("they met")
+
+    assert met.value.__cause__ is None
 
 
 async def test_a_role_that_may_make_no_tables_is_told_which_one_may(databases: Databases, empty_postgres_url: str) -> None:
