@@ -12,6 +12,7 @@ from touchbase.api.core import Call
 from touchbase.api.query import Parameters
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import Time, encode
+from touchbase.api.settings import one_client
 from touchbase.domain import connection as cn
 from touchbase.domain import text as limits
 from touchbase.domain.client import DELETING, Client
@@ -22,7 +23,6 @@ from touchbase.domain.fetching import Fetching
 from touchbase.domain.grants import FORM
 from touchbase.domain.times import to_text
 from touchbase.domain.validation import raise_if_any
-from touchbase.service.clients import is_client_id
 from touchbase.service.connections import faults_of, new_secret
 from touchbase.service.fetch_settings import fetch_faults, fetching_state
 
@@ -137,7 +137,7 @@ _change = msgspec.json.Decoder(ConnectionChange)
 
 async def connections(call: Call) -> Answer:
     """`GET` of a client's connections."""
-    client = await _client(call)
+    client = await one_client(call)
     Parameters(call.query).done(strict=True)
     found = await call.api.connections.all(client.number)
     told = await call.api.connections.fetching(client.number)
@@ -186,7 +186,7 @@ async def change(call: Call) -> Answer:
 
 async def disconnect(call: Call) -> Answer:
     """`DELETE` of one connection."""
-    client = await _client(call)
+    client = await one_client(call)
     await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
     return Answer(204)
 
@@ -255,24 +255,16 @@ def _check_new(call: Call, asked: ConnectionRequest) -> None:
     _check(call, asked.channel, asked.tool, asked.secrets, asked.generate_secret, settings_of(asked.settings), asked.access_token)
 
 
-async def _client(call: Call) -> Client:
-    limited, client_id = await call.administrator(), call.path("client_id")
-    found = await call.api.clients.find(client_id) if is_client_id(client_id) else None
-    if found is None or (limited is not None and found.number != limited):
-        raise NotFound(f"there is no client {client_id[:100]!r}")
-    return found
-
-
 async def _lasting(call: Call) -> Client:
     """The client that the path names; `WrongState` for one that is being deleted: what is kept of it then would outlive it."""
-    client = await _client(call)
+    client = await one_client(call)
     if client.state == DELETING:
         raise WrongState(f"client {client.client_id!r} is being deleted; nothing of it can be changed any more")
     return client
 
 
 async def _connection(call: Call) -> Connection:
-    client = await _client(call)
+    client = await one_client(call)
     return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
 
 

@@ -66,13 +66,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def opened(database: str | None, *, as_is: bool = False) -> AsyncIterator[Store]:
-    """The store that a command works on; it must be there already."""
+async def opened(database: str | None, *, as_is: bool = False, new: bool = False) -> AsyncIterator[Store]:
+    """The store that a command works on; it must be there already, unless it may be `new`."""
     from touchbase.storage import open_store
     from touchbase.storage.sealing.keys import MasterKeys
 
     settings = read_settings(database=database)
-    must_exist(settings.database)
+    if not new:
+        must_exist(settings.database)
     store = await open_store(settings.database, as_is=as_is, master_keys=MasterKeys(settings.master_key, settings.master_key_old))
     try:
         yield store
@@ -120,8 +121,10 @@ def read_text(file: Path) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as JSON, structs included."""
+    import msgspec
+
+    click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
