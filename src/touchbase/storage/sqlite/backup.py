@@ -55,7 +55,7 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
 
     Raises `UnusableStore`.
     """
-    part = _beside(target)
+    part = beside(target)
     _refuse_own(source, target)
     try:
         with _part(part):
@@ -173,9 +173,9 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def _beside(file: Path) -> Path:
-    """Where a file lies until it is whole. Nobody else's part is there, also when two backups to one file are made at once."""
-    return file.with_name(f"{file.name}.{token_hex(8)}.part")
+def beside(file: Path, ending: str = "part") -> Path:
+    """Where a file lies until it is whole. Nobody else's part is there, also when two are made for one name at once."""
+    return file.with_name(f"{file.name}.{token_hex(8)}.{ending}")
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def _finish(part: Path, program: str, now: Micros) -> None:
 
 def _write_checksum(target: Path, checksum: str) -> None:
     file = checksum_file(target)
-    part = _beside(file)
+    part = beside(file)
     part.write_text(f"{checksum}  {target.name}\n", encoding="utf-8")
     flush(part)
     os.replace(part, file)
