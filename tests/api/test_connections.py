@@ -248,6 +248,15 @@ async def test_a_change_is_held_to_the_same_rules(here: Caller) -> None:
     assert (await here.get(f"{HERE}/crm/hubspot")).json()["settings"] == DECIDED
 
 
+async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_drops_none(here: Caller) -> None:
+    await here.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
+
+    reply = await here.patch(f"{HERE}/crm/hubspot", {"secrets": ["x" * 8, "y" * 8], "generate_secret": True})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/generate_secret"]
+    assert (await here.parts.store.read(ListConnections(1)))[0].secrets == [SECRET]
+
+
 async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(memory: Store, caller_of: Make) -> None:
     call = caller_of(memory, senders=ADAPTERS, auth="keys")
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
@@ -312,6 +321,7 @@ async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_ch
         ({**HUBSPOT, "settings": {"api_base": "https://b\u00fccher.example"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "https://user:pw@api.example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_base": "https://api.example.com:x"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://api..example.com"}}, ["/settings/api_base"]),
         ({**HUBSPOT, "settings": {"api_user": "a\nb"}}, ["/settings/api_user"]),
         ({"channel": "crm", "tool": "copper", "access_token": TOKEN}, ["/settings/api_user"]),
         ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),

@@ -99,6 +99,16 @@ def test_text_that_never_ends_is_counted_in_linear_time() -> None:
     check_nesting(body + b'"]', 1)
 
 
+@pytest.mark.parametrize("value", [b'"\\ud800"', b'{"\\ud800":"\\ud800"}'], ids=["texts", "names"])
+def test_what_is_told_of_a_body_is_not_longer_than_the_body(value: bytes) -> None:
+    body = b'{"email":5,"%b":[%b]}' % (b"a" * 10_000, b",".join([value] * 5_000))
+
+    _, faults = salvaged(loaded(body), ContactRequest)
+
+    assert faults[0].pointer == "/email"
+    assert sum(len(fault.pointer) + len(fault.detail) for fault in faults) < len(body)
+
+
 def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
     data = loaded(b'{"email": 5, "first_name": "Jane", "contact_custom_fields_input": [{"field_name": "a", "field_value": 1}]}')
 

@@ -80,6 +80,7 @@ async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_a
         ({"name": "x", "env": "Prod"}, "/env"),
         ({"name": "x", "env": "a\n"}, "/env"),
         ({"name": "x", "expires_time": "tomorrow"}, "/expires_time"),
+        ({"name": "x", "expires_time": "9999-12-31T23:59:59-05:00"}, "/expires_time"),
         ({"name": "x", "expires_time": "2026-11-20T09:30:00Z"}, "/expires_time"),
         ({"name": "x", "key": "mine"}, "/key"),
     ],
@@ -213,6 +214,17 @@ async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded
 
     assert rotated.json()["expires_time"] == "2026-11-20T11:00:00Z"
     assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["expires_time"] == "2026-11-20T10:30:00Z"
+
+
+async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_too(guarded: Caller) -> None:
+    everything = await held(guarded)
+    made = await guarded.post(KEYS, {"name": "x", "expires_time": "9999-12-31T23:59:59Z"}, **everything)
+    guarded.clock.now += 1_000_000
+
+    rotated = await guarded.post(f"{made.headers['location']}/rotate", {}, **everything)
+
+    assert (rotated.status, rotated.json()["expires_time"]) == (201, "9999-12-31T23:59:59Z")
+    assert (await guarded.get(KEYS, **everything)).status == 200
 
 
 async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(guarded: Caller) -> None:

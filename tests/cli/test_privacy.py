@@ -16,6 +16,8 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 from tests.cli.test_serve import Serve, serve
 from tests.storage.remains import remains
 
+from touchbase.cli.export_person import written
+
 __all__ = ["serve"]
 CANARY = b" " + SENT.replace(b"contact@", b"goldfinch@")  # the first bytes tell calls apart here
 MENTION = b"nonsense of goldfinch%40example.com"
@@ -209,6 +211,15 @@ def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatc
     assert (nowhere.exit_code, nowhere.output) == (1, "Error: cannot write nowhere/person.json: No such file or directory\n")
     assert (done.exit_code, stat.S_IMODE(Path("person.json").stat().st_mode)) == (0, 0o600)
     assert [path.name for path in Path.cwd().glob("*.json*")] == ["person.json"]
+
+
+def test_of_two_exports_to_one_file_the_later_one_stays_whole(tmp_path: Path) -> None:
+    with written(tmp_path / "person.json") as first:
+        first.write("the whole first")
+        with written(tmp_path / "person.json") as second:
+            second.write("second")
+
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"person.json": "the whole first"}
 
 
 def test_nobody_cannot_be_exported(filled: Run) -> None:

@@ -89,6 +89,16 @@ def test_names_and_values_are_trimmed_and_each_fault_has_its_place() -> None:
     ]
 
 
+def test_the_choices_of_a_select_are_told_once_however_often_it_is_given() -> None:
+    faults: list[Fault] = []
+    select = FieldType("select", ["x" * 10_000] * 50)
+
+    custom_fields([Given("a", "none of them")] * 500, {"a": select}, "/fields", faults)
+
+    assert len(faults) == 500
+    assert sum(len(fault.detail) for fault in faults) < 2 * 50 * 10_000
+
+
 def test_without_a_set_of_its_own_a_client_takes_any_status() -> None:
     faults: list[Fault] = []
 

@@ -91,7 +91,8 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
 
 
 @pytest.mark.parametrize(
-    "base", ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x"]
+    "base",
+    ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x", "https://a..b"],
 )
 async def test_only_plain_https_addresses_are_called(careful: HttpCaller, base: str) -> None:
     with pytest.raises(NotAnswered, match="api_base") as refused:

@@ -169,6 +169,30 @@ async def test_what_interrupts_a_backup_leaves_nothing_and_the_one_before_stays(
     assert (read_backup(target).made_us, read_backup(target).program, read_backup(target).checked) == (5, "1", True)
 
 
+async def test_two_backups_to_one_file_at_once_leave_a_whole_one(sqlite_url: str, tmp_path: Path) -> None:
+    await (await open_store(sqlite_url)).close()
+    source, target = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "backup.db"
+    meanwhile = [lambda: back_up(source, target, "2", 6, lambda done, total: None)]
+
+    back_up(source, target, "1", 5, lambda done, total: meanwhile.pop()() if meanwhile else None)
+
+    assert (read_backup(target).made_us, read_backup(target).checked) == (5, True)
+    assert names_in(tmp_path) == ["backup.db", "backup.db.sha256", "touchbase.db"]
+
+
+async def test_a_restore_beside_another_one_keeps_what_it_has_laid_out(sqlite_url: str, tmp_path: Path) -> None:
+    await (await open_store(sqlite_url)).close()
+    source, target = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "target.db"
+    back_up(source, tmp_path / "backup.db", "1", 5, lambda done, total: None)
+
+    with laid_out(tmp_path / "backup.db", target) as part:
+        with laid_out(tmp_path / "backup.db", target):
+            pass
+        put_in_place(part, target, tmp_path / "aside.db")
+
+    assert _schema(target) == _schema(source)
+
+
 async def test_a_restore_that_breaks_off_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
     source, target = tmp_path / "touchbase.db", tmp_path / "backup.db"

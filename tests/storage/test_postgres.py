@@ -7,13 +7,14 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 import pytest
+from tests.conftest import Databases
 
 from touchbase.domain.commands import CreateCompany, EnsureClient
 from touchbase.domain.company import Company
 from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
 from touchbase.domain.queries import FindClient, GetCompany, ListCompanies
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import is_not_now, overloaded, refuse
+from touchbase.storage.postgres.connection import committing, is_not_now, overloaded, refuse
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
@@ -153,6 +154,29 @@ async def test_when_another_server_writes_its_connections_are_looked_for(empty_p
 
     assert made[0].client_id == "acme"
     assert made[1].is_new
+
+
+def test_an_error_of_a_commit_that_is_no_loss_is_not_its_own_cause() -> None:
+    with pytest.raises(asyncpg.SerializationError) as met, committing():
+        raise asyncpg.SerializationError("they met")
+
+    assert met.value.__cause__ is None
+
+
+async def test_a_role_that_may_make_no_tables_is_told_which_one_may(databases: Databases, empty_postgres_url: str) -> None:
+    if databases.ordinary_by_itself:
+        pytest.skip("the server's own role is an ordinary one")
+    admin = await asyncpg.connect(databases.as_superuser(empty_postgres_url))
+    await admin.execute("ALTER SCHEMA public OWNER TO CURRENT_USER; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    await admin.close()
+    refused = r"permission denied for schema public; serve as a role that owns the database \(docs/operations.md\)"
+
+    with pytest.raises(UnusableStore, match=refused):
+        await open_store(empty_postgres_url)
+    store = await open_store(empty_postgres_url, as_is=True)
+    with pytest.raises(UnusableStore, match=refused):
+        await store.migrate()
+    await store.close()
 
 
 async def test_no_server_of_the_kind_that_was_asked_for_is_explained(postgres_url) -> None:

@@ -89,6 +89,25 @@ async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_
         await secrets(await open_with_keys(keys, as_is=True))
 
 
+async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alone(open_with_keys: Open, by_hand: ByHand) -> None:
+    before = await open_with_keys(BEFORE)
+    await connect(before)
+    await connect(before, "close", None)
+    store = await open_with_keys(AFTER, as_is=True)
+
+    for at in range(2, 6):  # more often than there are connections that write
+        async with asyncio.timeout(30):
+            refused, changed = await asyncio.gather(
+                store.write(ChangeConnection(1, "crm", "hubspot", None, NO_SETTINGS, at)),
+                store.write(ChangeConnection(1, "crm", "close", [SECRET], NO_SETTINGS, at)),
+                return_exceptions=True,
+            )
+
+        assert isinstance(refused, CannotOpen)
+        assert isinstance(changed, Connection)
+    assert await by_hand("SELECT tool, updated_us FROM connection ORDER BY tool") == [("close", 5), ("hubspot", 1)]
+
+
 async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, by_hand: ByHand) -> None:
     await connect(await open_with_keys(BEFORE))
     await by_hand("UPDATE seal_key SET canary = (SELECT secrets FROM connection)")

@@ -1,8 +1,9 @@
-"""The administrator's calls: the inbox and its deliveries, clients and what they have decided."""
+"""The administrator's calls about the inbox: its deliveries, and applying one again."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -11,10 +12,10 @@ from msgspec import Meta, Struct
 from touchbase.api.answers import Answer
 from touchbase.api.body import read_body
 from touchbase.api.core import Call
-from touchbase.api.query import Parameters, cursor_text, record_id
+from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.schemas import Time, encode
 from touchbase.domain.delivery import CHANNELS, STATES, Delivery
-from touchbase.domain.errors import Fault, Forbidden, Invalid, NotFound
+from touchbase.domain.errors import Fault, Forbidden, Invalid
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.times import to_text
 from touchbase.service.inbox import Sought, find_delivery, get_delivery, list_deliveries, put_back, replay_delivery
@@ -83,7 +84,8 @@ class DeliveryDetail(DeliveryOut):
     events: list[DeliveryEvent]
 
 
-def _described(delivery: Delivery) -> DeliveryOut:
+def described(delivery: Delivery) -> DeliveryOut:
+    """A delivery as it is listed."""
     applied = delivery.applied_us
     return DeliveryOut(
         delivery.id, delivery.client_id, delivery.channel, delivery.state, delivery.tool, to_text(delivery.received_us),
@@ -97,6 +99,16 @@ def _event(event: StoredEvent) -> DeliveryEvent:
     return DeliveryEvent(event.event, to_text(event.occurred_us), event.campaign, kind, event.record_id if kind else None)
 
 
+def in_detail(delivery: Delivery, events: Sequence[StoredEvent]) -> DeliveryDetail:
+    """A delivery as it is shown alone."""
+    body = raw_body(delivery.body) if delivery.body_gone is None else None
+    caused = [_event(event) for event in events]
+    return DeliveryDetail(
+        **msgspec.structs.asdict(described(delivery)), headers=delivery.headers, query=delivery.query, body=body,
+        body_removed=_removed(delivery), events=caused,
+    )  # fmt: skip
+
+
 def raw_body(body: bytes) -> RawBody:
     """A body as JSON can carry it."""
     try:
@@ -105,13 +117,7 @@ def raw_body(body: bytes) -> RawBody:
         return RawBody("base64", b64encode(body).decode("ascii"))
 
 
-def body_of(delivery: Delivery) -> RawBody | None:
-    """A delivery's body, if it is still there."""
-    return raw_body(delivery.body) if delivery.body_gone is None else None
-
-
-def removed_of(delivery: Delivery) -> BodyRemoved | None:
-    """Why a delivery's body is not there."""
+def _removed(delivery: Delivery) -> BodyRemoved | None:
     if delivery.body_gone is None or delivery.body_gone_us is None:
         return None
     return BodyRemoved(delivery.body_gone, to_text(delivery.body_gone_us))
@@ -133,7 +139,7 @@ async def deliveries(call: Call) -> Answer:
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state, since), limit, before)
     more = None if place is None else cursor_text("deliveries", place)
-    return Answer(body=encode(DeliveryPage([_described(each) for each in page], more)))
+    return Answer(body=encode(DeliveryPage([described(each) for each in page], more)))
 
 
 def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
@@ -158,23 +164,19 @@ async def client_number(call: Call, client_id: str, limited: int | None, pointer
 async def delivery(call: Call) -> Answer:
     """`GET` of one delivery."""
     limited = await call.administrator()
-    found, events = await get_delivery(call.api.parts.store, _id(call), limited)
-    known = msgspec.structs.asdict(_described(found))
-    shown = [_event(event) for event in events]
-    body, removed = body_of(found), removed_of(found)
-    made = DeliveryDetail(**known, headers=found.headers, query=found.query, body=body, body_removed=removed, events=shown)
-    return Answer(body=encode(made))
+    found, events = await get_delivery(call.api.parts.store, call.id("delivery"), limited)
+    return Answer(body=encode(in_detail(found, events)))
 
 
 async def replay(call: Call) -> Answer:
     """`POST` that puts a delivery back to be applied again. Whoever asks for more than that must not get just that."""
     limited = await call.administrator()
     await _refuse_options(call)
-    found = await find_delivery(call.api.parts.store, _id(call), limited)
+    found = await find_delivery(call.api.parts.store, call.id("delivery"), limited)
     now = call.api.parts.clock()
     answer = await call.settle(
         lambda writes: replay_delivery(writes, found, now),
-        lambda count: Answer(202, encode(_described(put_back(found) if count else found))),
+        lambda count: Answer(202, encode(described(put_back(found) if count else found))),
     )
     call.api.parts.on_kept(found.client)
     return answer
@@ -186,11 +188,3 @@ async def _refuse_options(call: Call) -> None:
     body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
     if body.strip() not in (b"", b"{}"):
         raise Invalid([Fault("", "unexpected", REPLAYS_ONE)])
-
-
-def _id(call: Call) -> int:
-    text = call.path("id")
-    found = record_id(text)
-    if found is None:
-        raise NotFound(f"there is no delivery with id {text[:40]!r}")
-    return found

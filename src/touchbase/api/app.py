@@ -58,7 +58,7 @@ def build_app(parts: Parts) -> App:
 def _router(api: Api) -> Router:
     routes: list[BaseRoute] = [
         *_records(api, CONTACTS, DELETE=privacy.erase_contact),
-        *_privacy(api),
+        Route(f"{CONTACTS.path}/{{id}}/export", Resource(api, "contacts.export", GET=privacy.export_contact)),
         *_records(api, COMPANIES),
         *_admin(api),
         *_description(api),
@@ -77,10 +77,6 @@ def _records(api: Api, kind: Kind[Any, Any, Any], **more: Any) -> list[BaseRoute
         Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=whole(calls.change, of_client), **more)),
         Route(f"{kind.path}/{{id}}/timeline", Resource(api, f"{name}.timeline", GET=calls.timeline)),
     ]
-
-
-def _privacy(api: Api) -> list[BaseRoute]:
-    return [Route(f"{CONTACTS.path}/{{id}}/export", Resource(api, "contacts.export", GET=privacy.export_contact))]
 
 
 def _admin(api: Api) -> list[BaseRoute]:

@@ -12,6 +12,7 @@ from touchbase.api.core import Call
 from touchbase.api.query import Parameters
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import Time, encode
+from touchbase.api.settings import one_client
 from touchbase.domain import connection as cn
 from touchbase.domain import text as limits
 from touchbase.domain.client import DELETING, Client
@@ -22,7 +23,6 @@ from touchbase.domain.fetching import Fetching
 from touchbase.domain.grants import FORM
 from touchbase.domain.times import to_text
 from touchbase.domain.validation import raise_if_any
-from touchbase.service.clients import is_client_id
 from touchbase.service.connections import faults_of, new_secret
 from touchbase.service.fetch_settings import fetch_faults, fetching_state
 
@@ -137,7 +137,7 @@ _change = msgspec.json.Decoder(ConnectionChange)
 
 async def connections(call: Call) -> Answer:
     """`GET` of a client's connections."""
-    client = await _client(call)
+    client = await one_client(call)
     Parameters(call.query).done(strict=True)
     found = await call.api.connections.all(client.number)
     told = await call.api.connections.fetching(client.number)
@@ -148,8 +148,8 @@ async def connect(call: Call) -> Answer:
     """`POST` of a new connection."""
     client, api = await _lasting(call), call.api
     body = await read_json(call.receive, call.headers, api.parts.limits)
-    asked = read_struct(body, _request, ConnectionRequest, lambda partly: _check(call, partly))
-    _check(call, asked)
+    asked = read_struct(body, _request, ConnectionRequest, lambda partly: _check_new(call, partly))
+    _check_new(call, asked)
     made = new_secret() if asked.generate_secret else None
     secrets = [*asked.secrets, made] if made else asked.secrets
     now = api.parts.clock()
@@ -186,7 +186,7 @@ async def change(call: Call) -> Answer:
 
 async def disconnect(call: Call) -> Answer:
     """`DELETE` of one connection."""
-    client = await _client(call)
+    client = await one_client(call)
     await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
     return Answer(204)
 
@@ -232,47 +232,39 @@ def _changed(
     settings = patched(known.settings, asked.settings)
     secrets = None if asked.secrets is UNSET else asked.secrets or []
     token = known.access_token if asked.access_token is UNSET else asked.access_token
-    faults = faults_of(known.channel, known.tool, secrets or [], settings, call.api.parts.senders.tools(known.channel))
-    raise_if_any([*faults, *_fetch_faults(call, known.channel, known.tool, token, settings)])
+    _check(call, known.channel, known.tool, secrets or [], asked.generate_secret, settings, token)
     if made is not None:
         # The new one comes beside the one before, until that is taken away.
         secrets = [made, *(known.secrets if secrets is None else secrets)][: cn.SECRETS]
     return secrets, settings
 
 
-def _check(call: Call, asked: ConnectionRequest) -> None:
-    tools = call.api.parts.senders.tools(asked.channel)
-    settings = settings_of(asked.settings)
-    faults = faults_of(asked.channel, asked.tool, asked.secrets, settings, tools)
-    faults += _fetch_faults(call, asked.channel, asked.tool, asked.access_token, settings)
-    if asked.generate_secret and len(asked.secrets) == cn.SECRETS:
+def _check(
+    call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None
+) -> None:
+    """Raise `Invalid` with everything that is wrong with a connection that is to be; `one_more`: a secret is made beside these."""
+    parts = call.api.parts
+    faults = faults_of(channel, tool, secrets, settings, parts.senders.tools(channel))
+    faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
+    if one_more and len(secrets) == cn.SECRETS:
         faults.append(Fault("/generate_secret", "too_long", f"a connection has at most {cn.SECRETS} secrets, and {cn.SECRETS} are given"))
     raise_if_any(faults)
 
 
-def _fetch_faults(call: Call, channel: str, tool: str, token: str | None, settings: ConnectionSettings) -> list[Fault]:
-    parts = call.api.parts
-    return fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
-
-
-async def _client(call: Call) -> Client:
-    limited, client_id = await call.administrator(), call.path("client_id")
-    found = await call.api.clients.find(client_id) if is_client_id(client_id) else None
-    if found is None or (limited is not None and found.number != limited):
-        raise NotFound(f"there is no client {client_id[:100]!r}")
-    return found
+def _check_new(call: Call, asked: ConnectionRequest) -> None:
+    _check(call, asked.channel, asked.tool, asked.secrets, asked.generate_secret, settings_of(asked.settings), asked.access_token)
 
 
 async def _lasting(call: Call) -> Client:
     """The client that the path names; `WrongState` for one that is being deleted: what is kept of it then would outlive it."""
-    client = await _client(call)
+    client = await one_client(call)
     if client.state == DELETING:
         raise WrongState(f"client {client.client_id!r} is being deleted; nothing of it can be changed any more")
     return client
 
 
 async def _connection(call: Call) -> Connection:
-    client = await _client(call)
+    client = await one_client(call)
     return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
 
 

@@ -13,6 +13,7 @@ from touchbase.api.body import CallerLeft
 from touchbase.api.errors import InternalError, MethodNotAllowed
 from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
+from touchbase.api.query import record_id
 from touchbase.api.rates import STANDING, standing
 from touchbase.domain.client import ACTIVE, Client
 from touchbase.domain.errors import Fault, Invalid, NotFound, TouchbaseError
@@ -140,6 +141,14 @@ class Call:
         if why_unusable(text) is not None:
             raise NotFound("there is nothing at this address")
         return text
+
+    def id(self, one: str) -> int:
+        """The id in the path; `NotFound`, naming what `one` is, for a text that can be none."""
+        text = self.path("id")
+        found = record_id(text)
+        if found is None:
+            raise NotFound(f"there is no {one} with id {text[:40]!r}")
+        return found
 
     async def client(self, scope: str) -> Client:
         """The client that this call is for."""

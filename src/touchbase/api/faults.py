@@ -16,10 +16,12 @@ import msgspec
 from msgspec import inspect as types
 
 from touchbase.domain.errors import Fault, Invalid, Unreadable
-from touchbase.domain.text import why_unusable
+from touchbase.domain.text import NAME, why_unusable
 
 # An integer longer than this is out of every range; reading it digit by digit would take long.
 _LONGEST_INTEGER = 25
+MOST_TOLD = 100
+"""Faults from which on halves of surrogate pairs are not told any more."""
 
 
 class _OutOfRange:
@@ -47,7 +49,7 @@ def salvaged(data: Any, wanted: type[msgspec.Struct]) -> tuple[Any, list[Fault]]
     """The body as `wanted` with empty values in place of wrong ones, and a fault for each of these."""
     faults: list[Fault] = []
     made = _value(data, _described(wanted), "", faults)
-    _half_pairs(data, "", faults)
+    _half_pairs(data, [], faults)
     return made, _once_each(faults)
 
 
@@ -212,24 +214,31 @@ def _name(data: Any) -> str:
     return names.get(type(data), "an integer")
 
 
-def _half_pairs(data: Any, pointer: str, faults: list[Fault]) -> None:
-    """Halves of surrogate pairs anywhere in the body, also where it is not ours to read."""
+def _half_pairs(data: Any, path: list[str], faults: list[Fault]) -> None:
+    """Halves of surrogate pairs anywhere in the body, also where it is not ours to read; no more of them than can be of use.
+
+    Only they get a pointer: names can be nearly as long as the body, and there can be as many values.
+    """
     if isinstance(data, str):
         why = why_unusable(data.replace("\0", ""))
-        if why is not None:
-            faults.append(Fault(pointer, "unusable_text", why))
+        if why is not None and len(faults) < MOST_TOLD:
+            faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
     elif isinstance(data, dict):
         for name, item in data.items():
-            _half_pairs(item, f"{pointer}/{_escaped(name)}", faults)
-            _half_pairs(name, f"{pointer}/{_escaped(name)}", faults)
+            path.append(_escaped(name))
+            _half_pairs(item, path, faults)
+            _half_pairs(name, path, faults)
+            path.pop()
     elif isinstance(data, list):
         for place, item in enumerate(data):
-            _half_pairs(item, f"{pointer}/{place}", faults)
+            path.append(str(place))
+            _half_pairs(item, path, faults)
+            path.pop()
 
 
 def _escaped(name: str) -> str:
-    """A name as a part of a JSON pointer; characters that no answer can carry are shown as U+FFFD."""
-    shown = name.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """A name as a part of a JSON pointer, cut where none of ours is as long; characters that no answer can carry are shown as U+FFFD."""
+    shown = name[:NAME].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return shown.replace("~", "~0").replace("/", "~1")
 
 

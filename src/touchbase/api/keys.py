@@ -14,7 +14,7 @@ from touchbase.api.admin import client_number
 from touchbase.api.answers import Answer
 from touchbase.api.client_life import LONGEST_KEPT_SECONDS
 from touchbase.api.core import Call
-from touchbase.api.query import Parameters, cursor_text
+from touchbase.api.query import Parameters, cursor_text, moment
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import Time, encode
 from touchbase.domain import text as limits
@@ -23,7 +23,7 @@ from touchbase.domain.client import DELETING
 from touchbase.domain.commands import StoreKey
 from touchbase.domain.errors import Fault, Invalid, NotFound
 from touchbase.domain.key_life import RevokeKey
-from touchbase.domain.times import SECOND, Micros, from_text, to_text
+from touchbase.domain.times import SECOND, Micros, to_text
 from touchbase.domain.validation import raise_if_any
 from touchbase.service import api_keys as service
 from touchbase.service.authorise import Holder
@@ -95,7 +95,7 @@ async def keys(call: Call) -> Answer:
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     page, place = await service.list_keys(call.api.parts.store, call.api.parts.clock(), limit, client=client, state=state, before=before)
-    return Answer(body=encode(KeyPage([await described(call, key) for key in page], place and cursor_text("keys", place))))
+    return Answer(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))
 
 
 async def create(call: Call) -> Answer:
@@ -117,7 +117,7 @@ async def create(call: Call) -> Answer:
 
 async def key(call: Call) -> Answer:
     """`GET` of one key."""
-    return Answer(body=encode(await described(call, await _key(call))))
+    return Answer(body=encode(await _known(call, await _key(call))))
 
 
 async def rotate(call: Call) -> Answer:
@@ -142,12 +142,12 @@ async def revoke(call: Call) -> Answer:
     return Answer(204)
 
 
-async def described(call: Call, found: ApiKey) -> KeyOut:
+async def _known(call: Call, found: ApiKey) -> KeyOut:
+    return described(found, await _client_id(call, found), call.api.parts.clock())
+
+
+def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
     """A key as it may be shown."""
-    return _described(found, await _client_id(call, found), call.api.parts.clock())
-
-
-def _described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
     return KeyOut(
         found.key_id, found.prefix, found.name, client_id, list(found.scopes), found.state(at),
         to_text(found.created_us), _time(found.expires_us), _time(found.revoked_us), _time(found.last_used_us),
@@ -157,7 +157,7 @@ def _described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
 
 def _shown(made: ApiKey, client_id: str | None, at: Micros, text: str) -> Answer:
     """The answer that shows a key's text this once; it is kept for repeats without it."""
-    plain = _described(made, client_id, at)
+    plain = described(made, client_id, at)
     headers = [(b"location", f"/admin/v1/keys/{made.key_id}".encode()), (b"cache-control", b"no-store")]
     return Answer(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, kept_body=encode(plain))
 
@@ -187,21 +187,15 @@ async def _client_of(call: Call, client_id: str | None, holder: Holder) -> int |
 def _expiry(asked: KeyRequest, holder: Holder, at: Micros) -> Micros | None:
     """When a new key ends; raises `Invalid` with everything that is wrong beyond its types."""
     faults: list[Fault] = []
-    expires: Micros | None = None
     if not asked.name.strip():
         faults.append(Fault("/name", "blank", "must say what or whom the key is for"))
     if beyond := [scope for scope in asked.scopes if scope not in holder.scopes]:
         faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give it"))
     if service.ENV.fullmatch(asked.env) is None:
         faults.append(Fault("/env", "env", "must be 1 to 16 small letters and digits"))
-    if asked.expires_time is not None:
-        try:
-            expires = from_text(asked.expires_time.upper())
-        except (ValueError, OverflowError):
-            faults.append(Fault("/expires_time", "time", "must be a time such as 2026-11-20T09:30:00Z"))
-        else:
-            if expires <= at:
-                faults.append(Fault("/expires_time", "past", "must lie in the future"))
+    expires = moment(asked.expires_time, "/expires_time", faults)
+    if expires is not None and expires <= at:
+        faults.append(Fault("/expires_time", "past", "must lie in the future"))
     raise_if_any(faults)
     return expires
 

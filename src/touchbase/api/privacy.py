@@ -10,11 +10,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.api.admin import RawBody, raw_body
 from touchbase.api.answers import Answer
 from touchbase.api.core import Call
-from touchbase.api.query import Parameters, cursor_text, record_id
+from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.records import contact_out
 from touchbase.api.schemas import ContactResponse, FieldChangeOut, Time, encode
 from touchbase.domain.client import Client
-from touchbase.domain.errors import Fault, NotFound
+from touchbase.domain.errors import Fault
 from touchbase.domain.times import SECOND, Micros, to_text
 from touchbase.service.authorise import ADMIN
 from touchbase.service.erase import Eraser
@@ -105,7 +105,7 @@ async def erase_contact(call: Call) -> Answer:
     parameters.done(strict=True)
     api = call.api
     eraser = Eraser(api.parts.store, api.parts.read, api.parts.clock, api.connections.of)
-    erasure = await eraser.erase(client.number, _id(call))
+    erasure = await eraser.erase(client.number, call.id("contact"))
     api.clients.forget(client.client_id)
     api.parts.on_kept(client.number)  # what waits and names the person is dropped as it is applied
     erasure = await eraser.search(erasure, api.parts.clock() + SEARCH_SECONDS)
@@ -116,7 +116,7 @@ async def export_contact(call: Call) -> Answer:
     """`GET` of everything that is kept about one contact."""
     client = await call.client(ADMIN)
     parameters = Parameters(call.query)
-    number, limit = _id(call), parameters.limit()
+    number, limit = call.id("contact"), parameters.limit()
     listing = f"export {number}"
     after: int | None = parameters.cursor(listing, int)
     parameters.done(strict=True)
@@ -161,11 +161,3 @@ def _delivery(told: ExportedCall) -> ExportedDelivery:
         one.id, one.channel, one.tool, one.state, to_text(one.received_us), hidden, None if hidden else one.headers,
         None if hidden else one.query, None if hidden else raw_body(one.body),
     )  # fmt: skip
-
-
-def _id(call: Call) -> int:
-    text = call.path("id")
-    found = record_id(text)
-    if found is None:
-        raise NotFound(f"there is no contact with id {text[:40]!r}")
-    return found

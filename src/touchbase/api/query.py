@@ -81,14 +81,8 @@ class Parameters:
     def time(self, name: str) -> Micros | None:
         """A moment, ISO 8601; UTC where it names no offset."""
         value = self.text(name)
-        if value is None:
-            return None
-        try:
-            # A plus sign that was not escaped arrives as a space.
-            return from_text(value.upper().replace(" ", "+"))
-        except (ValueError, OverflowError):
-            self._fault(name, "time", "must be a time such as 2026-11-20T09:30:00Z")
-            return None
+        # A plus sign that was not escaped arrives as a space.
+        return moment(value and value.replace(" ", "+"), f"?{name}", self.faults)
 
     def limit(self) -> int:
         """How long a page may be."""
@@ -121,6 +115,17 @@ class Parameters:
 
     def _fault(self, name: str, code: str, detail: str) -> None:
         self.faults.append(Fault(f"?{name}", code, detail))
+
+
+def moment(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:
+    """The moment that a text names, if there is one; a text that names none is one more fault."""
+    if text is None:
+        return None
+    try:
+        return from_text(text.upper())
+    except (ValueError, OverflowError):
+        faults.append(Fault(pointer, "time", "must be a time such as 2026-11-20T09:30:00Z"))
+        return None
 
 
 def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:

@@ -17,7 +17,7 @@ from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.core import Api, Call, answered, explained, key_in
 from touchbase.api.once import IDEMPOTENCY_KEY, once
-from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat, record_id
+from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat
 from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
@@ -152,7 +152,7 @@ class RecordCalls(Generic[A, C, R]):
         """`GET` of one record."""
         client = await call.client(READ)
         flat = is_flat(call.query)
-        return self._answer(await self._kind.get(call.api.parts.store, client.number, self._id(call)), flat, client)
+        return self._answer(await self._kind.get(call.api.parts.store, client.number, call.id(self._kind.one)), flat, client)
 
     async def list(self, call: Call) -> Answer:
         """`GET` of a page of records."""
@@ -169,7 +169,7 @@ class RecordCalls(Generic[A, C, R]):
     async def change(self, call: Call) -> Answer:
         """`PATCH` of one record."""
         client = await call.client(WRITE)
-        kind, parts, record = self._kind, call.api.parts, self._id(call)
+        kind, parts, record = self._kind, call.api.parts, call.id(self._kind.one)
         flat = is_flat(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
@@ -185,11 +185,11 @@ class RecordCalls(Generic[A, C, R]):
     async def timeline(self, call: Call) -> Answer:
         """`GET` of a page of a record's timeline."""
         client = await call.client(READ)
-        parameters = Parameters(call.query)
-        listing = f"{self._kind.one} {self._id(call)}"
+        parameters, number = Parameters(call.query), call.id(self._kind.one)
+        listing = f"{self._kind.one} {number}"
         limit, before = parameters.limit(), parameters.cursor(listing, tuple[int, str])
         parameters.done(strict=True)
-        record = await self._kind.get(call.api.parts.store, client.number, self._id(call))
+        record = await self._kind.get(call.api.parts.store, client.number, number)
         page, place = await timeline(call.api.parts.store, record, limit, before)
         told = TimelinePage([_told(each) for each in page], cursor_text(listing, place) if place else None)
         return Answer(body=encode(told))
@@ -197,13 +197,6 @@ class RecordCalls(Generic[A, C, R]):
     def _answer(self, record: R, flat: bool, client: Client) -> Answer:
         body = encode(self._kind.out(record, flat, client.settings))
         return Answer(body=body, headers=[(b"etag", etag(record.updated_us, flat))])
-
-    def _id(self, call: Call) -> int:
-        text = call.path("id")
-        found = record_id(text)
-        if found is None:
-            raise NotFound(f"there is no {self._kind.one} with id {text[:40]!r}")
-        return found
 
     def _change(self, asked: C, if_updated_us: Micros | None = None) -> Change:
         fields = given(asked)

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from touchbase.api.admin import client_number, no_such_tool
 from touchbase.api.answers import Answer
 from touchbase.api.core import Call
-from touchbase.api.query import Parameters, cursor_text, cursor_value
+from touchbase.api.query import Parameters, cursor_text, cursor_value, moment
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.schemas import Time, encode
 from touchbase.domain import text as limits
@@ -20,7 +20,7 @@ from touchbase.domain.errors import Fault
 from touchbase.domain.ports import Rehearsal
 from touchbase.domain.queries import DeliveryGroup
 from touchbase.domain.shape import parts_of
-from touchbase.domain.times import Micros, from_text, to_text
+from touchbase.domain.times import Micros, to_text
 from touchbase.domain.validation import raise_if_any
 from touchbase.service import replay as service
 from touchbase.service.inbox import GROUPED, Sought, group_deliveries
@@ -99,10 +99,11 @@ async def groups(call: Call) -> Answer:
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     found = await group_deliveries(call.api.parts.store, Sought(client, channel, tool, state), limit)
-    return Answer(body=encode(DeliveryGroups([_group(each) for each in found])))
+    return Answer(body=encode(DeliveryGroups([described_group(each) for each in found])))
 
 
-def _group(group: DeliveryGroup) -> DeliveryGroupOut:
+def described_group(group: DeliveryGroup) -> DeliveryGroupOut:
+    """A group as it is shown."""
     event, keys = parts_of(group.shape)
     return DeliveryGroupOut(
         group.client_id, group.channel, group.tool, group.state, event, keys, group.count, to_text(group.first_us),
@@ -167,12 +168,7 @@ def _checked(asked: ReplayRequest) -> tuple[Micros | None, service.Place | None]
     faults: list[Fault] = []
     if not any((asked.client, asked.channel, asked.tool, asked.state, asked.received_since)):
         faults.append(Fault("", "required", "must have a filter: client, channel, tool, state or received_since"))
-    since: Micros | None = None
-    if asked.received_since is not None:
-        try:
-            since = from_text(asked.received_since.upper())
-        except (ValueError, OverflowError):
-            faults.append(Fault("/received_since", "time", "must be a time such as 2026-11-20T09:30:00Z"))
+    since = moment(asked.received_since, "/received_since", faults)
     place: service.Place | None = None
     if asked.cursor is not None and (place := cursor_value(asked.cursor, "replay", tuple[str, int | None])) is None:
         faults.append(Fault("/cursor", "cursor", "is none of this call's; begin again without it"))

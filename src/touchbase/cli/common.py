@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from touchbase.domain.client import DELETING
 from touchbase.domain.errors import NotFound
 from touchbase.domain.text import LARGEST_ID
 from touchbase.settings import Settings, environment_name, without_password
@@ -65,13 +66,14 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def opened(database: str | None, *, as_is: bool = False) -> AsyncIterator[Store]:
-    """The store that a command works on; it must be there already."""
+async def opened(database: str | None, *, as_is: bool = False, new: bool = False) -> AsyncIterator[Store]:
+    """The store that a command works on; it must be there already, unless it may be `new`."""
     from touchbase.storage import open_store
     from touchbase.storage.sealing.keys import MasterKeys
 
     settings = read_settings(database=database)
-    must_exist(settings.database)
+    if not new:
+        must_exist(settings.database)
     store = await open_store(settings.database, as_is=as_is, master_keys=MasterKeys(settings.master_key, settings.master_key_old))
     try:
         yield store
@@ -119,8 +121,10 @@ def read_text(file: Path) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as JSON, structs included."""
+    import msgspec
+
+    click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -131,11 +135,16 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-async def find_client(store: Store, client_id: str) -> Client:
-    """The client of this id, or of one that it had and that is still honoured; fails when there is none."""
+async def find_client(store: Store, client_id: str, *, lasting: bool = False) -> Client:
+    """The client of this id, or of one that it had and that is still honoured; fails when there is none.
+
+    With `lasting` it also fails for one that is being deleted: whatever it were given now would go with it.
+    """
     from touchbase.domain.queries import FindClient
 
     found = await store.read(FindClient(client_id, time.time_ns() // 1000))
     if found is None:
         raise click.ClickException(f"there is no client {client_id!r}: `touchbase clients list` shows those that are there")
+    if lasting and found.state == DELETING:
+        raise click.ClickException(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
     return found

@@ -84,7 +84,7 @@ def connections(database: str | None, client_id: str, as_json: bool) -> None:
     """List the tools that a client has connected, and how fetching records from them goes; secrets are shown as set or not set."""
     found = run(_list(database, client_id))
     if as_json:
-        print_json([_as_values(one) for one in found])
+        print_json(found)
         return
     titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted")
     print_table(titles, map(_row, found))
@@ -124,7 +124,7 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
     from touchbase.service.fetch_settings import fetch_faults
 
     async with opened(database) as store:
-        client, now = await find_client(store, client_id), time.time_ns() // 1000
+        client, now = await find_client(store, client_id, lasting=True), time.time_ns() // 1000
         connected = await store.read(ListConnections(client.number))
         known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
         settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()
@@ -244,11 +244,3 @@ def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
 def _row(found: ConnectionOut) -> tuple[object, ...]:
     state, wanted = (found.fetching.state, found.fetching.wanted) if found.fetching is not None else (None, None)
     return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, state, wanted)
-
-
-def _as_values(found: ConnectionOut) -> dict[str, object]:
-    """A connection as plain values, in the words of the admin API."""
-    import msgspec
-
-    values: dict[str, object] = msgspec.to_builtins(found)
-    return values

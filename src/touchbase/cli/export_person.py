@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -41,7 +42,7 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
     async with opened(database) as store:
         client = await find_client(store, client_id)
         number = await _contact(store, client, refs, contact_id)
-        with _written(out) as file:
+        with written(out) as file:
             is_first = True
             async for page in _pages(store, client, number):
                 for piece in _pieces(page, is_first):
@@ -51,15 +52,14 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
 
 
 @contextmanager
-def _written(out: Path | None) -> Iterator[IO[str]]:
+def written(out: Path | None) -> Iterator[IO[str]]:
     """Standard output, or a file that only its owner can read, and that is there once it is whole."""
     if out is None or str(out) == "-" or (out.exists() and not out.is_file()):
         with click.open_file(str(out or "-"), "w", encoding="utf-8") as file:
             yield file
         return
-    part = out.with_name(f"{out.name}.part")
+    part = out.with_name(f"{out.name}.{token_hex(8)}.part")
     try:
-        part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             yield file
         os.replace(part, out)

@@ -66,6 +66,8 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
     """Show one delivery: headers, body, and the events that it caused."""
     delivery, events = run(_show(database, delivery_id))
     if as_json:
+        from touchbase.api.admin import in_detail
+
         print_json(in_detail(delivery, events))
         return
     for name, value in as_values(delivery).items():
@@ -89,7 +91,9 @@ def _show_content(delivery: Delivery) -> None:
 
 def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
     if as_json:
-        print_json([group_values(each) for each in groups])
+        from touchbase.api.replays import described_group
+
+        print_json([described_group(each) for each in groups])
         return
     titles = ("calls", "client", "channel", "tool", "state", "event", "keys", "first", "last", "example", "why")
     print_table(titles, (_group_row(each) for each in groups))
@@ -135,38 +139,12 @@ async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[
 
 def as_values(delivery: Delivery) -> dict[str, object]:
     """A delivery as plain values, in the words of the admin API."""
-    return {
-        "id": delivery.id,
-        "client_id": delivery.client_id,
-        "channel": delivery.channel,
-        "tool": delivery.tool,
-        "state": delivery.state,
-        "received_at": to_text(delivery.received_us),
-        "applied_at": None if delivery.applied_us is None else to_text(delivery.applied_us),
-        "attempts": delivery.attempts,
-        "repeats": delivery.repeats,
-        "error": delivery.error,
-        "size": delivery.size,
-        "verified": delivery.verified,
-    }
+    import msgspec
 
+    from touchbase.api.admin import described
 
-def group_values(group: DeliveryGroup) -> dict[str, object]:
-    """A group as plain values, in the words of the admin API."""
-    event, keys = parts_of(group.shape)
-    return {
-        "client_id": group.client_id,
-        "channel": group.channel,
-        "tool": group.tool,
-        "state": group.state,
-        "event": event,
-        "keys": keys,
-        "count": group.count,
-        "first_received_at": to_text(group.first_us),
-        "last_received_at": to_text(group.last_us),
-        "example_id": group.example_id,
-        "reason": group.reason,
-    }
+    values: dict[str, object] = msgspec.to_builtins(described(delivery))
+    return values
 
 
 def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
@@ -175,27 +153,6 @@ def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
         group.count, group.client_id, group.channel, group.tool, group.state, event, " ".join(keys)[:60], to_text(group.first_us)[:19],
         to_text(group.last_us)[:19], group.example_id, (group.reason or "")[:80],
     )  # fmt: skip
-
-
-def in_detail(delivery: Delivery, events: list[StoredEvent]) -> dict[str, object]:
-    """A delivery with everything that came and the events it caused, in the words of the admin API."""
-    import msgspec
-
-    from touchbase.api.admin import body_of, removed_of
-
-    caused = [
-        {
-            "event": event.event,
-            "occurred_at": to_text(event.occurred_us),
-            "campaign": event.campaign,
-            "record": RECORD_KINDS.get(event.record_kind),
-            "record_id": event.record_id if event.record_kind in RECORD_KINDS else None,
-        }
-        for event in events
-    ]
-    body, removed = msgspec.to_builtins((body_of(delivery), removed_of(delivery)))
-    told = {"headers": delivery.headers, "query": delivery.query, "body": body, "body_removed": removed, "events": caused}
-    return {**as_values(delivery), **told}
 
 
 def _row(delivery: Delivery) -> tuple[object, ...]:

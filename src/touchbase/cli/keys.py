@@ -102,7 +102,7 @@ async def _create(database: str | None, client_id: str | None, scopes: list[str]
     if ENV.fullmatch(env) is None:
         raise click.UsageError("--env is 1 to 16 small letters and digits")
     async with opened(database) as store:
-        client = (await find_client(store, client_id)).number if client_id is not None else None
+        client = (await find_client(store, client_id, lasting=True)).number if client_id is not None else None
         at = _now()
         expires = None if expires_in is None else at + expires_in
         return await add_key(store, client, list(dict.fromkeys(scopes)), name, at, env=env, expires_us=expires)
@@ -149,27 +149,14 @@ async def _revoke(database: str | None, key_id: str) -> None:
 
 async def _as_values(store: Store, key: ApiKey) -> Shown:
     """A key as plain values, in the words of the admin API."""
+    import msgspec
+
+    from touchbase.api.keys import described
     from touchbase.domain.client_life import FindClientByNumber
 
     client = None if key.client is None else await store.read(FindClientByNumber(key.client))
-    return {
-        "key_id": key.key_id,
-        "prefix": key.prefix,
-        "name": key.name,
-        "client_id": client and client.client_id,
-        "scopes": list(key.scopes),
-        "state": key.state(_now()),
-        "created_time": to_text(key.created_us),
-        "expires_time": _time(key.expires_us),
-        "revoked_time": _time(key.revoked_us),
-        "last_used_time": _time(key.last_used_us),
-        "replaces": key.replaces,
-        "replaced_by": key.replaced_by,
-    }
-
-
-def _time(at: Micros | None) -> str | None:
-    return None if at is None else to_text(at)
+    values: Shown = msgspec.to_builtins(described(key, client.client_id if client else None, _now()))
+    return values
 
 
 def _now() -> Micros:

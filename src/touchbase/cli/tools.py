@@ -12,15 +12,13 @@ from touchbase.cli.common import print_json, print_table
 @click.option("--markdown", is_flag=True, help="Print the page docs/tools.md.")
 def tools(as_json: bool, markdown: bool) -> None:
     """List the tools whose webhook calls are read."""
-    import msgspec
-
     from touchbase.adapters.catalogue import catalogue, page
 
     known = catalogue()
     if markdown:
         click.echo(page(known), nl=False)
     elif as_json:
-        print_json(msgspec.to_builtins(known))
+        print_json(known)
     else:
         titles = ("tool", "channel", "events", "sure", "signs its calls", "recognised by")
         rows = (

@@ -31,8 +31,11 @@ def from_datetime(moment: datetime) -> Micros:
 
 
 def from_text(text: str) -> Micros:
-    """Microseconds of an ISO 8601 text; raises `ValueError` when it is none."""
-    return from_datetime(datetime.fromisoformat(text))
+    """Microseconds of an ISO 8601 text; raises `ValueError` when it is none, or one that UTC has no four-digit year for."""
+    at = from_datetime(datetime.fromisoformat(text))
+    if not EARLIEST <= at < LATEST + SECOND:
+        raise ValueError("a time outside of the years 1 to 9999")
+    return at
 
 
 def has_passed(span: Micros, since: Micros, now: Micros) -> bool:

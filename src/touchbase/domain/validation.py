@@ -84,9 +84,9 @@ def custom_fields(
             faults.append(Fault(f"{pointer}/{place}/field_name", "required", "must not be blank"))
         elif name in checked:
             faults.append(Fault(f"{pointer}/{place}/field_name", "repeated", f"{name!r} is given twice; send each custom field once"))
-        checked[name] = value
-        if declared and name in declared:
+        elif declared and name in declared:
             typed_value(value, declared[name], f"{pointer}/{place}/field_value", faults)
+        checked[name] = value
     return list(checked.items())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, TOO_MANY_REQUESTS, UNLESS_SAID, Headers, Refusal, request_id_in
+from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, UNLESS_SAID, Headers, Refusal, request_id_in
 
 CLIENT_WENT_AWAY = 499
 """What logs and metrics say of a request whose caller left before the answer."""
@@ -157,8 +157,3 @@ def refusing(refusal: Refusal) -> Any:
         await send_refusal(scope, send, refusal)
 
     return app
-
-
-async def too_many_requests(scope: Any, receive: Any, send: Any) -> None:
-    """The application in place of ours while too many requests are in progress."""
-    await send_refusal(scope, send, TOO_MANY_REQUESTS)

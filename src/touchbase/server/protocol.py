@@ -17,7 +17,7 @@ from touchbase.domain.peer import NOBODY, peer_at
 from touchbase.server import breather, refusals
 from touchbase.server.ahead import Flow
 from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, Bounds
-from touchbase.server.cycle import Cycle, refusing, too_many_requests
+from touchbase.server.cycle import Cycle, refusing
 from touchbase.server.patience import Patience
 from touchbase.server.peer import Proxies
 from touchbase.server.refusals import Refusal, Refused, request_id_for, request_id_in
@@ -201,7 +201,7 @@ class Connection(Patience):
     def _app_for(self, scope: Any) -> Any:
         """The application, or what answers in its place."""
         if len(self.tasks) >= self.bounds.max_requests:
-            return self.bounds.dress(too_many_requests)
+            return self.bounds.dress(refusing(refusals.TOO_MANY_REQUESTS))
         sites = self.bounds.own_sites
         if sites is not None and (refusal := sites.refusal(scope["path"], self.host, self.origin)) is not None:
             return self.bounds.dress(refusing(refusal))

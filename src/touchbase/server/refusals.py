@@ -67,11 +67,6 @@ class Refused(Exception):
         self.refusal = refusal
 
 
-def new_request_id() -> str:
-    """An id for an answer whose request never reached the application."""
-    return token_hex(16)
-
-
 def request_id_in(scope: Any) -> str:
     """The id of a request that we answer ourselves, noted for its line in the log."""
     known: str | None = scope.get("touchbase.request_id")
@@ -82,7 +77,7 @@ def request_id_in(scope: Any) -> str:
 
 def request_id_for(headers: Headers) -> str:
     """The id of a request with these headers: the caller's own if there is a sane one."""
-    return given_in(headers) or new_request_id()
+    return given_in(headers) or token_hex(16)
 
 
 MALFORMED = Refusal(400, "malformed_request", "This is not a valid HTTP/1.1 request.")

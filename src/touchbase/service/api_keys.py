@@ -19,7 +19,7 @@ from touchbase.domain.errors import NotFound
 from touchbase.domain.key_life import ListKeys, RotateKey, StoreFirstKey
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindKey
-from touchbase.domain.times import DAY, Micros
+from touchbase.domain.times import DAY, LATEST, Micros
 
 READ = "records:read"
 WRITE = "records:write"
@@ -86,7 +86,7 @@ def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[s
     A key that was to end gets a successor that lasts as long as it was to.
     """
     made = make_key(key.env)
-    expires = None if key.expires_us is None else at + key.expires_us - key.created_us
+    expires = None if key.expires_us is None else min(LATEST, at + key.expires_us - key.created_us)
     return made.text, RotateKey(key.key_id, made.key_id, made.digest, at, at + keep_old, expires)
 
 

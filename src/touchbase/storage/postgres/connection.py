@@ -165,7 +165,9 @@ def committing() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise (unknown(error) if is_lost(error) else error) from error
+        if is_lost(error):
+            raise unknown(error) from error
+        raise
 
 
 _text = cache(for_postgres)

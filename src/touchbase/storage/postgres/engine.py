@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +16,7 @@ from touchbase.domain.queries import Query
 from touchbase.storage.postgres import together
 from touchbase.storage.postgres.ahead import Ahead, in_slices
 from touchbase.storage.postgres.apply import Take, Worker
-from touchbase.storage.postgres.connection import Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
+from touchbase.storage.postgres.connection import UNUSABLE, Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.together import Together
@@ -63,18 +64,20 @@ class PostgresStore:
         """Open the database at this address; an empty one gets its schema, an outdated one is refused, unless `as_is`."""
         try:
             connection = await connect(url)
-        except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
             raise _unreachable(error) from error
-        try:
-            await refuse_unsafe(connection)
-            if not as_is:
-                await _prepare(connection)
-                await _make_sealed(connection, sealer)
-            warnings = await gaps(connection)
-        finally:
-            await connection.close()
+        with _told():
+            try:
+                await refuse_unsafe(connection)
+                if not as_is:
+                    await _prepare(connection)
+                    await _make_sealed(connection, sealer)
+                warnings = await gaps(connection)
+            finally:
+                await connection.close()
+            pool = await open_pool(url, READERS)
         handlers = with_once({**with_sealer(commands, sealer), **PROBES})
-        return cls(url, await open_pool(url, READERS), handlers, queue_limit, sealer, warnings)
+        return cls(url, pool, handlers, queue_limit, sealer, warnings)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -125,10 +128,11 @@ class PostgresStore:
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
-        async with self._pool.acquire() as connection:
-            names = await migrate(connection, packaged("postgres"))
-            await _make_sealed(connection, self._sealer)
-            return names
+        with _told():
+            async with self._pool.acquire() as connection:
+                names = await migrate(connection, packaged("postgres"))
+                await _make_sealed(connection, self._sealer)
+                return names
 
     async def scrub(self, *, whole: bool = False) -> bool:
         """Leave it to the server, which gives removed rows up at its next vacuum; with `whole` that is now."""
@@ -164,6 +168,16 @@ def _unreachable(error: Exception) -> UnusableStore:
         return BadAddress("it cannot be read; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :")
     why = str(error) or type(error).__name__
     return UnusableStore(f"cannot connect to PostgreSQL: {why}; check the address, and that the server runs")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Around what makes a store ready: what PostgreSQL does not let us do is one sentence."""
+    try:
+        yield
+    except (asyncpg.PostgresError, *UNUSABLE) as error:
+        why = str(error) or type(error).__name__
+        raise UnusableStore(f"cannot use this PostgreSQL: {why}; serve as a role that owns the database (docs/operations.md)") from error
 
 
 async def _prepare(connection: Connection) -> None:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from touchbase.domain.errors import Overloaded
 from touchbase.storage.postgres.connection import again
+from touchbase.storage.sealing.sealer import CannotOpen
 
 T = TypeVar("T")
 
@@ -15,11 +16,11 @@ async def outcomes(group: Sequence[T], attempt: Callable[[Sequence[T]], Awaitabl
     """One result or exception for each; an unforeseen failure is halved until it is alone with its cause."""
     try:
         return await again(lambda: attempt(group))
-    except Overloaded as error:
-        return [_copy(error) for _ in group]
     except Exception as error:
         if len(group) == 1:
             return [error]
+        if isinstance(error, Overloaded) and not isinstance(error, CannotOpen):
+            return [_copy(error) for _ in group]
         half = len(group) // 2
         return await outcomes(group[:half], attempt) + await outcomes(group[half:], attempt)
 

@@ -1,1 +1,1 @@
-"""SQLite: one file, one connection that writes on its own thread, several that read."""
+"""SQLite: one file, one connection that writes, several that read."""

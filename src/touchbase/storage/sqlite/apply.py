@@ -1,4 +1,4 @@
-"""Applying a turn of the inbox on the thread that writes, in a transaction of its own."""
+"""Applying a turn of the inbox on the connection that writes, in a transaction of its own."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import apsw
@@ -54,7 +55,7 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
 
     Raises `UnusableStore`.
     """
-    part = target.with_name(f"{target.name}.part")
+    part = beside(target)
     _refuse_own(source, target)
     try:
         with _part(part):
@@ -172,10 +173,14 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+def beside(file: Path, ending: str = "part") -> Path:
+    """Where a file lies until it is whole. Nobody else's part is there, also when two are made for one name at once."""
+    return file.with_name(f"{file.name}.{token_hex(8)}.{ending}")
+
+
 @contextmanager
 def _part(part: Path) -> Iterator[None]:
     """A new empty file that only its owner can read, gone afterwards unless it was renamed."""
-    part.unlink(missing_ok=True)
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         yield
@@ -217,7 +222,7 @@ def _finish(part: Path, program: str, now: Micros) -> None:
 
 def _write_checksum(target: Path, checksum: str) -> None:
     file = checksum_file(target)
-    part = file.with_name(f"{file.name}.part")
+    part = beside(file)
     part.write_text(f"{checksum}  {target.name}\n", encoding="utf-8")
     flush(part)
     os.replace(part, file)

@@ -1,4 +1,4 @@
-"""The store on SQLite: writes through one thread, point reads at once, long reads on a few threads."""
+"""The store on SQLite: one connection that writes, point reads at once, long reads on a few threads."""
 
 from __future__ import annotations
 
@@ -251,10 +251,7 @@ def _bring_up_to_date(cursor: apsw.Cursor, sealer: Sealer) -> list[str]:
     """Run what is pending, refuse a store whose master key is not at hand, and seal what lies there in clear."""
     names = migrate(cursor, packaged("sqlite"))
     if read(cursor, check_keys(sealer)):
-        usual = cursor.connection.pragma("secure_delete")
-        cursor.connection.pragma("secure_delete", 1)  # the clear text must not stay behind in the file, nor in its log
-        write(cursor, seal_again(sealer))
-        cursor.connection.pragma("secure_delete", usual)
+        write(cursor, seal_again(sealer))  # with `secure_delete`: the clear text must not stay behind in the file, nor in its log
         cursor.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return names
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from touchbase.domain.errors import UnusableStore
-from touchbase.storage.sqlite.backup import BESIDE, INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
+from touchbase.storage.sqlite.backup import BESIDE, INFO, applied, beside, check_integrity, flush, is_backup, read_backup, refuse_newer, why
 
 IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
 ERASURES = "0008_erasure"
@@ -27,12 +27,11 @@ def laid_out(backup: Path, target: Path) -> Iterator[Path]:
     """
     if backup.resolve() == target.resolve():
         raise UnusableStore(f"{target} is the store itself, not a backup of it")
-    part = target.with_name(f"{target.name}.restoring")
+    part = beside(target, "restoring")
     try:
         read_backup(backup)
         check_integrity(backup)
         refuse_newer(backup)
-        _remove(part)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         shutil.copyfile(backup, part)
         copy = apsw.Connection(str(part))
