@@ -54,14 +54,18 @@ class Shape:
     """The company's name; for a contact, that of its employer."""
     useful: tuple[str, ...] | None = ()
     noise: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(init=False, default_factory=dict)
+    """Properties that are a record's name, and which field of ours each is."""
     own: frozenset[str] = field(init=False, default=frozenset())
     """Properties that have a place of their own in our records and never become custom fields."""
 
     def __post_init__(self) -> None:
-        named = (*self.email, *self.first_name, *self.last_name, *self.full_name, *self.linkedin)
-        company = self.company if self.kind == COMPANY else ()
+        of_person = {"first_name": (*self.first_name, *self.full_name), "last_name": self.last_name}
+        places = {"name": self.company} if self.kind == COMPANY else of_person
+        names = {name: ours for ours, theirs in places.items() for name in theirs}
         domain = self.domain if self.kind == COMPANY else ()
-        object.__setattr__(self, "own", frozenset((*named, *company, *domain)))
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain)))
 
 
 @dataclass(slots=True)
@@ -128,7 +132,7 @@ class Item:
         return [head]
 
     def _changes(self, head: Event, changed: Changes) -> list[Event]:
-        changes = [_change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
+        changes = [self._change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
         of_status = [change for change in changes if change.property in self.status]
         head.changed = [change for change in changes if change.property not in self.status]
         head.fields = self._fields()
@@ -142,6 +146,9 @@ class Item:
             return [head, event]
         event.fields = head.fields
         return [event]
+
+    def _change(self, name: str, value: object, previous: object) -> Change:
+        return Change(name, plain(value), None if previous is UNTOLD else plain(previous) or "", self.shape.names.get(name))
 
     def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
         return Event(
@@ -233,7 +240,3 @@ def _told(record: Record, name: str) -> object:
     if name in record or "." not in name:
         return record.get(name)
     return dig(record, *name.split("."))
-
-
-def _change(name: str, value: object, previous: object) -> Change:
-    return Change(name, plain(value), None if previous is UNTOLD else plain(previous) or "")
