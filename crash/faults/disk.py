@@ -11,8 +11,9 @@ from pathlib import Path
 from bench.running import CannotMeasure
 
 from crash.calls import Caller
-from crash.check import Found, check, worked_off
+from crash.check import Found, check
 from crash.journal import Journal, p99_ms
+from crash.look import look
 from crash.plan import Plan
 from crash.process import Process, worst
 from crash.writers import CONTACTS, Load
@@ -76,9 +77,7 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found)
         ballast.unlink()
         waited = serves_again(caller, found)
         caller.close()
-        if not worked_off(server.address, journal.client, plan.still_seconds):
-            found.fault(f"deliveries of {journal.client} are never applied")
-        found.add(check(database, journal))
+        look(plan, server, database, journal, found)
         server.kill()
         server = Process(database, folder, broken=plan.broken)
         found.add(check(database, journal))

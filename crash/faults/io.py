@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from crash.calls import Caller
-from crash.check import Found, check, worked_off
+from crash.check import Found
 from crash.journal import Journal, p99_ms
+from crash.look import look
 from crash.plan import Plan
 from crash.process import Process, worst
 from crash.switch import FLUSHES, WRITES, Switch
@@ -96,9 +97,7 @@ def _look(plan: Plan, place: Path, journals: list[Journal], found: Found) -> Non
     server = Process(_store(place), plan.new_folder())
     try:
         for journal in journals:
-            if not worked_off(server.address, journal.client, plan.still_seconds):
-                found.fault(f"deliveries of {journal.client} are never applied")
-            found.add(check(_store(place), journal))
+            look(plan, server, _store(place), journal, found)
     finally:
         server.kill()
 
