@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crash.calls import Caller
 from crash.check import Found
+from crash.faults.disk import serves_again
 from crash.journal import Journal, p99_ms
 from crash.look import look
 from crash.plan import Plan
@@ -60,7 +61,7 @@ def _fail_and_mend(plan: Plan, place: Path, journal: Journal, found: Found) -> f
             switch.set(*which)
             _is_bad(caller, found)
             switch.set()
-            waits.append(_serves_again(caller, found))
+            waits.append(serves_again(caller, found, "the disk gave its last error", SERVES_SECONDS))
     if not SAID.search((folder / "server.log").read_text(errors="replace")):
         found.fault("the log does not say that the disk gave errors")
     return worst(waits)
@@ -79,16 +80,6 @@ def _is_bad(caller: Caller, found: Found) -> None:
             if status != wanted:
                 found.fault(f"{method} {path} is {status} while the disk gives errors, not {wanted}")
         time.sleep(0.05)
-
-
-def _serves_again(caller: Caller, found: Found) -> float:
-    began = time.perf_counter()
-    while caller.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
-        if time.perf_counter() - began > SERVES_SECONDS:
-            found.fault(f"{SERVES_SECONDS:.0f} s after the disk gave its last error it does not serve")
-            break
-        time.sleep(0.02)
-    return time.perf_counter() - began
 
 
 def _look(plan: Plan, place: Path, journals: list[Journal], found: Found) -> None:

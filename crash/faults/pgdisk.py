@@ -9,11 +9,11 @@ import json
 import os
 from pathlib import Path
 
-from bench.running import CannotMeasure
+from bench.running import CannotMeasure, free_port
 
 from crash.calls import Caller
 from crash.check import Found
-from crash.cluster import Cluster, free_port
+from crash.cluster import Cluster
 from crash.faults.disk import serves_again, small_disk, until_full
 from crash.faults.postgres import STILL_SECONDS
 from crash.journal import Journal, p99_ms

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bench.running import CannotMeasure
+from bench.running import CannotMeasure, free_port
 
 from crash.calls import Caller, Unanswered
 from crash.check import Found, check
-from crash.cluster import Cluster, free_port
+from crash.cluster import Cluster
 from crash.faults.disk import lives_and_is_not_ready
 from crash.journal import Journal, p99_ms
 from crash.look import look_twice
