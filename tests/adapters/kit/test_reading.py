@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.adapters.kit.labels import bounce_kind, status_of
-from touchbase.adapters.kit.reading import address, dig, first, items, linkedin, person, text
-from touchbase.adapters.kit.table import split_name
+from touchbase.adapters.kit.reading import address, dig, first, items, linkedin, person, split_name, text
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(),

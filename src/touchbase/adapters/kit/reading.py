@@ -94,6 +94,14 @@ def linkedin(value: object) -> str | None:
     return found
 
 
+def split_name(full: str | None) -> tuple[str | None, str | None]:
+    """First and last name out of one; a single word, or an address, is no last name."""
+    if full is None or "@" in full:
+        return None, None
+    first_name, _, last_name = full.partition(" ")
+    return first_name, last_name.strip() or None
+
+
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
