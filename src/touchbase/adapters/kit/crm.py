@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from touchbase.adapters.kit.crm_values import Record, first_of, host, label, link, mail, plain
-from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.reading import dig, split_name, text
 from touchbase.domain.events import Change, Event
 from touchbase.domain.times import Micros
 
@@ -198,11 +198,12 @@ class Item:
         self._field(fields, "first_name", shape.first_name)
         self._field(fields, "last_name", shape.last_name)
         self._field(fields, "linkedin_url", shape.linkedin)
-        if "first_name" not in fields and "last_name" not in fields and (full := first_of(self.record, shape.full_name, text)):
-            first, _, last = full.partition(" ")
-            fields["first_name"] = first
-            if last.strip():
-                fields["last_name"] = last.strip()
+        if "first_name" not in fields and "last_name" not in fields:
+            first, last = split_name(first_of(self.record, shape.full_name, text))
+            if first is not None:
+                fields["first_name"] = first
+            if last is not None:
+                fields["last_name"] = last
         return fields
 
     def _field(self, fields: dict[str, str | None], ours: str, names: tuple[str, ...]) -> None:
