@@ -122,8 +122,8 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Touchbase on this machine.")
     parser.add_argument("--quick", action="store_true", help="short bursts and a small backlog: under a minute")
-    parser.add_argument("--only", type=_among(FIGURES), default=USUAL, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
-    parser.add_argument("--engine", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
+    parser.add_argument("--only", type=among(FIGURES), default=USUAL, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
+    parser.add_argument("--engine", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
     parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="load generator")
     parser.add_argument("--rounds", type=int, help="bursts on each variant (3; quick: 2)")
@@ -139,13 +139,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+def among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    """Reads an option that names some of these, between commas; answers them in the order in which they are known."""
+
     def chosen(text: str) -> tuple[str, ...]:
         names = tuple(text.split(","))
         for name in names:
             if name not in known:
                 raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
-        return names
+        return tuple(name for name in known if name in names)
 
     return chosen
 

@@ -8,7 +8,6 @@ after its answer; how much it applied meanwhile is told.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -24,7 +23,7 @@ from bench.load import Address, Burst
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
 from bench.rounds import PROCESSED, settle
-from bench.running import ROOT, CannotMeasure, Running, as_installed, wait_until
+from bench.running import ROOT, CannotMeasure, Running, as_installed, free_port, wait_until
 
 LOCK = ROOT / "bench" / "requirements.lock"
 HOME = ROOT / ".bench" / "template"
@@ -90,7 +89,7 @@ def installed() -> Path:
 def template(python: Path, plan: Plan, engine: str, folder: Path, pool: int | None = None) -> Iterator[Address]:
     """The template's server on a new, empty store."""
     database = plan.new_store(engine, folder, "theirs").replace("postgresql://", "postgresql+psycopg://")
-    address = Address("127.0.0.1", _free_port())
+    address = Address("127.0.0.1", free_port())
     options = ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning", "--port", str(address.port)]
     env = os.environ | {"TEMPLATE_DATABASE": database, "TEMPLATE_POOL": str(pool or POOLS[engine])}
     with (folder / "template.log").open("ab") as log:
@@ -103,12 +102,6 @@ def template(python: Path, plan: Plan, engine: str, folder: Path, pool: int | No
     finally:
         process.terminate()
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def _answers(address: Address) -> bool:

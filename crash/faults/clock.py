@@ -12,8 +12,9 @@ from bench.running import ROOT
 
 from crash.calls import Caller
 from crash.centuries import Told, all_calls, compare, oracle, send, told
-from crash.check import Found, check, worked_off
+from crash.check import Found, worked_off
 from crash.journal import Journal, p99_ms
+from crash.look import look
 from crash.plan import Plan
 from crash.process import Process
 from crash.switch import STANDS, Switch
@@ -64,9 +65,7 @@ def _stepped_load(plan: Plan, database: str, journal: Journal, found: Found) -> 
 
 
 def _look(plan: Plan, server: Process, database: str, journal: Journal, found: Found) -> None:
-    if not worked_off(server.address, journal.client, plan.still_seconds):
-        found.fault(f"deliveries of {journal.client} are never applied")
-    found.add(check(database, journal))
+    look(plan, server, database, journal, found)
     caller = Caller(server.address, journal.client)
     told(caller, found)
     caller.close()

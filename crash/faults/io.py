@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from crash.calls import Caller
-from crash.check import Found, check, worked_off
+from crash.check import Found
+from crash.faults.disk import serves_again
 from crash.journal import Journal, p99_ms
+from crash.look import look
 from crash.plan import Plan
 from crash.process import Process, worst
 from crash.switch import FLUSHES, WRITES, Switch
@@ -59,7 +61,7 @@ def _fail_and_mend(plan: Plan, place: Path, journal: Journal, found: Found) -> f
             switch.set(*which)
             _is_bad(caller, found)
             switch.set()
-            waits.append(_serves_again(caller, found))
+            waits.append(serves_again(caller, found, "the disk gave its last error", SERVES_SECONDS))
     if not SAID.search((folder / "server.log").read_text(errors="replace")):
         found.fault("the log does not say that the disk gave errors")
     return worst(waits)
@@ -80,25 +82,13 @@ def _is_bad(caller: Caller, found: Found) -> None:
         time.sleep(0.05)
 
 
-def _serves_again(caller: Caller, found: Found) -> float:
-    began = time.perf_counter()
-    while caller.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
-        if time.perf_counter() - began > SERVES_SECONDS:
-            found.fault(f"{SERVES_SECONDS:.0f} s after the disk gave its last error it does not serve")
-            break
-        time.sleep(0.02)
-    return time.perf_counter() - began
-
-
 def _look(plan: Plan, place: Path, journals: list[Journal], found: Found) -> None:
     """On a disk without faults: what was acknowledged was flushed, so it is there once."""
     (place / "store.db-shm").unlink(missing_ok=True)
     server = Process(_store(place), plan.new_folder())
     try:
         for journal in journals:
-            if not worked_off(server.address, journal.client, plan.still_seconds):
-                found.fault(f"deliveries of {journal.client} are never applied")
-            found.add(check(_store(place), journal))
+            look(plan, server, _store(place), journal, found)
     finally:
         server.kill()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 from crash.calls import Unanswered
-from crash.check import Found, check, worked_off
+from crash.check import Found, check
 from crash.journal import Journal, p99_ms
+from crash.look import look_twice
 from crash.plan import Plan
 from crash.process import Process, worst
-from crash.writers import Load, send_again
+from crash.writers import Load
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
 START_LIMIT = 2.0
@@ -28,7 +29,10 @@ def run(plan: Plan, engine: str) -> None:
             _load_until_killed(plan, server, journal)
             server = Process(database, folder, broken=plan.broken)
             starts.append(server.start_seconds)
-            _look(plan, server, database, journal, found)
+            try:
+                look_twice(plan, server, database, journal, found)
+            except Unanswered:
+                found.fault("the server did not answer after its start")
         for journal in journals[:-1]:
             found.add(check(database, journal))
     finally:
@@ -48,16 +52,3 @@ def _load_until_killed(plan: Plan, server: Process, journal: Journal) -> None:
     time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
     server.kill()
     load.end()
-
-
-def _look(plan: Plan, server: Process, database: str, journal: Journal, found: Found) -> None:
-    try:
-        # What was acknowledged before must be there without anybody sending it again.
-        if not worked_off(server.address, journal.client, plan.still_seconds):
-            found.fault(f"deliveries of {journal.client} are never applied")
-        found.add(check(database, journal))
-        send_again(server.address, journal)
-        worked_off(server.address, journal.client, plan.still_seconds)
-    except Unanswered:
-        found.fault("the server did not answer after its start")
-    found.add(check(database, journal))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 
 from bench.inbox import fill
@@ -14,10 +13,8 @@ from crash.check import Found
 from crash.journal import Journal, p99_ms
 from crash.plan import Plan
 from crash.process import Process, worst
-from crash.writers import body_of, webhook
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.delivery import EMAIL_CAMPAIGN
-from touchbase.domain.keys import body_key
+from crash.unheard import keep_unheard
+from crash.writers import webhook
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindClient, ListDeliveries
 from touchbase.service.turns import SHORT_TURN, TURN
@@ -30,7 +27,6 @@ LIMIT_SECONDS = 1.0
 PATIENCE_SECONDS = 30.0
 PAUSE = 0.01
 PAGE = 1_000
-HEADERS = b'{"content-type":"application/json"}'
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -38,7 +34,7 @@ def run(plan: Plan, engine: str) -> None:
     folder, found, journal = plan.new_folder(), Found(QUIET), Journal(QUIET)
     database, backlog = plan.new_store(engine, folder), plan.size_of(SHORT, USUAL, LONG)
     asyncio.run(fill(database, backlog))
-    asyncio.run(_keep_one(database))
+    keep_unheard(database, journal)  # received when all of the backlog was
     server = Process(database, folder, broken=plan.broken)
     try:
         # A call of ours would let the worker know of this client before it has seen the other one.
@@ -58,18 +54,6 @@ def run(plan: Plan, engine: str) -> None:
         "neighbour", engine, 1, journal.acknowledged, found, p99_ms(waits), plan.broken,
         backlog=backlog, still_waiting_at_the_end=waiting, others_before_the_first=before, slowest_applied_s=worst(waits),
     )  # fmt: skip
-
-
-async def _keep_one(database: str) -> None:
-    """A call of the quiet client, received when all of the backlog was."""
-    store = await open_store(database)
-    try:
-        at = time.time_ns() // 1000
-        client = await store.write(EnsureClient(QUIET, at))
-        body = json.dumps(body_of("behind@example.com")).encode()
-        await store.write(KeepDelivery(client.number, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, at))
-    finally:
-        await store.close()
 
 
 def _calls(server: Process, journal: Journal, count: int, found: Found) -> list[float]:

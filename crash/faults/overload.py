@@ -75,8 +75,10 @@ def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tu
         bursts = [own.closed(server.address, CREATE, CONNECTIONS, each) for each in (1.0, seconds / 2)]
         capacity = bursts[-1].rate
         watch = Watch(server)
-        tally = flood(server.address, CREATE, connections, seconds, TIMES * capacity)
-        watch.end()
+        try:
+            tally = flood(server.address, CREATE, connections, seconds, TIMES * capacity)
+        finally:
+            watch.end()
         back = _itself_again(server)
     finally:
         server.stop()

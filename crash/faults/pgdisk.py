@@ -9,14 +9,15 @@ import json
 import os
 from pathlib import Path
 
-from bench.running import CannotMeasure
+from bench.running import CannotMeasure, free_port
 
 from crash.calls import Caller
-from crash.check import Found, check, worked_off
-from crash.cluster import Cluster, free_port
+from crash.check import Found
+from crash.cluster import Cluster
 from crash.faults.disk import serves_again, small_disk, until_full
 from crash.faults.postgres import STILL_SECONDS
 from crash.journal import Journal, p99_ms
+from crash.look import look
 from crash.plan import Plan
 from crash.process import Process, worst
 
@@ -72,9 +73,7 @@ def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal
         ballast.unlink()
         waited = serves_again(caller, found)
         caller.close()
-        if not worked_off(server.address, journal.client, max(STILL_SECONDS, plan.still_seconds)):
-            found.fault(f"deliveries of {journal.client} are never applied")
-        found.add(check(database, journal))
+        look(plan, server, database, journal, found, patience=STILL_SECONDS)
         _clear_log(server.log, found)
         return waited
     finally:

@@ -6,12 +6,13 @@ import threading
 from itertools import count
 
 from crash.calls import Caller, Unanswered
-from crash.check import Found, check, worked_off
+from crash.check import Found
 from crash.journal import Journal, p99_ms
+from crash.look import look_twice
 from crash.plan import Plan
 from crash.points import POINTS
 from crash.process import Process
-from crash.writers import send_again, webhook
+from crash.writers import webhook
 
 CALLERS = 4
 SPARED = 10
@@ -67,11 +68,6 @@ def _look(plan: Plan, database: str, journal: Journal, found: Found) -> None:
     """A server that lives; it must find what is left of itself, and then again what its senders send again."""
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
-        if not worked_off(server.address, journal.client, plan.still_seconds):
-            found.fault(f"deliveries of {journal.client} are never applied")
-        found.add(check(database, journal))
-        send_again(server.address, journal)
-        worked_off(server.address, journal.client, plan.still_seconds)
-        found.add(check(database, journal))
+        look_twice(plan, server, database, journal, found)
     finally:
         server.kill()

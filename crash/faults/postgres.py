@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bench.running import CannotMeasure
+from bench.running import CannotMeasure, free_port
 
 from crash.calls import Caller, Unanswered
-from crash.check import Found, check, worked_off
-from crash.cluster import Cluster, free_port
+from crash.check import Found, check
+from crash.cluster import Cluster
 from crash.faults.disk import lives_and_is_not_ready
 from crash.journal import Journal, p99_ms
+from crash.look import look_twice
 from crash.plan import Plan
 from crash.process import Process, worst
-from crash.writers import CONTACTS, Load, send_again
+from crash.writers import CONTACTS, Load
 
 BEFORE_SECONDS, AWAY_SECONDS, AFTER_SECONDS = (0.2, 1.0), (0.2, 0.8), (0.1, 0.5)
 REFUSED_SECONDS, BACK_SECONDS = 20.0, 10.0
@@ -108,7 +109,7 @@ def _rounds(
             journal = Journal(f"postgres-{number}")
             seen.journals.append(journal)
             _under_load(plan, server, journal, seen, lambda: fault(number), lambda: mend(number))  # noqa: B023 - called within this round
-            _look(plan, server, database, journal, seen.found)
+            look_twice(plan, server, database, journal, seen.found, patience=STILL_SECONDS)
         for journal in seen.journals[:-1]:
             seen.found.add(check(database, journal))
     finally:
@@ -161,12 +162,3 @@ def _serves(server: Process, found: Found) -> float:
     caller.close()
     found.fault(f"{BACK_SECONDS:.0f} s after PostgreSQL was there again it does not serve")
     return BACK_SECONDS
-
-
-def _look(plan: Plan, server: Process, database: str, journal: Journal, found: Found) -> None:
-    if not worked_off(server.address, journal.client, max(STILL_SECONDS, plan.still_seconds)):
-        found.fault(f"deliveries of {journal.client} are never applied")
-    found.add(check(database, journal))
-    send_again(server.address, journal)
-    worked_off(server.address, journal.client, max(STILL_SECONDS, plan.still_seconds))
-    found.add(check(database, journal))

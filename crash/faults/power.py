@@ -11,12 +11,13 @@ from pathlib import Path
 from bench.running import CannotMeasure
 
 from crash.calls import Unanswered
-from crash.check import Found, check, worked_off
+from crash.check import Found, check
 from crash.image import copied, mounted, new_image
 from crash.journal import Journal, p99_ms
+from crash.look import look_twice
 from crash.plan import Plan
 from crash.process import Process, worst
-from crash.writers import Load, send_again
+from crash.writers import Load
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
 """Less than the kernel waits before it writes out by itself what nobody flushed."""
@@ -106,12 +107,8 @@ def _look(plan: Plan, cut: Cut, place: Path, *, everything: bool) -> None:
         return
     cut.starts.append(server.start_seconds)
     try:
-        if not worked_off(server.address, journal.client, plan.still_seconds):
-            cut.found.fault(f"deliveries of {journal.client} are never applied")
-        cut.found.add(check(database, journal))
-        send_again(server.address, journal)
-        worked_off(server.address, journal.client, plan.still_seconds)
-        for each in cut.journals if everything else [journal]:
+        look_twice(plan, server, database, journal, cut.found)
+        for each in cut.journals[:-1] if everything else ():
             cut.found.add(check(database, each))
     except (Unanswered, AssertionError) as error:
         cut.found.lose(f"{journal.client}: {error}")

@@ -52,6 +52,16 @@ def test_a_changed_property_is_a_custom_field_unless_it_has_a_place_of_its_own_o
     assert [change.property for change in event.changed] == ["first", "tier", "vip", "owner_id", "tags"]
 
 
+@pytest.mark.parametrize(
+    ("full", "fields"),
+    [("Ada", {"first_name": "Ada"}), ("Ada de Lace", {"first_name": "Ada", "last_name": "de Lace"}), ("ada@example.com", {})],
+)
+def test_a_full_name_is_split_and_an_address_in_its_place_is_none(full: str, fields: dict[str, str]) -> None:
+    (event,) = Item(PERSON, UPDATED, "person", "1", record={"mail": "ada@example.com", "name": full}).events()
+
+    assert event.fields == fields
+
+
 def test_a_cleared_property_clears_ours() -> None:
     item = Item(PERSON, UPDATED, "person", "1", changed={"last": (None, "Example"), "tier": ("", "gold")})
 

@@ -89,6 +89,14 @@ async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: Cal
     assert call.parts.metrics.refused == ["crm"]
 
 
+async def test_a_form_that_nobody_can_count_through_proves_nothing(here: Caller) -> None:
+    await connect(here, "smartlead", SECRET, channel="email_campaign")
+
+    reply = await here("POST", MAILS, raw=b"a[0]=1&a[%b]=2" % (b"9" * 5_000))
+
+    assert await refused(here, reply)
+
+
 async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(call: Caller) -> None:
     await connect(call, "attio")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.api.conftest import Caller
 
+from touchbase.adapters import load_adapters
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.times import from_text
+from touchbase.service.process_inbox import InboxWorker
 
 NOON = from_text("2026-11-20T09:00:00Z")
 SENT, REPLIED, NOW = "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-20T09:30:00Z"
@@ -77,6 +80,19 @@ async def test_each_event_says_what_it_changed_in_the_order_of_time(call: Caller
         ],
         "next_cursor": None,
     }
+
+
+async def test_a_value_of_a_crm_is_told_once_and_under_our_name(call: Caller) -> None:
+    item = {"subscriptionType": "contact.propertyChange", "portalId": 1, "objectId": 7, "occurredAt": 1_763_600_000_000}
+    named = {"email": "nora@example.com", "firstname": "Nora", "lastname": "Quill", "phone": "1"}
+    body = [{**item, "eventId": name, "propertyName": name, "propertyValue": value} for name, value in named.items()]
+    await call("POST", "/public/crm-webhook/default", raw=json.dumps(body).encode())
+    await InboxWorker(call.parts.store, load_adapters().translate, call.clock).drain()
+
+    timeline = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
+
+    changed = [(change["field"], change["value"]) for event in timeline for change in event["changed"]]
+    assert sorted(changed) == [("email", "nora@example.com"), ("first_name", "Nora"), ("last_name", "Quill"), ("phone", "1")]
 
 
 async def test_a_late_event_stands_at_its_own_time(call: Caller) -> None:

@@ -107,6 +107,13 @@ def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(place: Path,
     assert row["lost"] > 0
 
 
+def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(place: Path) -> None:
+    status, (row,) = report_of(place, "--only", "postgres", "--rounds", "1", "--broken", "no-doubt", engine="postgresql")
+
+    assert (status, row["survived"]) == (1, False)
+    assert any(each.endswith("was refused and is there") for each in row["complaints"])
+
+
 def test_a_full_disk_of_postgresql_is_refused_with_a_reason(place: Path) -> None:
     status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crash.cluster import SYSTEM_USER, Cluster, free_port
+from bench.running import free_port
+from crash.cluster import SYSTEM_USER, Cluster
 
 from touchbase.domain.commands import CreateContact, EnsureClient
 from touchbase.domain.contact import Contact

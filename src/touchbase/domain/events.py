@@ -41,6 +41,8 @@ class Change:
     property: str
     value: str | None
     previous: str | None = None
+    field: str | None = None
+    """The field of ours to which the property belongs: where `Event.fields` has it, it tells the same."""
 
 
 @dataclass(slots=True)

@@ -87,6 +87,13 @@ def test_numbered_names_without_a_zero_are_ids_and_stay() -> None:
     assert call("f[12]=a&f[7]=b").data == {"f": {"12": "a", "7": "b"}}
 
 
+@pytest.mark.parametrize("body", ["f[0]=a&f[{}]=b", '{{"f[0]": "a", "f[{}]": "b"}}'])
+def test_a_number_that_is_too_long_to_count_is_a_name(body: str) -> None:
+    number = "9" * 5_000
+
+    assert call(body.format(number)).data == {"f": {"0": "a", number: "b"}}
+
+
 def test_form_fields_written_down_as_json_are_a_form() -> None:
     assert call('{"data[email]": "a@b.co", "type": "x"}', "application/x-www-form-urlencoded").data == {
         "data": {"email": "a@b.co"},

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from touchbase.adapters.kit.crm_values import Record, first_of, host, label, link, mail, plain
-from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.reading import dig, split_name, text
 from touchbase.domain.events import Change, Event
 from touchbase.domain.times import Micros
 
@@ -54,14 +54,18 @@ class Shape:
     """The company's name; for a contact, that of its employer."""
     useful: tuple[str, ...] | None = ()
     noise: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(init=False, default_factory=dict)
+    """Properties that are a record's name, and which field of ours each is."""
     own: frozenset[str] = field(init=False, default=frozenset())
     """Properties that have a place of their own in our records and never become custom fields."""
 
     def __post_init__(self) -> None:
-        named = (*self.email, *self.first_name, *self.last_name, *self.full_name, *self.linkedin)
-        company = self.company if self.kind == COMPANY else ()
+        of_person = {"first_name": (*self.first_name, *self.full_name), "last_name": self.last_name}
+        places = {"name": self.company} if self.kind == COMPANY else of_person
+        names = {name: ours for ours, theirs in places.items() for name in theirs}
         domain = self.domain if self.kind == COMPANY else ()
-        object.__setattr__(self, "own", frozenset((*named, *company, *domain)))
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain)))
 
 
 @dataclass(slots=True)
@@ -128,7 +132,7 @@ class Item:
         return [head]
 
     def _changes(self, head: Event, changed: Changes) -> list[Event]:
-        changes = [_change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
+        changes = [self._change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
         of_status = [change for change in changes if change.property in self.status]
         head.changed = [change for change in changes if change.property not in self.status]
         head.fields = self._fields()
@@ -142,6 +146,9 @@ class Item:
             return [head, event]
         event.fields = head.fields
         return [event]
+
+    def _change(self, name: str, value: object, previous: object) -> Change:
+        return Change(name, plain(value), None if previous is UNTOLD else plain(previous) or "", self.shape.names.get(name))
 
     def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
         return Event(
@@ -191,11 +198,12 @@ class Item:
         self._field(fields, "first_name", shape.first_name)
         self._field(fields, "last_name", shape.last_name)
         self._field(fields, "linkedin_url", shape.linkedin)
-        if "first_name" not in fields and "last_name" not in fields and (full := first_of(self.record, shape.full_name, text)):
-            first, _, last = full.partition(" ")
-            fields["first_name"] = first
-            if last.strip():
-                fields["last_name"] = last.strip()
+        if "first_name" not in fields and "last_name" not in fields:
+            first, last = split_name(first_of(self.record, shape.full_name, text))
+            if first is not None:
+                fields["first_name"] = first
+            if last is not None:
+                fields["last_name"] = last
         return fields
 
     def _field(self, fields: dict[str, str | None], ours: str, names: tuple[str, ...]) -> None:
@@ -233,7 +241,3 @@ def _told(record: Record, name: str) -> object:
     if name in record or "." not in name:
         return record.get(name)
     return dig(record, *name.split("."))
-
-
-def _change(name: str, value: object, previous: object) -> Change:
-    return Change(name, plain(value), None if previous is UNTOLD else plain(previous) or "")

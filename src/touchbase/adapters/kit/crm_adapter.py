@@ -12,7 +12,7 @@ from touchbase.adapters.kit.reading import objects
 from touchbase.domain.connection import ConnectionSettings
 from touchbase.domain.delivery import CRM, ProtocolAnswer
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import FETCHED
+from touchbase.domain.fetching import FETCHED, kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 Body = dict[str, object]
@@ -47,7 +47,7 @@ class CrmAdapter(ABC):
         data = call.data
         if isinstance(data, dict):
             object_type = self._fetched_type(call)
-            return self.read(data, call) if object_type is None else self.fetched(data, object_type, call)
+            return self.read(data, call) if object_type is None else self.fetched(data, *kind_and_word(object_type), call)
         if not isinstance(data, list):
             return [note("unrecognised")]
         events: list[Event] = []
@@ -59,8 +59,8 @@ class CrmAdapter(ABC):
         """The properties that are the status of this kind of record: the one that the client has named, else the usual ones."""
         return statuses_of(self.status, call.settings, kind, word)
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
-        """The events of one record that we have asked for; `object_type` is that of its link."""
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+        """The events of one record that we have asked for: its kind in our words, and the CRM's word for it."""
         return [note("unrecognised")]
 
     def _fetched_type(self, call: Call) -> str | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import unquote, unquote_to_bytes
 
+from touchbase.adapters.kit.reading import items
+
 _MOST_FIELDS = 20_000
 _DEEPEST = 24
 _LONGEST_KNOWN = 100
@@ -155,6 +157,4 @@ def _put(node: dict[str, object], key: str, value: object) -> None:
 
 def _with_lists(value: dict[str, object]) -> object:
     below = {key: _with_lists(item) if isinstance(item, dict) else item for key, item in value.items()}
-    if "0" in below and all(key.isdecimal() and key.isascii() for key in below):
-        return [below[key] for key in sorted(below, key=int)]
-    return below
+    return (items(below) or below) if "0" in below else below

@@ -5,7 +5,7 @@ The library that does the mathematics is loaded when the first such signature co
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from touchbase.adapters.kit.proof import Scheme, in_time, unbase64
@@ -25,22 +25,17 @@ def is_public_key(secret: str) -> bool:
     return _binary(secret) is not None
 
 
-def ed25519_body(header: str) -> Scheme:
-    """A header holds the Ed25519 signature of the body, in base64 or hex."""
+def _signed_body(kind: str, header: str) -> Scheme:
+    """A header holds the signature of the body, in base64 or hex; of which kind it is says the key."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         return _holds(secret, arrival.headers.get(header), arrival.body)
 
-    return Scheme(f"header `{header}`: Ed25519 signature of the body; the secret is the vendor's public key", check)
+    return Scheme(f"header `{header}`: {kind} signature of the body; the secret is the vendor's public key", check)
 
 
-def rsa_body(header: str) -> Scheme:
-    """A header holds the RSA-SHA256 signature of the body, in base64."""
-
-    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
-        return _holds(secret, arrival.headers.get(header), arrival.body)
-
-    return Scheme(f"header `{header}`: RSA-SHA256 signature of the body; the secret is the vendor's public key", check)
+ed25519_body = partial(_signed_body, "Ed25519")
+rsa_body = partial(_signed_body, "RSA-SHA256")
 
 
 def ecdsa_timed_body(header: str, time_header: str) -> Scheme:

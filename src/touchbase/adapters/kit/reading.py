@@ -10,6 +10,7 @@ _FIRST_FEW = 5
 _LONGEST_ADDRESS = 320
 _LONGEST_URL = 2_000
 _LONGEST_NUMBER = 256
+_LONGEST_PLACE = 100
 _LINKEDIN = re.compile(r"(?:linkedin\.com|lnkd\.in)/+((?:(?:in|pub)/+)?[^/?#]*)", re.IGNORECASE)
 _NOT_A_PERSON = frozenset({"", "in", "in/", "pub", "pub/", "company", "school", "showcase", "feed", "jobs", "groups", "posts"})
 _LONGEST_TEXT = 10_000
@@ -93,6 +94,14 @@ def linkedin(value: object) -> str | None:
     return found
 
 
+def split_name(full: str | None) -> tuple[str | None, str | None]:
+    """First and last name out of one; a single word, or an address, is no last name."""
+    if full is None or "@" in full:
+        return None, None
+    first_name, _, last_name = full.partition(" ")
+    return first_name, last_name.strip() or None
+
+
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -107,7 +116,7 @@ def items(value: object) -> list[object]:
     """A list's elements; of an object whose keys are all numbers (a form's list with gaps) its values; else nothing."""
     if isinstance(value, list):
         return value
-    if isinstance(value, dict) and value and all(isinstance(key, str) and key.isdecimal() for key in value):
+    if isinstance(value, dict) and value and all(isinstance(key, str) and key.isdecimal() and len(key) <= _LONGEST_PLACE for key in value):
         return [value[key] for key in sorted(value, key=int)]
     return []
 

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.decided import reworded
 from touchbase.adapters.kit.labels import bounce_kind, status_of
 from touchbase.adapters.kit.meaning import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.proof import Scheme
-from touchbase.adapters.kit.reading import address, flag, linkedin, objects, text
+from touchbase.adapters.kit.reading import address, flag, linkedin, objects, split_name, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import EMAIL_CAMPAIGN
 from touchbase.domain.events import Event
@@ -108,6 +108,8 @@ class Table:
     name: str
     email: str
     time: str
+    nameless: Mapping[str, str] = field(default_factory=dict)
+    """By a key, the name that a body stands for which has the key and no name."""
     beginnings: Mapping[str, Meaning] = field(default_factory=dict)
     """What names that begin so mean, where the table has them not."""
     times: Mapping[str, str] = field(default_factory=dict)
@@ -147,7 +149,8 @@ class Table:
 
     def named(self, item: Item, call: Call) -> str | None:
         """The tool's own name of the event."""
-        return pick(item, self._places["name"], text)
+        name = pick(item, self._places["name"], text)
+        return name or next((stood_for for key, stood_for in self.nameless.items() if key in item), None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """What that name means in our words."""
@@ -251,14 +254,6 @@ def plain(name: str) -> str:
 def any_name(_: str) -> bool:
     """For a shape that asks only for a name that is a text, where other tools have an object."""
     return True
-
-
-def split_name(full: str | None) -> tuple[str | None, str | None]:
-    """First and last name out of one; a single word, or an address, is no last name."""
-    if full is None or "@" in full:
-        return None, None
-    first_name, _, last_name = full.partition(" ")
-    return first_name, last_name.strip() or None
 
 
 def _shown(item: object, path: Path) -> bool:

@@ -176,17 +176,14 @@ def _detail(event: Event) -> Detail:
         detail["source"] = keepable(event.source_event, NAME)
     if event.kind is not None:
         detail["kind"] = event.kind
-    if event.changed:
-        detail["changed"] = [
-            [keepable(change.property, NAME), keepable(change.value, VALUE), keepable(change.previous, VALUE)]
-            for change in event.changed[:CUSTOM_FIELDS]
-        ]
     if event.merged_into is not None:
         detail["merged_into"] = keepable(event.merged_into, NAME)
     if "." not in event.event:
         _add_carried(event, detail)
     elif not event.event.endswith(".deleted"):
         _add_values(event, detail)
+    if event.changed:
+        _add_changes(event, detail)
     return detail
 
 
@@ -209,3 +206,12 @@ def _add_values(event: Event, detail: Detail) -> None:
     if event.custom:
         named_values = [(keepable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
         detail["custom"] = {name: keepable(value, VALUE) for name, value in named_values if name.strip()}
+
+
+def _add_changes(event: Event, detail: Detail) -> None:
+    # What stands among our own fields is told under their names.
+    told = detail.get("fields", ())
+    if changes := [change for change in event.changed[:CUSTOM_FIELDS] if change.field not in told]:
+        detail["changed"] = [
+            [keepable(change.property, NAME), keepable(change.value, VALUE), keepable(change.previous, VALUE)] for change in changes
+        ]

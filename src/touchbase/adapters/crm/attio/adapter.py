@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_fetched, read_record
+from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_record
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query
@@ -19,7 +19,6 @@ from touchbase.adapters.kit.reading import dig, first, objects, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.connection import IGNORE
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": COMPANY, "company": COMPANY}
@@ -62,9 +61,9 @@ class Attio(CrmAdapter):
             events += self._one(item, call, f":{place}" if place else "") if isinstance(item, dict) else [note("unrecognised")]
         return events
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One person or company that we have asked for."""
-        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+        return read_record(body, kind, word, self.statuses(call, kind, word), "fetched")
 
     def _one(self, body: Body, call: Call, place: str) -> list[Event]:
         source, ids = text(body.get("event_type")), as_dict(body.get("id"))

@@ -15,7 +15,7 @@ from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall, kind_and_word
+from touchbase.domain.fetching import ApiCall
 from touchbase.domain.times import Micros
 
 SHAPES = {
@@ -37,11 +37,6 @@ def _make(asked: Asked) -> ApiCall | None:
 
 
 FETCHER = ApiFetcher("https://api.attio.com", 1, 300, _make, inner)
-
-
-def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:
-    """One record of an answer."""
-    return read_record(body, *kind_and_word(object_type), statuses, "fetched")
 
 
 def is_record(body: Body) -> bool:

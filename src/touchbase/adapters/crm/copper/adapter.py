@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.crm.copper.fetch import FETCHER, read_fetched, read_record, word_of
+from touchbase.adapters.crm.copper.fetch import FETCHER, read_record, word_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
@@ -20,7 +20,6 @@ from touchbase.adapters.kit.proof_body import ANY_FIELD
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
@@ -84,9 +83,9 @@ class Copper(CrmAdapter):
             events += item.events()
         return events
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One person, lead or company that we have asked for."""
-        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)), SHAPES)
+        return read_record(body, word, self.statuses(call, kind, word), SHAPES, "fetched")
 
 
 def _changed(attributes: Body) -> dict[str, tuple[object, object]]:

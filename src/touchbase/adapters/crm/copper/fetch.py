@@ -16,7 +16,7 @@ from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall, kind_and_word
+from touchbase.domain.fetching import ApiCall
 
 _OF_ALL = frozenset({"interaction_count", "assignee_id", "date_created", "custom_fields"})
 _PLACES = {"person": "people", "lead": "leads", "company": "companies"}
@@ -35,11 +35,6 @@ def _make(asked: Asked) -> ApiCall | None:
 
 
 FETCHER = ApiFetcher("https://api.copper.com", 100, 60, _make, as_list, needs=("api_user",))
-
-
-def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape]) -> list[Event]:
-    """One record of an answer."""
-    return read_record(body, kind_and_word(object_type)[1], statuses, shapes, "fetched")
 
 
 def word_of(body: Body) -> str | None:

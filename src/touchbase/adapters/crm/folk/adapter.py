@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.crm.folk.fetch import FETCHER, read_fetched, read_record
+from touchbase.adapters.crm.folk.fetch import FETCHER, read_record
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -17,7 +17,6 @@ from touchbase.adapters.kit.proof import standard_webhooks
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 SHAPES = {
@@ -77,9 +76,9 @@ class Folk(CrmAdapter):
         item.thin = not data.get("changes")
         return item.events()
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One person or company that we have asked for."""
-        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)), SHAPES)
+        return read_record(body, word, self.statuses(call, kind, word), SHAPES, "fetched")
 
 
 def _word(body: Body) -> str | None:

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
 from touchbase.adapters.kit.reading import text
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall, kind_and_word
+from touchbase.domain.fetching import ApiCall
 
 _PLACES = {"person": "people", "company": "companies"}
 
@@ -26,11 +26,6 @@ def _make(asked: Asked) -> ApiCall | None:
 
 
 FETCHER = ApiFetcher("https://api.folk.app", 1, 120, _make, inner)
-
-
-def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape]) -> list[Event]:
-    """One record of an answer."""
-    return read_record(body, kind_and_word(object_type)[1], statuses, shapes, "fetched")
 
 
 def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:

@@ -22,7 +22,6 @@ from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 KINDS = {"contact": CONTACT, CONTACT_ID: CONTACT, "company": COMPANY, COMPANY_ID: COMPANY}
@@ -88,9 +87,9 @@ class HubSpot(CrmAdapter):
         item.status = self.statuses(call, kind, word)
         return self._told(item, action, body)
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One contact or company that we have asked for."""
-        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+        return read_fetched(body, kind, word, self.statuses(call, kind, word))
 
     def _told(self, item: Item, action: str, body: Body) -> list[Event]:
         if action == "propertyChange":

@@ -18,7 +18,7 @@ from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall, kind_and_word
+from touchbase.domain.fetching import ApiCall
 
 STATUS: Mapping[str, tuple[str, ...]] = {
     "contact": ("lifecyclestage", "hs_lead_status"),
@@ -47,9 +47,8 @@ def _make(asked: Asked) -> ApiCall | None:
 FETCHER = ApiFetcher("https://api.hubapi.com", 50, 120, _make, lambda answer: as_list(as_dict(answer).get("results")))
 
 
-def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:
+def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...]) -> list[Event]:
     """One record of an answer. The status set last is the record's, and counts from when it was set."""
-    kind, word = kind_and_word(object_type)
     record = as_dict(body.get("properties"))
     at = when(text(record.get("lastmodifieddate")) or text(record.get("hs_lastmodifieddate")) or body.get("updatedAt"))
     item = Item(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched", at, record=record, status=statuses)

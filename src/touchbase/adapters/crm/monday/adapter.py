@@ -22,7 +22,6 @@ from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import ProtocolAnswer
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 SHAPES = {
@@ -102,9 +101,8 @@ class Monday(CrmAdapter):
             told.custom = {titles.get(name, name): value for name, value in told.custom.items()}
         return events
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One item that we have asked for."""
-        kind, _ = kind_and_word(object_type)
         is_open = kind not in call.settings.status_property
         return read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
 

@@ -22,7 +22,6 @@ from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import kind_and_word
 from touchbase.domain.ports import Call, Fetcher
 
 _IDS = ("Lead_Id", "Contact_Id", "Account_Id", "Record_Id", "Lead_ID", "Contact_ID", "Account_ID")
@@ -99,9 +98,9 @@ class Zoho(CrmAdapter):
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
 
-    def fetched(self, body: Body, object_type: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One lead, contact or account that we have asked for."""
-        return read_fetched(body, object_type, self.statuses(call, *kind_and_word(object_type)))
+        return read_fetched(body, word, self.statuses(call, kind, word))
 
 
 def _shaped(body: Body) -> tuple[str, Body] | None:

@@ -16,7 +16,7 @@ from touchbase.adapters.kit.fetch import ApiFetcher, Asked
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall, kind_and_word
+from touchbase.domain.fetching import ApiCall
 
 _PERSON = ("Email", "First_Name", "Last_Name", "Full_Name", "Phone", "Mobile", "Lead_Source", "Modified_Time")
 FIELDS = {
@@ -39,8 +39,7 @@ def _make(asked: Asked) -> ApiCall | None:
 FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: as_list(as_dict(answer).get("data")), renewal=ZohoTokens())
 
 
-def read_fetched(body: Body, object_type: str, statuses: tuple[str, ...]) -> list[Event]:
+def read_fetched(body: Body, word: str, statuses: tuple[str, ...]) -> list[Event]:
     """One record of an answer."""
-    word = kind_and_word(object_type)[1]
     at = when(body.get("Modified_Time"))
     return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=body, status=statuses).events()

@@ -12,17 +12,11 @@ from touchbase.adapters.kit.table import Item, Shape, Table
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-_NOT_ABOUT_OUR_MAIL = {"msg_status": "sms", "items": "inboundEmailProcessed"}
-"""Calls without `event`: what shows them, and the tool's name for them at set-up."""
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
 
 
 class Brevo(Table):
     """Reads Brevo's calls."""
-
-    def named(self, item: Item, call: Call) -> str | None:
-        """The event's name; those of other channels have none and say it by their shape."""
-        return super().named(item, call) or next((name for sign, name in _NOT_ABOUT_OUR_MAIL.items() if sign in item), None)
 
     def read(self, item: Item, call: Call) -> Event:
         """One event; a marketing campaign's name stands under a key with a blank in it."""
@@ -70,6 +64,8 @@ ADAPTER = Brevo(
         "unique_coupon_sent": m.OTHER,
         "inboundemailprocessed": m.OTHER,
     },
+    # Those of other channels, by their names at set-up.
+    nameless={"msg_status": "sms", "items": "inboundEmailProcessed"},
     name="event",
     email="email",
     time="ts_epoch s_epoch ts_event ts date_event date",

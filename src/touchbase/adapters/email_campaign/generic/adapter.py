@@ -16,8 +16,8 @@ from touchbase.adapters.email_campaign.generic.spread import spread
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import bounce_kind, status_of
 from touchbase.adapters.kit.meaning import Meaning, meaning_of
-from touchbase.adapters.kit.reading import address, flag, linkedin, person, text
-from touchbase.adapters.kit.table import Item, at, batch, pick, split_name
+from touchbase.adapters.kit.reading import address, flag, linkedin, person, split_name, text
+from touchbase.adapters.kit.table import Item, at, batch, pick
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import EMAIL_CAMPAIGN
 from touchbase.domain.events import Event

@@ -13,7 +13,6 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
-from touchbase.domain.ports import Call
 
 _SEVERITY = paths("event-data.severity severity")
 _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
@@ -21,10 +20,6 @@ _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
 
 class Mailgun(Table):
     """Reads Mailgun's calls."""
-
-    def named(self, item: Item, call: Call) -> str | None:
-        """The event's name; a mail that a route hands on has none."""
-        return super().named(item, call) or ("stored" if "body-plain" in item else None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table, and for what failed by how badly."""
@@ -62,6 +57,7 @@ ADAPTER = Mailgun(
         "unsubscribed": m.UNSUBSCRIBED,
         "complained": m.COMPLAINED,
     },
+    nameless={"body-plain": "stored"},  # a mail that a route hands on
     name="event-data.event event event.0",
     email="event-data.recipient recipient recipient.0 event-data.message.headers.to message.headers.to",
     time="event-data.timestamp timestamp timestamp.1 timestamp.0",

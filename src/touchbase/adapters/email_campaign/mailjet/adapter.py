@@ -9,15 +9,10 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import flag
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
-from touchbase.domain.ports import Call
 
 
 class Mailjet(Table):
     """Reads Mailjet's calls."""
-
-    def named(self, item: Item, call: Call) -> str | None:
-        """The event's name; a mail that came in (Parse API) has none."""
-        return super().named(item, call) or ("parse" if "Parts" in item else None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table; a bounce says with a flag whether it is for good."""
@@ -47,6 +42,7 @@ ADAPTER = Mailjet(
         "typofix": m.OTHER,
         "parse": m.OTHER,
     },
+    nameless={"Parts": "parse"},  # a mail that came in (Parse API)
     name="event",
     email="email",
     time="time",

@@ -10,7 +10,7 @@ from touchbase.adapters.email_campaign.mandrill.proof import MANDRILL
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.parse import unquoted
 from touchbase.adapters.kit.reading import objects
-from touchbase.adapters.kit.table import Item, Shape, Table, each
+from touchbase.adapters.kit.table import Shape, Table, each
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -26,10 +26,6 @@ class Mandrill(Table):
         """One event per item of the field, or of the list where a relay has taken it out."""
         inside = _field(call.data)
         return each(call.data if inside is None else inside, lambda item: self.read(item, call))
-
-    def named(self, item: Item, call: Call) -> str | None:
-        """The event's name; a change of the denylist or safelist (sync) has none."""
-        return super().named(item, call) or ("sync" if "reject" in item else None)
 
 
 def _field(data: object) -> object:
@@ -61,6 +57,7 @@ ADAPTER = Mandrill(
         "inbound": m.OTHER,
         "sync": m.OTHER,
     },
+    nameless={"reject": "sync"},  # a change of the denylist or safelist
     name="event",
     email="msg.email reject.email",
     time="ts",

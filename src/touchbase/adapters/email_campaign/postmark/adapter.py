@@ -11,7 +11,6 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import flag, text
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
-from touchbase.domain.ports import Call
 
 _BOUNCES = {
     "hardbounce": m.HARD_BOUNCED,
@@ -35,23 +34,9 @@ _BOUNCES = {
 }
 _SUPPRESSIONS = {"hardbounce": m.HARD_BOUNCED, "spamcomplaint": m.COMPLAINED, "manualsuppression": m.UNSUBSCRIBED}
 
-_OLDER = {
-    "BouncedAt": "Bounce",
-    "DeliveredAt": "Delivery",
-    "OriginalLink": "Click",
-    "FirstOpen": "Open",
-    "SuppressSending": "SubscriptionChange",
-    "FromFull": "Inbound",
-}
-"""What shows the type of a record that does not name it: older calls, and mails that came in."""
-
 
 class Postmark(Table):
     """Reads Postmark's calls."""
-
-    def named(self, item: Item, call: Call) -> str | None:
-        """The record's type, also where only its keys show it."""
-        return super().named(item, call) or next((name for sign, name in _OLDER.items() if sign in item), None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the record's type, and for bounces and subscriptions by their own."""
@@ -83,6 +68,15 @@ ADAPTER = Postmark(
         "open": m.OPENED,
         "click": m.CLICKED,
         "spamcomplaint": m.COMPLAINED,
+    },
+    # Older calls, and mails that came in.
+    nameless={
+        "BouncedAt": "Bounce",
+        "DeliveredAt": "Delivery",
+        "OriginalLink": "Click",
+        "FirstOpen": "Open",
+        "SuppressSending": "SubscriptionChange",
+        "FromFull": "Inbound",
     },
     name="RecordType",
     email="Recipient Email",

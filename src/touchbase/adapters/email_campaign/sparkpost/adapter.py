@@ -32,10 +32,6 @@ class SparkPost(Table):
         """One event per item; the empty item that tests the address has none."""
         return each([event for item in batch(call.data) for event in _inside(item)], lambda item: self.read(item, call))
 
-    def named(self, item: Item, call: Call) -> str | None:
-        """The event's type; a mail that is handed on has none."""
-        return super().named(item, call) or ("relay_message" if "content" in item else None)
-
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table, and for bounces by their class."""
         if plain(name) in ("bounce", "out_of_band"):
@@ -70,6 +66,7 @@ ADAPTER = SparkPost(
     },
     # The last three are about mails that came in, a test between templates, and short messages.
     beginnings={"generation_": m.SEND_FAILED, "relay_": m.OTHER, "ab_test_": m.OTHER, "sms_": m.OTHER},
+    nameless={"content": "relay_message"},  # a mail that is handed on
     name="type",
     email="rcpt_to raw_rcpt_to",
     time="timestamp",
