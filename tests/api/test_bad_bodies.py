@@ -47,6 +47,10 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
         (b'{"company_id": 01}', "the body is not JSON: Expecting ',' delimiter: line 1 column 17 (char 16)"),
         (b'{"first_name": "a\x00b"}', "the body is not JSON: Invalid control character at: line 1 column 18 (char 17)"),
         (b'{"first_name": "\xff"}', "the body is not UTF-8: byte 16 cannot be read"),
+        (
+            b"\xef\xbb\xbf{}",
+            "the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one",
+        ),
         (b'{"unknown": "\xff"}', "the body is not UTF-8: byte 13 cannot be read"),
         (b'{"first_name": "\xed\xa0\x80"}', "the body is not UTF-8: byte 16 cannot be read"),
         ('{"first_name": "é"}'.encode("utf-16"), "the body is not UTF-8: byte 0 cannot be read"),
@@ -71,7 +75,7 @@ async def test_a_body_that_cannot_be_read_is_400(here: Caller, raw: bytes, detai
     ("raw", "pointer", "code", "detail"),
     [
         (b"[]", "", "type", "must be an object, not a list"),
-        (b"null", "", "type", "must be an object, not null"),
+        (b"null", "", "null", "must be an object, not null"),
         (b'"text"', "", "type", "must be an object, not a text"),
         (b"7", "", "type", "must be an object, not an integer"),
         (b'{"email": 5}', "/email", "type", "must be a text, not an integer"),
@@ -88,6 +92,7 @@ async def test_a_body_that_cannot_be_read_is_400(here: Caller, raw: bytes, detai
         (b'{"company_id": 18446744073709551616}', "/company_id", "range", "must be an integer from 1 to 9007199254740991"),
         (b'{"company_id": ' + b"9" * 10_000 + b"}", "/company_id", "range", "must be an integer from 1 to 9007199254740991"),
         (b'{"contact_custom_fields_input": {}}', "/contact_custom_fields_input", "type", "must be a list, not an object"),
+        (b'{"contact_custom_fields_input": [null]}', "/contact_custom_fields_input/0", "null", "must be an object, not null"),
         (b'{"contact_custom_fields_input": [1]}', "/contact_custom_fields_input/0", "type", "must be an object, not an integer"),
         (b'{"contact_custom_fields_input": [{"field_value": ""}]}', f"{CUSTOM}/0/field_name", "required", "is required"),
         (b'{"contact_custom_fields_input": [{"field_name": "a"}]}', f"{CUSTOM}/0/field_value", "required", "is required"),
