@@ -101,7 +101,10 @@ async def test_a_client_that_is_not_there_is_not_found(here: Caller, name: str) 
 
 
 async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
-    assert (await here("PUT", "/admin/v1/clients/a b", {"settings": {}})).status == 404
+    refused = await here("PUT", "/admin/v1/clients/a b", {"settings": {}})
+
+    assert refused.status == 404
+    assert refused.problem["detail"] == "there can be no client 'a b': an id is 1 to 100 letters, digits and . _ ~ -"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +126,9 @@ async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
         ({"contact_fields": {"x": {"type": "colour"}}}, "/settings/contact_fields/x/type"),
         ({"contact_fields": {"x": {}}}, "/settings/contact_fields/x/type"),
         ({"contact_fields": {"x": {"type": "select"}}}, "/settings/contact_fields/x/options"),
+        ({"contact_fields": {"x": {"type": "select", "options": ["gold", " gold"]}}}, "/settings/contact_fields/x/options/1"),
+        ({"contact_fields": {"x": {"type": "select", "options": ["gold", "gold"]}}}, "/settings/contact_fields/x/options/1"),
+        ({"company_fields": {"a~b": {"type": "select", "options": [" "]}}}, "/settings/company_fields/a~0b/options/0"),
         ({"contact_fields": {"a/b": {"type": "text", "options": ["a"]}}}, "/settings/contact_fields/a~1b/options"),
         ({"company_fields": {" ": {"type": "text"}}}, "/settings/company_fields"),
         ({"company_fields": {"": {"type": "text"}}}, "/settings/company_fields/"),
