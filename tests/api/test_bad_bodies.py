@@ -57,6 +57,7 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
         (b"[" * 100_000, "the body is nested deeper than 64 levels, or its brackets do not match"),
         (b'{"x":' * 50_000 + b"1" + b"}" * 50_000, "the body is nested deeper than 64 levels, or its brackets do not match"),
         (b'{"x":' + b"[" * 64 + b"]" * 64 + b"}", "the body is nested deeper than 64 levels, or its brackets do not match"),
+        (b'{"first_name": 5, "first_name": "a"}', "the body cannot be read at `$.first_name`; perhaps it has one name twice"),
         (b"[" * 40 + b"}" * 40, "the body is not JSON: Expecting value: line 1 column 41 (char 40)"),
     ],
     ids=lambda value: str(value[:30]),
