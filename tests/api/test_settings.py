@@ -144,6 +144,12 @@ async def test_settings_that_make_no_sense_are_refused_naming_the_place(here: Ca
     assert (await here.get("/admin/v1/clients/ours")).status == 404
 
 
+async def test_a_list_that_needs_an_item_must_not_be_empty(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": {"statuses": []}}})
+
+    assert reply.problem["detail"] == "/settings/contact_statuses/statuses must not be empty"
+
+
 async def test_a_body_without_settings_is_refused(here: Caller) -> None:
     reply = await here("PUT", "/admin/v1/clients/ours", {})
 

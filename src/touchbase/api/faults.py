@@ -132,7 +132,7 @@ def _list(data: Any, kind: types.ListType, pointer: str, faults: list[Fault]) ->
         faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} items, and has {len(data)}"))
         return []
     if kind.min_length is not None and len(data) < kind.min_length:
-        faults.append(Fault(pointer, "too_short", f"must have at least {kind.min_length} items"))
+        faults.append(Fault(pointer, "too_short", "must not be empty"))  # no list of ours has to have more than one item
     return [_value(item, kind.item_type, f"{pointer}/{place}", faults) for place, item in enumerate(data)]
 
 
