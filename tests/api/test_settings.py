@@ -101,7 +101,10 @@ async def test_a_client_that_is_not_there_is_not_found(here: Caller, name: str) 
 
 
 async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
-    assert (await here("PUT", "/admin/v1/clients/a b", {"settings": {}})).status == 404
+    refused = await here("PUT", "/admin/v1/clients/a b", {"settings": {}})
+
+    assert refused.status == 404
+    assert refused.problem["detail"] == "there can be no client 'a b': an id is 1 to 100 letters, digits and . _ ~ -"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +126,9 @@ async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
         ({"contact_fields": {"x": {"type": "colour"}}}, "/settings/contact_fields/x/type"),
         ({"contact_fields": {"x": {}}}, "/settings/contact_fields/x/type"),
         ({"contact_fields": {"x": {"type": "select"}}}, "/settings/contact_fields/x/options"),
+        ({"contact_fields": {"x": {"type": "select", "options": ["gold", " gold"]}}}, "/settings/contact_fields/x/options/1"),
+        ({"contact_fields": {"x": {"type": "select", "options": ["gold", "gold"]}}}, "/settings/contact_fields/x/options/1"),
+        ({"company_fields": {"a~b": {"type": "select", "options": [" "]}}}, "/settings/company_fields/a~0b/options/0"),
         ({"contact_fields": {"a/b": {"type": "text", "options": ["a"]}}}, "/settings/contact_fields/a~1b/options"),
         ({"company_fields": {" ": {"type": "text"}}}, "/settings/company_fields"),
         ({"company_fields": {"": {"type": "text"}}}, "/settings/company_fields/"),
@@ -136,6 +142,12 @@ async def test_settings_that_make_no_sense_are_refused_naming_the_place(here: Ca
     assert reply.status == 422
     assert pointer in [fault["pointer"] for fault in reply.problem["errors"]]
     assert (await here.get("/admin/v1/clients/ours")).status == 404
+
+
+async def test_a_list_that_needs_an_item_must_not_be_empty(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": {"statuses": []}}})
+
+    assert reply.problem["detail"] == "/settings/contact_statuses/statuses must not be empty"
 
 
 async def test_a_body_without_settings_is_refused(here: Caller) -> None:

@@ -100,8 +100,6 @@ FIRST_LINES = {
     "an unknown kind of address": b"GET localhost/a HTTP/1.1\r\n" + HOST + b"\r\n",
     "no host": b"GET / HTTP/1.1\r\n\r\n",
     "two hosts": b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
-    "HTTP/2 without leave": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "HTTP/1.2": b"GET / HTTP/1.2\r\n" + HOST + b"\r\n",
     "chunks in HTTP/1.0": b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 }
 
@@ -114,12 +112,32 @@ async def test_a_request_that_is_not_plain_http_is_refused(start: Start, request
     assert running.ended == []
 
 
-@pytest.mark.parametrize("request_bytes", [b"GET /\r\n\r\n", b"GET / HTTP/2.0\r\n" + HOST + b"\r\n", b"GET / HTTP/0.9\r\n\r\n"])
+OTHER_VERSIONS = {
+    "no version": b"GET /\r\n\r\n",
+    "HTTP/0.9": b"GET / HTTP/0.9\r\n\r\n",
+    "HTTP/1.2": b"GET / HTTP/1.2\r\n" + HOST + b"\r\n",
+    "HTTP/2.0": b"GET / HTTP/2.0\r\n" + HOST + b"\r\n",
+    "HTTP/3.0": b"GET / HTTP/3.0\r\n" + HOST + b"\r\n",
+    "HTTP/2 without leave": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_bytes", OTHER_VERSIONS.values(), ids=OTHER_VERSIONS)
 async def test_another_version_of_http_is_refused(start: Start, request_bytes: bytes) -> None:
     running = await start()
 
     assert await refused(await running.call(), request_bytes, 505, "http_version")
     assert running.ended == []
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 5 \r\n\r\nhello", b"Transfer-Encoding: chunked \r\n\r\n5\r\nhello\r\n0\r\n\r\n"])
+async def test_white_space_behind_a_value_is_none_of_it(start: Start, length: bytes) -> None:
+    caller = await (await start()).call()
+
+    await caller.send(b"POST http://localhost/ HTTP/1.1\r\nHost: localhost \t \r\n" + length)
+    status, _, body = await caller.answer()
+
+    assert (status, body) == (200, b"hello")
 
 
 @pytest.mark.parametrize(

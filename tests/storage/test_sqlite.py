@@ -21,7 +21,7 @@ import pytest
 from touchbase.domain.commands import Command, CreateContact, EnsureClient
 from touchbase.domain.contact import Contact
 from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import Overloaded, UnusableStore
+from touchbase.domain.errors import BadAddress, Overloaded, UnusableStore
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindClient, ListClients, ListContacts
 from touchbase.storage import open_store
@@ -226,6 +226,11 @@ def test_an_address_names_a_file(url: str, path: str | None) -> None:
 def test_an_address_with_too_few_slashes_is_explained(url: str) -> None:
     with pytest.raises(UnusableStore, match=r"sqlite:///touchbase\.db"):
         path_of(url)
+
+
+def test_an_address_with_parameters_is_refused_instead_of_taken_for_another_file() -> None:
+    with pytest.raises(BadAddress, match=r"'sqlite:///a\.db' takes no parameters"):
+        path_of("sqlite:///a.db?mode=ro")
 
 
 async def test_a_folder_that_is_not_there_is_explained(tmp_path) -> None:

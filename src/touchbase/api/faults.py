@@ -8,6 +8,7 @@ is noted and stands in as empty, so that the rules beyond types can be asked too
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -35,6 +36,8 @@ def loaded(body: bytes) -> Any:
     """The JSON of a body as plain values; raises `Unreadable`."""
     if not body.strip():
         raise Unreadable("the body is empty; send a JSON object, {} where there is nothing to say")
+    if body.startswith(BOM_UTF8):
+        raise Unreadable("the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one")
     try:
         return json.loads(body.decode("utf-8"), parse_int=_integer, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -107,7 +110,7 @@ def _of_union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault
 def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]) -> Any:
     values: dict[str, Any] = {}
     if not isinstance(data, dict):
-        faults.append(Fault(pointer, "type", f"must be an object, not {_name(data)}"))
+        faults.append(Fault(pointer, *_wrong("an object", data)))
         return kind.cls(**{field.name: _empty(field.type) for field in kind.fields if field.required})
     for field in kind.fields:
         below = f"{pointer}/{field.encode_name}"
@@ -125,19 +128,19 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
 
 def _list(data: Any, kind: types.ListType, pointer: str, faults: list[Fault]) -> list[Any]:
     if not isinstance(data, list):
-        faults.append(Fault(pointer, "type", f"must be a list, not {_name(data)}"))
+        faults.append(Fault(pointer, *_wrong("a list", data)))
         return []
     if kind.max_length is not None and len(data) > kind.max_length:
         faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} items, and has {len(data)}"))
         return []
     if kind.min_length is not None and len(data) < kind.min_length:
-        faults.append(Fault(pointer, "too_short", f"must have at least {kind.min_length} items"))
+        faults.append(Fault(pointer, "too_short", "must not be empty"))  # no list of ours has to have more than one item
     return [_value(item, kind.item_type, f"{pointer}/{place}", faults) for place, item in enumerate(data)]
 
 
 def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) -> dict[str, Any]:
     if not isinstance(data, dict):
-        faults.append(Fault(pointer, "type", f"must be an object, not {_name(data)}"))
+        faults.append(Fault(pointer, *_wrong("an object", data)))
         return {}
     if kind.max_length is not None and len(data) > kind.max_length:
         faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} entries, and has {len(data)}"))

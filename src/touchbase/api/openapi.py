@@ -295,5 +295,9 @@ ON_DUPLICATE_PARAMETER = _parameter(
 LIMIT = _parameter("limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": USUAL_PAGE})
 CURSOR = _parameter("cursor", {"type": "string"}, "`next_cursor` of the page before.")
 SINCE = _parameter("received_since", {"type": "string", "format": "date-time"}, "Only those received then or later.")
-UPDATED_SINCE = _parameter("updated_since", {"type": "string", "format": "date-time"}, "The list is then in order of change.")
+UPDATED_SINCE = _parameter(
+    "updated_since",
+    {"type": "string", "format": "date-time"},
+    "The list is then in order of change. Who follows changes asks from a minute before the latest seen.",
+)
 IF_MATCH = _parameter("If-Match", {"type": "string"}, "The ETag that the record must still have.", "header")

@@ -78,5 +78,7 @@ def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], 
     if faults:
         raise Invalid(with_rules(faults, lambda: rules(made)))
     if refusal is not None:
-        raise Unreadable(f"the body cannot be read: {refusal}")
+        # Of a name that is there twice `loaded` takes the last value, while msgspec refuses the first one that is wrong.
+        _, at, place = str(refusal).rpartition(" - at ")
+        raise Unreadable(f"the body cannot be read{' at ' + place if at else ': ' + place}; perhaps it has one name twice")
     return asked

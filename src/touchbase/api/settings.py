@@ -193,11 +193,7 @@ def checked(body: SettingsBody) -> ClientSettings:
 def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> StatusSet | None:
     if body is None:
         return None
-    for place, status in enumerate(body.statuses):
-        if status != status.strip() or not status:
-            faults.append(Fault(f"{pointer}/statuses/{place}", "blank", "must not be blank or have white space around it"))
-        elif status in body.statuses[:place]:
-            faults.append(Fault(f"{pointer}/statuses/{place}", "repeated", f"{status!r} is given twice"))
+    _check_words(body.statuses, f"{pointer}/statuses", faults)
     for before, after in body.transitions.items():
         for status in dict.fromkeys((before, *after)):
             if status not in body.statuses:
@@ -211,14 +207,30 @@ def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -
             faults.append(Fault(pointer, "blank", f"the name {name!r} must not be blank or have white space around it"))
         if (field.type == "select") != bool(field.options):
             detail = "a select needs its options" if field.type == "select" else "only a select has options"
-            faults.append(Fault(f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}/options", "options", detail))
+            faults.append(Fault(_options_of(name, pointer), "options", detail))
+        _check_words(field.options, _options_of(name, pointer), faults)
     return {name: FieldType(field.type, field.options) for name, field in body.items()}
+
+
+def _options_of(name: str, pointer: str) -> str:
+    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}/options"
+
+
+def _check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None:
+    """Values lose the white space around them, so a word with some could be nobody's value."""
+    seen: set[str] = set()
+    for place, word in enumerate(words):
+        if word != word.strip() or not word:
+            faults.append(Fault(f"{pointer}/{place}", "blank", "must not be blank or have white space around it"))
+        elif word in seen:
+            faults.append(Fault(f"{pointer}/{place}", "repeated", f"{word!r} is given twice"))
+        seen.add(word)
 
 
 def _name(call: Call) -> str:
     client_id = call.path("client_id")
     if not is_client_id(client_id):
-        raise NotFound(f"there is no client {client_id[:100]!r}")
+        raise NotFound(f"there can be no client {client_id[:100]!r}: an id is 1 to 100 letters, digits and . _ ~ -")
     return client_id
 
 

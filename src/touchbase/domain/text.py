@@ -9,7 +9,8 @@ from __future__ import annotations
 NAME = 200
 """First and last name, company name, origin, the name of a custom field."""
 STATUS = 200
-EMAIL = 320
+EMAIL = 254
+"""As long as an address can be in a mail's envelope (RFC 5321, 4.5.3.1.3); a longer one is no e-mail address to anybody."""
 URL = 2_000
 """A LinkedIn address, and a pasted address from which a company's domain is taken."""
 VALUE = 10_000

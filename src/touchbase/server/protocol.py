@@ -140,7 +140,7 @@ class Connection(Patience):
         """One header field; those after a chunked body are dropped."""
         if not self.in_headers:
             return
-        name = name.lower()
+        name, value = name.lower(), value.rstrip(b" \t")  # white space around a value is none of it, and the parser leaves what is behind
         self.headers.append((name, value))
         if name in SPECIAL:
             self._note(name, value)

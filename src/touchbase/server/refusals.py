@@ -109,10 +109,15 @@ TOO_MANY_OF_ADDRESS = Refusal(
 SHUTTING_DOWN = Refusal(503, "shutting_down", "The server is being stopped and did not finish this request. Send it again in a second.")
 BROKEN = Refusal(500, "internal_error", "This is a fault of ours, noted with the request id. The request may be sent again.")
 
+_VERSIONS = ("Invalid HTTP version", "Pause on PRI/Upgrade")
+"""What the parser says to another version, and to the first line of HTTP/2."""
+
 
 def of_parser(says: str, *, second: bool) -> Refusal:
     """What is wrong with a request that the parser refuses; `second`: it stumbled behind a length in the headers.
 
-    The parser refuses a second length by itself, and only its text tells that apart from other nonsense.
+    The parser refuses a second length and most other versions by itself, and only its text tells these apart from other nonsense.
     """
+    if says in _VERSIONS:
+        return OTHER_VERSION
     return TWO_LENGTHS if second and ("Content-Length" in says or "Transfer-Encoding" in says) else MALFORMED

@@ -226,7 +226,7 @@ def _serving(client: Client) -> Client:
     if client.state == SUSPENDED:
         raise ClientSuspended("this client is suspended; an administrator can resume it")
     if client.state == DELETING:
-        raise NotFound(f"there is no client {client.client_id!r}")
+        raise NotFound(f"client {client.client_id!r} is being deleted")
     return client
 
 

@@ -47,6 +47,8 @@ def path_of(url: str) -> str | None:
             f"'{url}' names no file; write sqlite:///touchbase.db for a file in the working directory, "
             "sqlite:////var/lib/touchbase.db for one anywhere, or sqlite:// for a store that ends with the process"
         )
+    if "?" in rest:
+        raise BadAddress(f"'{url.partition('?')[0]}' takes no parameters; leave out the question mark and what is behind it")
     return rest[3:]
 
 
