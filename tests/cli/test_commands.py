@@ -62,7 +62,8 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     ("arguments", "status", "says"),
     [
         (["--channel", "crm", "-"], 1, "neither JSON nor form fields"),
-        (["--channel", "crm", "--tool", "nosuchtool", "-"], 1, "nosuchtool"),
+        (["--channel", "crm", "--tool", "nosuchtool", "-"], 2, "no crm tool is called 'nosuchtool'; there are activecampaign, "),
+        (["--channel", "crm", "--tool", "instantly", "-"], 2, "no crm tool is called 'instantly'"),
         (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
         (["--channel", "post", "-"], 2, "email_campaign"),
         (["--channel", "crm", "-H", "nocolon", "-"], 2, "NAME: VALUE"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -187,6 +187,7 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
     import msgspec
 
     from touchbase.api.connections import ConnectionSettingsBody, settings_of
+    from touchbase.api.faults import salvaged
 
     usual = msgspec.to_builtins(ConnectionSettingsBody())
     values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
@@ -203,10 +204,9 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
             values[name][key] = None if value == "null" else value
         else:
             values[name].pop(key, None)
-    try:
-        return settings_of(msgspec.convert(values, ConnectionSettingsBody))
-    except msgspec.ValidationError as error:
-        raise click.UsageError(f"these are no settings of a connection: {error}") from error
+    made, faults = salvaged(values, ConnectionSettingsBody)
+    _refuse([replace(fault, pointer=f"/settings{fault.pointer}") for fault in faults])
+    return settings_of(made)
 
 
 def _value(text: str) -> object:

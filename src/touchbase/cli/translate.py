@@ -34,9 +34,12 @@ def translate(
     from touchbase.adapters.kit.describe import describe
     from touchbase.service.kept_request import request_of
 
+    adapters = load_adapters()
+    if tool is not None and tool not in adapters.tools(channel):
+        raise click.UsageError(f"--tool: no {channel} tool is called {tool!r}; there are {', '.join(adapters.tools(channel))}")
     connections = run(_connections(database, client_id)) if client_id is not None else ()
     request = request_of(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
-    print_json(describe(load_adapters().translate(request, tool)))
+    print_json(describe(adapters.translate(request, tool)))
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
