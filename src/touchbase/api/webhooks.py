@@ -101,7 +101,7 @@ class Receiver:
     def _sender(self, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
         """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and counts it."""
         parts = self._api.parts
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {name.decode("latin-1"): value.decode("latin-1").rstrip(" \t") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
         base = parts.public_url or f"{scope['scheme']}://{headers.get('host', '')}"
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
