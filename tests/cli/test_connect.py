@@ -145,7 +145,8 @@ def test_an_access_token_is_set_shown_as_set_and_taken_away(acme: Run) -> None:
     acme("clients", "connect", *HUBSPOT, "--no-access-token")
 
     assert "fetched with its access token" in made.output
-    assert table.output.splitlines()[1].split()[-3:] == ["set", "idle", "0"]
+    assert table.output.splitlines()[0].endswith("FETCHING  WANTED  NOT FOUND")
+    assert table.output.splitlines()[1].split()[-4:] == ["set", "idle", "0", "0"]
     assert [(one["access_token"], one["fetching"]["state"]) for one in shown] == [("set", "idle")]
     assert [(one["access_token"], one["fetching"]) for one in listed(acme)] == [("not set", None)]
     assert TOKEN not in made.output + table.output + kept.output + json.dumps(shown)

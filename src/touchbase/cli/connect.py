@@ -86,7 +86,7 @@ def connections(database: str | None, client_id: str, as_json: bool) -> None:
     if as_json:
         print_json([_as_values(one) for one in found])
         return
-    titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted")
+    titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted", "not found")
     print_table(titles, map(_row, found))
     for one in found:
         if one.fetching is not None and one.fetching.last_error is not None:
@@ -242,8 +242,9 @@ def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
 
 
 def _row(found: ConnectionOut) -> tuple[object, ...]:
-    state, wanted = (found.fetching.state, found.fetching.wanted) if found.fetching is not None else (None, None)
-    return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, state, wanted)
+    going = found.fetching
+    told = (None, None, None) if going is None else (going.state, going.wanted, going.not_found)
+    return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, *told)
 
 
 def _as_values(found: ConnectionOut) -> dict[str, object]:
