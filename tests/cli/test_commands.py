@@ -64,6 +64,7 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
         (["--channel", "crm", "-"], 1, "neither JSON nor form fields"),
         (["--channel", "crm", "--tool", "nosuchtool", "-"], 2, "no crm tool is called 'nosuchtool'; there are activecampaign"),
         (["--channel", "crm", "--tool", "hubspot", "-"], 1, "this is not one of its calls"),
+        (["--channel", "crm", "--tool", "instantly", "-"], 2, "no crm tool is called 'instantly'"),
         (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
         (["--channel", "post", "-"], 2, "email_campaign"),
         (["--channel", "crm", "-H", "nocolon", "-"], 2, "NAME: VALUE"),

@@ -109,8 +109,9 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
         (["--secret-file", "missing"], 1, "cannot read missing"),
         (["--setting", "status_property"], 2, "NAME=VALUE"),
         (["--setting", "colour=red"], 2, "NAME one of status_property"),
-        (["--setting", "create_unknown=perhaps"], 2, "no settings of a connection"),
-        (["--setting", "status_labels=[1]"], 2, "no settings of a connection"),
+        (["--setting", "create_unknown=perhaps"], 2, "--setting create_unknown: must be true or false, not a text"),
+        (["--setting", "status_labels=[1]"], 2, "--setting status_labels: must be an object, not a list"),
+        (["--setting", 'status_labels={"Lost": 1}', "--setting", "api_user=1"], 2, "--setting status_labels.Lost: must be a text, not an"),
         (["--setting", "objects.1=person"], 2, "--setting objects.1: "),
         (["--setting", "fields.email=a"], 2, "is for the tool 'generic'"),
         (["--setting", "deals_set_status=true"], 2, "--setting deal_labels: "),
@@ -144,7 +145,8 @@ def test_an_access_token_is_set_shown_as_set_and_taken_away(acme: Run) -> None:
     acme("clients", "connect", *HUBSPOT, "--no-access-token")
 
     assert "fetched with its access token" in made.output
-    assert table.output.splitlines()[1].split()[-3:] == ["set", "idle", "0"]
+    assert table.output.splitlines()[0].endswith("FETCHING  WANTED  NOT FOUND")
+    assert table.output.splitlines()[1].split()[-4:] == ["set", "idle", "0", "0"]
     assert [(one["access_token"], one["fetching"]["state"]) for one in shown] == [("set", "idle")]
     assert [(one["access_token"], one["fetching"]) for one in listed(acme)] == [("not set", None)]
     assert TOKEN not in made.output + table.output + kept.output + json.dumps(shown)

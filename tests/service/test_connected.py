@@ -9,14 +9,15 @@ import pytest
 
 from touchbase.domain.client import ClientSettings
 from touchbase.domain.client_life import RotateClientId
-from touchbase.domain.commands import EnsureClient, KeepDelivery, SetClientSettings
+from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries, SetClientSettings
 from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.errors import Conflict, NotFound, UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListContacts
+from touchbase.domain.queries import DeliveryEvents, GetDelivery, ListContacts
 from touchbase.domain.times import DAY, SECOND
 from touchbase.service.clients import Clients
 from touchbase.service.connections import FRESH, Connections, new_secret
@@ -154,6 +155,26 @@ async def test_a_crm_creates_people_unless_its_own_connection_says_no(store: Sto
     assert len(await store.read(ListContacts(client, 5))) == made
 
 
+async def test_a_crm_call_about_somebody_whom_nobody_may_create_says_so_and_a_replay_applies_it(store: Store) -> None:
+    client = await client_of(store)
+    number = await keep(store, client, "crm")
+    translation = Translation("hubspot", [CRM_UPDATE], False)
+    await worked(store, translation)
+    barred = await store.read(GetDelivery(number))
+
+    await store.write(CreateContact(Contact(client, 0, NOON, NOON, email="ann@example.com", email_key="ann@example.com"), []))
+    await store.write(ReplayDeliveries(client, [number], NOON))
+    await worked(store, translation)
+
+    replayed = await store.read(GetDelivery(number))
+    assert barred is not None
+    assert (barred.state, barred.error) == (
+        "parked", "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
+    )  # fmt: skip
+    assert replayed is not None
+    assert (replayed.state, replayed.error) == ("applied", None)
+
+
 @pytest.mark.parametrize(
     ("of_client", "of_connection", "counts"), [(True, None, True), (True, False, False), (False, None, False), (False, True, True)]
 )
@@ -169,6 +190,20 @@ async def test_a_connection_decides_before_its_client_whether_a_linkedin_reply_c
     (contact,) = await store.read(ListContacts(client, 5))
     assert (contact.last_reply_us is not None) is counts
     assert contact.status == ("replied" if counts else None)
+
+
+async def test_a_replay_under_settings_that_ignore_a_call_leaves_it_applied_as_its_events_are_there(store: Store) -> None:
+    client = await client_of(store)
+    applied = await keep(store, client, "crm")
+    await worked(store, Translation("hubspot", [CRM_UPDATE]))
+    other = await keep(store, client, "crm")
+    await store.write(ReplayDeliveries(client, [applied], NOON))
+
+    await worked(store, Translation("hubspot", [Event("ignored", NOON - DAY, source_event="contact.updated")]))
+
+    found = [await store.read(GetDelivery(number)) for number in (applied, other)]
+    assert [one.state for one in found if one] == ["applied", "ignored"]
+    assert [len(await store.read(DeliveryEvents(client, number))) for number in (applied, other)] == [1, 0]
 
 
 async def test_a_change_is_seen_at_once_by_whoever_was_reading_meanwhile(store: Store) -> None:

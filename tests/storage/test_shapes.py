@@ -95,6 +95,17 @@ async def test_what_nobody_understands_shows_by_its_keys(store: Store, said: Any
     assert (parts_of(group.shape), group.tool, group.reason) == ((event, keys), None, group.reason)
 
 
+async def test_of_several_events_that_nobody_knows_the_first_with_a_name_is_told(store: Store) -> None:
+    client = await client_of(store)
+    number = await keep(store, client, [NAME])
+
+    await drain(store, lambda request: Translation("hubspot", [Event("unrecognised"), Event("unrecognised", source_event="contact.weird")]))
+
+    found = await store.read(GetDelivery(number))
+    assert found is not None
+    assert (found.state, found.error) == ("unrecognised", "hubspot sent an event that we do not know: contact.weird")
+
+
 async def test_what_waits_and_what_failed_have_groups_too(store: Store) -> None:
     client = await client_of(store)
     await keep(store, client, [NAME])

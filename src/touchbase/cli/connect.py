@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ def connections(database: str | None, client_id: str, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted")
+    titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted", "not found")
     print_table(titles, map(_row, found))
     for one in found:
         if one.fetching is not None and one.fetching.last_error is not None:
@@ -187,6 +187,7 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
     import msgspec
 
     from touchbase.api.connections import ConnectionSettingsBody, settings_of
+    from touchbase.api.faults import salvaged
 
     usual = msgspec.to_builtins(ConnectionSettingsBody())
     values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
@@ -203,10 +204,9 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
             values[name][key] = None if value == "null" else value
         else:
             values[name].pop(key, None)
-    try:
-        return settings_of(msgspec.convert(values, ConnectionSettingsBody))
-    except msgspec.ValidationError as error:
-        raise click.UsageError(f"these are no settings of a connection: {error}") from error
+    made, faults = salvaged(values, ConnectionSettingsBody)
+    _refuse([replace(fault, pointer=f"/settings{fault.pointer}") for fault in faults])
+    return settings_of(made)
 
 
 def _value(text: str) -> object:
@@ -242,5 +242,6 @@ def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
 
 
 def _row(found: ConnectionOut) -> tuple[object, ...]:
-    state, wanted = (found.fetching.state, found.fetching.wanted) if found.fetching is not None else (None, None)
-    return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, state, wanted)
+    going = found.fetching
+    told = (None, None, None) if going is None else (going.state, going.wanted, going.not_found)
+    return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, *told)

@@ -117,6 +117,8 @@ def _untrue(state: str, events: int, waiting: int) -> str | None:
     """What is wrong with a state, as far as a delivery's events tell."""
     if state == APPLIED and not events:
         return "another, as no event is of it"
+    if state == APPLIED and waiting:
+        return "another, as an event of it waits"
     if state == PARKED and not waiting:
         return "another, as no event of it waits"
     return None

@@ -35,6 +35,8 @@ from touchbase.storage.sql.sightings import Claimed, Outcome, sight, stored
 from touchbase.storage.sql.wants import note_wants
 
 KNOWN_ALREADY = "everything in it was known already"
+NAMES_NOBODY = "waits until a call names the e-mail address or domain of this object"
+BARRED = "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
 IN_USE = (ACTIVE,)
 KEPT = (ACTIVE, SUSPENDED)
 ANY = (ACTIVE, SUSPENDED, DELETING)
@@ -117,6 +119,7 @@ def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> No
     batch.pending.setdefault(target, []).append(event)
     if target[0] == EXTERNAL:
         outcome.parked += 1
+        outcome.unknown += seen.primary is not None  # an address that nobody has: the record may not be made
     batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
 
 
@@ -248,14 +251,14 @@ def _standing(record: Record) -> tuple[object, ...]:
 
 
 def _mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None]:
-    again = [(batch.client, outcome.delivery.id) for outcome in outcomes if outcome.repeated and not outcome.applied]
+    again = [(batch.client, outcome.delivery.id) for outcome in outcomes if _may_have_events(outcome)]
     had = {row[0] for row in (yield Step(sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
     rows: dict[int, Row] = {}
     for outcome in outcomes:
         delivery = outcome.delivery
         if delivery.id in had:
             # A replay: what it had caused is there, and stays its own.
-            outcome.applied, outcome.repeated = outcome.repeated, 0
+            outcome.applied, outcome.repeated = outcome.repeated or 1, 0
         state, error = _ending(outcome)
         done = batch.now_us if state in (dl.APPLIED, dl.IGNORED) else None
         shape = None if state == dl.APPLIED else outcome_shape(outcome)
@@ -266,6 +269,11 @@ def _mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[Non
         report.ended = dict(Counter(rows[row[0]][2] for row in marked))
 
 
+def _may_have_events(outcome: Outcome) -> bool:
+    """Whether events may be there of a delivery that brings none now: it repeats some, or has ended before and is read otherwise today."""
+    return not outcome.applied and (outcome.repeated > 0 or outcome.delivery.applied_us is not None)
+
+
 def _ending(outcome: Outcome) -> tuple[str, str | None]:
     if outcome.names_erased and not (outcome.parked or outcome.applied):
         return dl.IGNORED, WHY_IGNORED
@@ -273,7 +281,7 @@ def _ending(outcome: Outcome) -> tuple[str, str | None]:
         known = isinstance(outcome.error, UnrecognisedPayload)
         return (dl.UNRECOGNISED if known else dl.FAILED), outcome.error.detail
     if outcome.parked:
-        return dl.PARKED, "waits until a call names the e-mail address or domain of this object"
+        return dl.PARKED, BARRED if outcome.unknown else NAMES_NOBODY
     if outcome.applied:
         return dl.APPLIED, None
     if outcome.nameless and not outcome.repeated:

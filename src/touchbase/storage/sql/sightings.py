@@ -76,7 +76,7 @@ def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:
 def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, may_create: bool) -> None:
     if event.event in ("unknown", "unrecognised"):
         outcome.strange = outcome.strange or event.source_event
-        outcome.error = outcome.error or UnrecognisedPayload(f"{tool} sent an event that we do not know: {event.source_event or 'no name'}")
+        outcome.error = UnrecognisedPayload(f"{tool} sent an event that we do not know: {outcome.strange or 'no name'}")
         return
     about = event.about
     if about is None:
