@@ -109,8 +109,8 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
         (["--secret-file", "missing"], 1, "cannot read missing"),
         (["--setting", "status_property"], 2, "NAME=VALUE"),
         (["--setting", "colour=red"], 2, "NAME one of status_property"),
-        (["--setting", "create_unknown=perhaps"], 2, "no settings of a connection"),
-        (["--setting", "status_labels=[1]"], 2, "no settings of a connection"),
+        (["--setting", "create_unknown=perhaps"], 2, "--setting create_unknown: must be true or false"),
+        (["--setting", "status_labels=[1]"], 2, "--setting status_labels: must be an object"),
         (["--setting", "objects.1=person"], 2, "--setting objects.1: "),
         (["--setting", "fields.email=a"], 2, "is for the tool 'generic'"),
         (["--setting", "deals_set_status=true"], 2, "--setting deal_labels: "),
@@ -221,3 +221,25 @@ def test_a_tool_that_is_not_connected_is_told_with_what_to_do(acme: Run) -> None
 
     assert result.exit_code == 1
     assert "`touchbase clients connections acme`" in result.output
+
+
+def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) -> None:
+    public_key = "MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg="
+    place = ("acme", "--channel", "crm", "--tool", "gohighlevel")
+
+    signed = acme("clients", "connect", *place, "--secret", public_key)
+    either = acme("clients", "connect", *place, "--secret", public_key, "--secret", SECRET)
+
+    assert ["x-ghl-signature" in each.output for each in (signed, either)] == [True, True]
+    assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
+
+
+def test_a_secret_without_a_master_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
+    for words in (("migrate",), ("clients", "add", "acme")):
+        assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_MASTER_KEY": ""}).exit_code == 0
+
+    given = ("--secret", SECRET, "--database", empty_postgres_url)
+    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_MASTER_KEY": ""})
+
+    assert result.exit_code == 2
+    assert "Error: --secret: cannot be kept, as this server has no master key" in result.output

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import opened, read_settings, run, setting_options
+from touchbase.cli.common import Group, opened, read_settings, run, setting_options
 
 if TYPE_CHECKING:
     from touchbase.domain.ports import Store
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PAGE = 200
 
 
-@click.group()
+@click.group(cls=Group)
 def secrets() -> None:
     """Look after the master key that seals secrets in the store."""
 
@@ -67,7 +67,7 @@ def rotate(database: str | None) -> None:
     keys = f"; no longer needed: {', '.join(forgotten)}" if forgotten else ""
     click.echo(f"sealed {_many(sealed)} again{keys}")
     if aside is not None:
-        click.echo(f"the key before is in {aside}: keep it, but not beside the backups, as long as backups made before now")
+        click.echo(f"the key before is in {aside}: keep it as long as there are backups from before now, but not beside them")
 
 
 @secrets.command("replace-lost")
