@@ -73,6 +73,7 @@ def _ask() -> None:
     try:
         sure = click.confirm("Erase this person for good?")
     except click.Abort:  # nobody is there to answer
+        click.echo()
         sure = False
     if not sure:
         raise click.ClickException("nothing was erased: answer y, or give --yes")

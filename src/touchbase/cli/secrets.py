@@ -110,7 +110,7 @@ async def _check(database: str | None) -> Seals:
 
 
 async def _with_clients(store: Store, told: list[str]) -> list[str]:
-    """What is told of connections, in words that `touchbase clients connect` takes: the store itself knows a client by its number."""
+    """What is told of secrets, in words that `touchbase clients connect` takes: the store itself knows a client by its number."""
     from touchbase.domain.client_life import FindClientByNumber
 
     numbers = {int(place[2]) for one in told if (place := _PLACE.match(one))}
@@ -121,7 +121,7 @@ async def _with_clients(store: Store, told: list[str]) -> list[str]:
         client = clients[int(number)]
         return f"the {WORDS[what]} of {tool} ({channel}) of client {(client.client_id if client else number)!r}"
 
-    return [_PLACE.sub(named, one) for one in told]
+    return [_PLACE.sub(named, one).replace("seal_key.canary of", "the mark of master key") for one in told]
 
 
 async def _replace_lost(database: str | None) -> list[str]:
