@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from touchbase.service.inbox import Sought
 
 PAGE = 500
+WHY = 200
+"""Characters of the last column: as many as it takes to say what to do."""
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 
@@ -173,7 +175,7 @@ def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
     event, keys = parts_of(group.shape)
     return (
         group.count, group.client_id, group.channel, group.tool, group.state, event, cut(" ".join(keys), 60), to_text(group.first_us)[:19],
-        to_text(group.last_us)[:19], group.example_id, cut(group.reason or "", 80),
+        to_text(group.last_us)[:19], group.example_id, cut(group.reason or "", WHY),
     )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def in_detail(delivery: Delivery, events: list[StoredEvent]) -> dict[str, object
 def _row(delivery: Delivery) -> tuple[object, ...]:
     return (
         delivery.id, to_text(delivery.received_us)[:19], delivery.client_id, delivery.channel, delivery.tool,
-        delivery.state, _yes_or_no(delivery.verified), delivery.attempts, delivery.repeats, cut(delivery.error or "", 80),
+        delivery.state, _yes_or_no(delivery.verified), delivery.attempts, delivery.repeats, cut(delivery.error or "", WHY),
     )  # fmt: skip
 
 
