@@ -44,16 +44,23 @@ class Settings:
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
     auth: str = _setting(
         "auto",
-        "open: no keys. keys: every call needs one. auto: open on a loopback address, keys on any other.",
+        "open: no keys. keys: every call but webhooks needs one. auto: open on a loopback address, keys on any other.",
         choices=("auto", "open", "keys"),
     )
-    public_url: str = _setting("", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says.")
+    public_url: str = _setting(
+        "", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says. Some tools sign it."
+    )
     trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
     cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
-    allow_open: bool = _setting(False, "Allow open mode on an address that other machines can reach.")
-    inbox_worker: bool = _setting(True, "Apply deliveries in the server's own process; off when `touchbase work` runs elsewhere.")
+    allow_open: bool = _setting(
+        False,
+        "Allow open mode on an address that other machines can reach, and for calls by any name: something in front checks who calls.",
+    )
+    inbox_worker: bool = _setting(
+        True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase work` runs elsewhere."
+    )
     fetch_allow: str = _setting(
-        "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443; by commas."
+        "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443."
     )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     access_log: bool = _setting(True, "Write one line for every request.")
@@ -241,7 +248,7 @@ def _parsed(each: Field[Any], text: str) -> object:
             return _flag(text)
         return text if kind is str else kind(text)
     except ValueError:
-        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        wanted = {bool: "on or off", int: "a whole number", float: "a number"}[kind]
         raise BadSettings(f"{environment_name(each.name)} must be {wanted}, not {text!r}") from None
 
 

@@ -57,6 +57,14 @@ def test_every_setting_is_written_down_with_its_default_and_no_other() -> None:
     assert settings_as_written() == settings_as_they_are()
 
 
+def test_a_setting_means_the_same_on_the_page_and_in_the_help() -> None:
+    written = {cells[0].strip("`"): cells[2] for cells in rows("settings.md") if cells[0].startswith("`")}
+    links = re.compile(r" \(?\[[^]]*\]\([^)]*\)\)?")  # a page may lead on, a terminal may not
+
+    in_help = {environment_name(each.name): each.metadata["about"] for each in fields(Settings) if each.metadata["option"]}
+    assert {name: links.sub("", written[name]) for name in in_help} == in_help
+
+
 def commands(group: click.Group, prefix: str = "touchbase") -> Iterator[tuple[str, click.Command]]:
     """Every command with its whole name."""
     context = click.Context(group)

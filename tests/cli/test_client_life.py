@@ -43,9 +43,26 @@ def fill(client_id: str, many: int) -> None:
 def test_a_client_gets_an_id_that_nobody_can_guess(store: Run) -> None:
     made = store("clients", "add", "--name", "Acme Ltd")
 
-    found = re.fullmatch(r"client ([0-9a-f]{40}) is there\n", made.output)
+    found = re.fullmatch(r"([0-9a-f]{40})\n", made.stdout)
     assert found
     assert shown(store, found[1])["name"] == "Acme Ltd"
+
+
+def test_adding_a_client_prints_its_id_and_says_whether_it_was_there(store: Run) -> None:
+    added, again = store("clients", "add", "acme"), store("clients", "add", "acme", "--name", "Acme")
+
+    assert (added.stdout, added.stderr) == ("acme\n", "client acme is added\n")
+    assert (again.stdout, again.stderr) == ("acme\n", "client acme was there already and stays as it was\n")
+    assert shown(store, "acme")["name"] == ""
+
+
+def test_a_client_is_shown_with_the_former_ids_that_are_still_honoured(store: Run) -> None:
+    store("clients", "add", "acme")
+    ended = store("clients", "rotate-id", "acme", "--to", "second", "--keep-old", "0")
+    store("clients", "rotate-id", "second", "--to", "third", "--keep-old", "1h")
+
+    assert ended.stderr == "acme is honoured no longer\n"
+    assert [one["client_id"] for one in shown(store, "third")["former_ids"]] == ["second"]
 
 
 def test_clients_are_listed_by_state_and_name_in_pages(store: Run) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase import __version__
+from touchbase.cli.common import cut
 from touchbase.domain.commands import EnsureClient, KeepDelivery
 from touchbase.storage import open_store
 
@@ -50,6 +51,12 @@ def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_translation_says_nothing_that_decides_nothing(run: Run) -> None:
+    translated = json.loads(run("translate", "--channel", "email_campaign", "-", given=SENT).output)
+
+    assert "may_create" not in translated["events"][0], "the settings of client and connection decide, and are not known here"
+
+
 def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "call.json").write_bytes(SENT)
 
@@ -62,7 +69,7 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     ("arguments", "status", "says"),
     [
         (["--channel", "crm", "-"], 1, "neither JSON nor form fields"),
-        (["--channel", "crm", "--tool", "nosuchtool", "-"], 2, "no crm tool is called 'nosuchtool'; there are activecampaign"),
+        (["--channel", "crm", "--tool", "nosuchtool", "-"], 2, "no crm tool is called 'nosuchtool': `touchbase tools` lists them"),
         (["--channel", "crm", "--tool", "hubspot", "-"], 1, "this is not one of its calls"),
         (["--channel", "crm", "--tool", "instantly", "-"], 2, "no crm tool is called 'instantly'"),
         (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
@@ -349,3 +356,20 @@ def test_a_reader_who_has_enough_ends_a_command_well() -> None:
     os.close(writer)
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("group", ["inbox", "clients", "keys", "secrets"])
+def test_a_group_lists_its_commands_in_whole_sentences(run: Run, group: str) -> None:
+    assert "..." not in run(group, "--help").output.partition("Commands:")[2]
+
+
+def test_an_option_without_a_default_shows_none(run: Run) -> None:
+    assert "default: ]" not in run("serve", "--help").output
+
+
+def test_what_is_too_long_for_a_table_is_cut_between_words_and_seen_to_be(run: Run) -> None:
+    brevo = next(line for line in run("tools").output.splitlines() if line.startswith("brevo"))
+
+    assert brevo.endswith("…")
+    assert len(cut("seventeen letters", 12)) <= 12
+    assert [cut(text, 12) for text in ("seventeen letters", "short", "seventeenletters")] == ["seventeen…", "short", "seventeenle…"]

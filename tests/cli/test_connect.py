@@ -223,3 +223,25 @@ def test_a_tool_that_is_not_connected_is_told_with_what_to_do(acme: Run) -> None
 
     assert result.exit_code == 1
     assert "`touchbase clients connections acme`" in result.output
+
+
+def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) -> None:
+    public_key = "MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg="
+    place = ("acme", "--channel", "crm", "--tool", "gohighlevel")
+
+    signed = acme("clients", "connect", *place, "--secret", public_key)
+    either = acme("clients", "connect", *place, "--secret", public_key, "--secret", SECRET)
+
+    assert ["x-ghl-signature" in each.output for each in (signed, either)] == [True, True]
+    assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
+
+
+def test_a_secret_without_a_master_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
+    for words in (("migrate",), ("clients", "add", "acme")):
+        assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_MASTER_KEY": ""}).exit_code == 0
+
+    given = ("--secret", SECRET, "--database", empty_postgres_url)
+    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_MASTER_KEY": ""})
+
+    assert result.exit_code == 2
+    assert "Error: --secret: cannot be kept, as this server has no master key" in result.output

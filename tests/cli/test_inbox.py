@@ -37,6 +37,15 @@ def test_groups_are_a_table_for_people(store: Run) -> None:
     assert lines[2].split()[:4] == ["1", "acme", "email_campaign", "unrecognised"]
 
 
+def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> None:
+    keep(SENT.replace(b"{", b'{"workspace":"w1","campaign_id":"c1","email_account":"you@example.net",'), channel="crm")
+    store("work", "--once")
+
+    listed, grouped = store("inbox", "list").output, store("inbox", "list", "--group").output
+
+    assert ["Paste the client's email_campaign address into instantly" in table for table in (listed, grouped)] == [True, True]
+
+
 @pytest.mark.parametrize("command", ["list", "replay"])
 def test_a_tool_that_there_is_not_is_no_empty_inbox(store: Run, command: str) -> None:
     refused = store("inbox", command, "--tool", "HubSpot")

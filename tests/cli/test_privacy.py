@@ -50,13 +50,14 @@ def test_a_dry_run_only_says_it(filled: Run) -> None:
     assert asyncio.run(remains(URL, "goldfinch")) != []
 
 
-@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False)])
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("", False)])
 def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
     result = filled("erase", *WHO, given=answer)
 
     assert "would remove: 1 contacts" in result.output
     assert (asyncio.run(remains(URL, "goldfinch")) == []) == gone
     assert result.exit_code == (0 if gone else 1)
+    assert ("nothing was erased: answer y, or give --yes" in result.output) != gone
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,17 @@ def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(seale
 
     assert (listed.exit_code, checked.exit_code) == (1, 1)
     assert "which is not at hand" in listed.output
-    assert "connection.secrets of 1 crm hubspot is sealed with the master key" in checked.output
+    assert "cannot be opened: the secret of hubspot (crm) of client 'acme' is sealed with the master key" in checked.output
     assert "replace-lost" in checked.output
     assert not Path(KEY).exists()
+
+
+def test_a_lost_secret_is_named_as_the_command_that_sets_a_new_one_takes_it(sealed: Run) -> None:
+    Path(KEY).unlink()
+
+    replaced = sealed("secrets", "replace-lost", "--yes")
+
+    assert "replaced: the secret of hubspot (crm) of client 'acme'\n" in replaced.output
 
 
 def test_a_server_does_not_start_without_the_key(sealed: Run) -> None:

@@ -133,6 +133,8 @@ def test_keys_mode_makes_one_first_key_that_works(serve: Serve) -> None:
 
     assert (refused, taken, again) == (401, 201, 200)
     assert "tb_" not in second.banner
+    assert '"X-Client-Id: default"' in first.banner
+    assert '"X-Client-Id: CLIENT"' in second.banner, "whoever has made keys says which client"
     assert key not in first.log() + second.log()
 
 

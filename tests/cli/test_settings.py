@@ -66,7 +66,7 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_PORT": "-1"}, "TOUCHBASE_PORT must be at least 0"),
         ({"TOUCHBASE_WORKERS": "0"}, "TOUCHBASE_WORKERS must be at least 1"),
         ({"TOUCHBASE_KEEP_ALIVE": "nan"}, "TOUCHBASE_KEEP_ALIVE must be at least"),
-        ({"TOUCHBASE_ACCESS_LOG": "perhaps"}, "TOUCHBASE_ACCESS_LOG must be true or false"),
+        ({"TOUCHBASE_ACCESS_LOG": "perhaps"}, "TOUCHBASE_ACCESS_LOG must be on or off"),
         ({"TOUCHBASE_LOG_LEVEL": "loud"}, "TOUCHBASE_LOG_LEVEL must be one of debug, info, warning, error"),
         ({"TOUCHBASE_PUBLIC_URL": "hooks.example.com"}, "TOUCHBASE_PUBLIC_URL must be an address such as https://hooks.example.com"),
         ({"TOUCHBASE_PUBLIC_URL": "https://hooks.example.com/?a=b"}, "TOUCHBASE_PUBLIC_URL must be an address"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
+
+from touchbase.api.errors import STATUS, TITLES
 
 _FIELD = {"id": 71, "updated_time": "2026-11-20T09:30:00Z", "field_name": "Seats", "field_value": "40"}
 _CONTACT = {
@@ -28,7 +31,7 @@ _COMPANY = {
     "domain": "example.com",
     "previous_status": None,
     "status_changed_at": None,
-    "company_custom_fields": {"Seats": 40},
+    "company_custom_fields": [_FIELD],
     "name": "Example Ltd",
 }
 
@@ -52,13 +55,42 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "contact_fields": {"Seats": {"type": "number"}},
         }
     },
-    "Problem": {
-        "type": "about:blank",
-        "title": "Unprocessable Content",
-        "status": 422,
-        "detail": "/email is not an e-mail address: An email address must have an @-sign.",
-        "code": "invalid",
-        "request_id": "6f1c0b7a52d3e984-0000002a",
-        "errors": [{"pointer": "/email", "code": "email", "detail": "is not an e-mail address: An email address must have an @-sign."}],
+    "NewClient": {"name": "Example Ltd"},
+    "KeyRequest": {"name": "importer", "client_id": "default", "scopes": ["records:read"], "expires_time": "2027-11-20T00:00:00Z"},
+    "ConnectionRequest": {
+        "channel": "crm",
+        "tool": "hubspot",
+        "generate_secret": True,
+        "settings": {"status_property": {"contact": "hs_lead_status"}, "status_labels": {"Open Deal": "open"}},
     },
+    "ConnectionChange": {"secrets": ["a-new-secret-of-the-app"], "settings": {"status_labels": {"Open Deal": "open"}}},
+    "ReplayRequest": {"tool": "hubspot", "state": "unrecognised", "received_since": "2026-11-01T00:00:00Z", "dry_run": True},
 }
+
+_NO_EMAIL = "is not an e-mail address: An email address must have an @-sign."
+_INSTEAD = "send on_duplicate=return to get it or on_duplicate=update to merge into it"
+_RATE = "at most 50000 a second, or 500000 at once after a pause"
+_PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "400": ("unreadable", "the body is not JSON: Expecting value: line 1 column 10 (char 9)", {}),
+    "401": ("unauthorized", "this call needs a key: send it as Authorization: Bearer tb_...", {}),
+    "403": ("insufficient_scope", "this key lacks the scope records:write; use one that has it", {}),
+    "404": ("not_found", "there is no contact with id 1042", {}),
+    "408": ("body_too_slow", "the body must arrive within 10 seconds, and no pause in it may last 5", {}),
+    "409": ("duplicate", f"this contact exists already, with id 1; {_INSTEAD}", {"existing_id": 1}),
+    "412": ("precondition_failed", "the record has changed since you read it; read it again and repeat the change", {}),
+    "413": ("too_large", "the body may have at most 1048576 bytes", {}),
+    "415": ("unsupported_media_type", "Content-Type 'text/plain' is not read here; send application/json", {}),
+    "422": ("invalid", f"/email {_NO_EMAIL}", {"errors": [{"pointer": "/email", "code": "email", "detail": _NO_EMAIL}]}),
+    "429": ("rate_limited", f"too many requests with this key: {_RATE}; try again in 1 s", {}),
+    "503": ("overloaded", "too many writes are waiting; send this again in a moment", {}),
+}
+"""A code that a status comes with, what it says, and what else is in the body."""
+
+
+def problem(status: str) -> dict[str, Any]:
+    """What a problem with this status looks like."""
+    code, detail, more = _PROBLEMS[status]
+    number = STATUS[code]
+    title = TITLES.get(number) or HTTPStatus(number).phrase
+    known = {"type": "about:blank", "title": title, "status": number, "detail": detail, "code": code}
+    return {**known, "request_id": "6f1c0b7a52d3e9840000002a", **more}

@@ -39,7 +39,9 @@ class KeyRequest(Struct, forbid_unknown_fields=True):
 
     name: Annotated[str, Meta(min_length=1, max_length=limits.NAME, description="What or whom the key is for.")]
     client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")] = None
-    scopes: Annotated[list[KeyScope], Meta(min_length=1, max_length=3)] = msgspec.field(default_factory=USUAL_SCOPES.copy)
+    scopes: Annotated[list[KeyScope], Meta(min_length=1, max_length=3, description="Reading and writing records, where left out.")] = (
+        msgspec.field(default_factory=USUAL_SCOPES.copy)
+    )
     env: Annotated[
         str, Meta(max_length=16, extra_json_schema=_ENV, description="A word in the key's text, for people who hold several.")
     ] = "live"

@@ -10,7 +10,7 @@ from touchbase.api import openapi_life
 from touchbase.api.admin import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.api.connections import ConnectionChange, ConnectionOut, ConnectionPage, ConnectionRequest
 from touchbase.api.errors import Problem
-from touchbase.api.examples import EXAMPLES
+from touchbase.api.examples import EXAMPLES, problem
 from touchbase.api.openapi_limits import add_limits
 from touchbase.api.openapi_once import with_idempotency
 from touchbase.api.openapi_privacy import add_privacy
@@ -43,8 +43,8 @@ TYPES: tuple[type[msgspec.Struct], ...] = (
 PROBLEMS = {
     "400": "The request cannot be read: broken JSON, broken UTF-8, nested too deeply.",
     "401": "No valid key; of a webhook call: it does not prove who sends it.",
-    "403": "The key is valid and does not allow this.",
-    "404": "There is no such record for this client; where it was united with another, `existing_id` is that one's.",
+    "403": "The key is valid and does not allow this, or the client is suspended (`client_suspended`).",
+    "404": "There is no such thing for this key or client; where a record was united with another, `existing_id` is that one's.",
     "408": "The body did not arrive in time.",
     "409": "A record with this identity exists (`existing_id` is its id), its person was erased, the thing's state does not allow this, "
     "the delivery has no body any more, or a request with this Idempotency-Key is not answered yet.",
@@ -52,7 +52,7 @@ PROBLEMS = {
     "413": "The body is longer than the limit.",
     "415": "The body is not JSON, or packed in a way that is not read.",
     "422": "Fields or parameters are wrong, `errors` lists all of them; or the Idempotency-Key was used for another request.",
-    "429": "A limit on rows, bytes or requests is reached; nothing was done. Send it again after `Retry-After` seconds.",
+    "429": "A limit on requests, rows, bytes or failed keys is reached; nothing was done. Send it again after `Retry-After` seconds.",
     "503": "Not possible just now, and nothing was kept; send it again after `Retry-After` seconds. With the code `outcome_unknown` it may "
     "have been carried out: send it again with its `Idempotency-Key`, or look first.",
 }
@@ -255,7 +255,7 @@ def _problem_name(status: str) -> str:
 
 def _problem(status: str) -> Json:
     made: Json = {"description": PROBLEMS[status]}
-    made["content"] = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    made["content"] = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}, "example": problem(status)}}
     return made
 
 

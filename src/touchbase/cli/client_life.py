@@ -58,7 +58,7 @@ def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old
     """Give a client another id and print it; paste the new webhook addresses into its tools before the old id ends."""
     made, until = run(_rotate_id(database, client_id, new_id, keep_old))
     click.echo(made)
-    click.echo(f"{client_id} is honoured until {to_text(until)}", err=True)
+    click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
-from touchbase.cli.common import find_client, opened, print_json, print_table, read_file, run, setting_options
+from touchbase.cli.common import Group, find_client, opened, print_json, print_table, read_file, run, setting_options
 from touchbase.cli.connect import connect, connections, disconnect
 from touchbase.domain.client import CLIENT_STATES, DELETING
 from touchbase.domain.errors import Invalid, Unreadable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from touchbase.domain.client import Client, ClientSettings
 
 
-@click.group()
+@click.group(cls=Group)
 def clients() -> None:
     """List, add, suspend and delete clients, change their settings, and connect their tools."""
 
@@ -49,12 +49,13 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="Its name for people.")
 def add(database: str | None, client_id: str | None, name: str) -> None:
-    """Add a client, so that its webhook addresses work; one that is there already stays as it is.
+    """Add a client, so that its webhook addresses work, and print its id; one that is there already stays as it is.
 
-    The id is part of the addresses. Leave it out: then one is made that nobody can guess, and printed.
+    The id is part of the addresses. Leave it out: then one is made that nobody can guess.
     """
-    made = run(_add(database, client_id, name.strip()))
-    click.echo(f"client {made.client_id} is there")
+    made, new = run(_add(database, client_id, name.strip()))
+    click.echo(made.client_id)
+    click.echo(f"client {made.client_id} {'is added' if new else 'was there already and stays as it was'}", err=True)
 
 
 @clients.command()
@@ -62,7 +63,7 @@ def add(database: str | None, client_id: str | None, name: str) -> None:
 @click.argument("client_id")
 def show(database: str | None, client_id: str) -> None:
     """Print a client with its settings, as JSON."""
-    print_json(as_values(run(_show(database, client_id))))
+    print_json(run(_show(database, client_id)))
 
 
 @clients.command("set")
@@ -87,9 +88,9 @@ async def _list(
         return await Clients(store, _now).page(limit, after, state=state, text=name)
 
 
-async def _add(database: str | None, client_id: str | None, name: str) -> Client:
+async def _add(database: str | None, client_id: str | None, name: str) -> tuple[Client, bool]:
+    """The client, and whether it is new."""
     from touchbase.domain.client_life import CreateClient
-    from touchbase.domain.commands import EnsureClient
     from touchbase.domain.queries import FindClient
     from touchbase.domain.text import NAME, why_unusable
     from touchbase.service.clients import is_client_id, new_client_id
@@ -99,19 +100,25 @@ async def _add(database: str | None, client_id: str | None, name: str) -> Client
     if len(name) > NAME or why_unusable(name):
         raise click.UsageError(f"a name has at most {NAME} characters, and none that cannot be kept")
     async with opened(database) as store:
-        if client_id is None:
-            return await store.write(CreateClient(new_client_id(), name, _now()))
-        known = await store.read(FindClient(client_id, _now()))
+        known = await store.read(FindClient(client_id, _now())) if client_id is not None else None
         if known is None:
-            return await store.write(CreateClient(client_id, name, _now()))
+            return await store.write(CreateClient(client_id or new_client_id(), name, _now())), True
         if known.state == DELETING:
             raise click.ClickException(f"client {client_id!r} is being deleted; add it again once it is gone")
-        return await store.write(EnsureClient(client_id, _now()))
+        return known, False
 
 
-async def _show(database: str | None, client_id: str) -> Client:
+async def _show(database: str | None, client_id: str) -> dict[str, object]:
+    import msgspec
+
+    from touchbase.api.settings import detail_of
+    from touchbase.domain.client_life import FormerIds
+
     async with opened(database) as store:
-        return await find_client(store, client_id)
+        client = await find_client(store, client_id)
+        former = await store.read(FormerIds(client.number, _now()))
+    shown = msgspec.to_builtins(detail_of(client, former))
+    return {**as_values(client), "former_ids": shown["former_ids"]}
 
 
 async def _set(database: str | None, client_id: str, settings: ClientSettings) -> Client:

@@ -30,6 +30,15 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Group(click.Group):
+    """Commands of a kind, listed with the whole first sentence of each."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in sorted(self.commands.items())])
+
+
 def setting_options(*names: str) -> Callable[[F], F]:
     """An option for each of these settings; one that is not given leaves the word to the environment."""
 
@@ -45,7 +54,8 @@ def _option(name: str) -> Callable[[F], F]:
     setting = next(each for each in fields(Settings) if each.name == name)
     kind: Any = type(setting.default)
     default = setting.default if kind is not bool else ("on" if setting.default else "off")
-    about = f"{setting.metadata['about']}  [{environment_name(name)}; default: {default}]"
+    usual = f"; default: {default}" if default != "" else ""
+    about = f"{setting.metadata['about']}  [{environment_name(name)}{usual}]"
     flag = "--" + name.replace("_", "-")
     if kind is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=about)
@@ -133,6 +143,11 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     widths = [max(len(line[column]) for line in [list(titles), *texts]) for column in range(len(titles))]
     for line in [[title.upper() for title in titles], *texts]:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters, cut between two words, and seen to be."""
+    return text if len(text) <= most else f"{text[: most - 1].rpartition(' ')[0] or text[: most - 1]}…"
 
 
 async def find_client(store: Store, client_id: str, *, lasting: bool = False) -> Client:

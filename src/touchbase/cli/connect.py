@@ -12,6 +12,7 @@ import click
 
 from touchbase.cli.common import find_client, opened, print_json, print_table, read_settings, read_text, run, saying, setting_options
 from touchbase.domain.delivery import CHANNELS
+from touchbase.domain.errors import Invalid
 
 if TYPE_CHECKING:
     from touchbase.api.connections import ConnectionOut
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 _channel = click.option("--channel", type=click.Choice(CHANNELS), required=True, help="Which of the two webhook addresses the tool calls.")
-_tool = click.option("--tool", required=True, help="The tool's name, as in docs/connections.md.")
+_tool = click.option("--tool", required=True, help="The tool's name, as `touchbase tools` lists it.")
 
 
 @click.command()
@@ -62,7 +63,11 @@ def connect(
     token = _token(access_token, access_token_file, no_access_token)
     decided = read_settings(public_url=public_url, fetch_allow=fetch_allow)
     wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
-    present_id, connected = run(_connect(database, client_id, channel, tool, wanted))
+    try:
+        present_id, connected = run(_connect(database, client_id, channel, tool, wanted))
+    except Invalid as invalid:  # the store has no key to seal a secret with
+        _refuse(invalid.faults)
+        raise
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
     if connected.access_token:
         click.echo("  records  fetched with its access token; `touchbase clients connections` shows how that goes")
@@ -72,7 +77,7 @@ def connect(
         click.echo(f"  secret   {made}  (it is shown this once)")
     if connected.secrets:
         click.echo("  proof    any of:")
-        for way in _ways(channel, tool):
+        for way in _ways(channel, tool, connected.secrets):
             click.echo(f"           {way}")
 
 
@@ -220,11 +225,14 @@ def _value(text: str) -> object:
     return value
 
 
-def _ways(channel: str, tool: str) -> list[str]:
+def _ways(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
+    """How a call may prove itself. Showing a public key proves nothing."""
     from touchbase.adapters import load_adapters
     from touchbase.adapters.kit.proof import SHOWN
+    from touchbase.adapters.kit.proof_keys import is_public_key
 
-    return [*(scheme.about for scheme in load_adapters().schemes(channel, tool)), SHOWN]
+    ways = [scheme.about for scheme in load_adapters().schemes(channel, tool)]
+    return ways if all(map(is_public_key, secrets)) else [*ways, SHOWN]
 
 
 def _token(given: str | None, file: Path | None, taken: bool) -> str | None:

@@ -54,20 +54,29 @@ def erase(
     if lift:
         if dry_run or contact_id is not None:
             raise click.UsageError("--lift takes --email or --linkedin, and no --dry-run")
-        forgotten = run(_lift(database, client_id, refs))
-        click.echo(
-            f"{forgotten} keyed hashes forgotten: the person may be kept again" if forgotten else "nobody with this address was erased"
-        )
+        _tell_lifted(run(_lift(database, client_id, refs)))
         return
     progress = _Progress()
     try:
         if dry_run or not yes:
             _tell("would remove", run(_count(database, client_id, contact_id, refs)))
-        if not dry_run and (yes or click.confirm("Erase this person for good?", abort=True)):
+        if not dry_run:
+            if not yes:
+                _ask()
             run(_erase(database, client_id, contact_id, refs, progress))
     except KeyboardInterrupt:
         click.echo(f"\n{progress.stopped}", err=True)
         sys.exit(130)
+
+
+def _ask() -> None:
+    try:
+        sure = click.confirm("Erase this person for good?")
+    except click.Abort:  # nobody is there to answer
+        click.echo()
+        sure = False
+    if not sure:
+        raise click.ClickException("nothing was erased: answer y, or give --yes")
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.common import ID, opened, print_json, print_table, run, saying, setting_options
+from touchbase.cli.common import ID, Group, cut, opened, print_json, print_table, run, saying, setting_options
 from touchbase.cli.inbox_replay import filters, received_since, replay, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from touchbase.service.inbox import Sought
 
 PAGE = 500
+WHY = 200
+"""Characters of the last column: as many as it takes to say what to do."""
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 
-@click.group()
+@click.group(cls=Group)
 def inbox() -> None:
     """Look at kept webhook calls, and apply them again."""
 
@@ -55,7 +57,7 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
     titles = ("id", "received", "client", "channel", "tool", "state", "proved", "tries", "repeats", "why")
     print_table(titles, (_row(delivery) for delivery in found))
     if len(found) == limit:
-        click.echo(f"There may be more: --before {found[-1].id}", err=True)
+        click.echo(f"there may be more: --before {found[-1].id}", err=True)
 
 
 @inbox.command()
@@ -70,7 +72,7 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 
         print_json(in_detail(delivery, events))
         return
-    for name, value in as_values(delivery).items():
+    for name, value in {**as_values(delivery), "verified": _yes_or_no(delivery.verified)}.items():
         click.echo(f"{name:<12} {'' if value is None else value}".rstrip())
     _show_content(delivery)
     rows = [(event.event, to_text(event.occurred_us), RECORD_KINDS.get(event.record_kind), event.record_id) for event in events]
@@ -150,13 +152,17 @@ def as_values(delivery: Delivery) -> dict[str, object]:
 def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
     event, keys = parts_of(group.shape)
     return (
-        group.count, group.client_id, group.channel, group.tool, group.state, event, " ".join(keys)[:60], to_text(group.first_us)[:19],
-        to_text(group.last_us)[:19], group.example_id, (group.reason or "")[:80],
+        group.count, group.client_id, group.channel, group.tool, group.state, event, cut(" ".join(keys), 60), to_text(group.first_us)[:19],
+        to_text(group.last_us)[:19], group.example_id, cut(group.reason or "", WHY),
     )  # fmt: skip
 
 
 def _row(delivery: Delivery) -> tuple[object, ...]:
     return (
         delivery.id, to_text(delivery.received_us)[:19], delivery.client_id, delivery.channel, delivery.tool,
-        delivery.state, "yes" if delivery.verified else "no", delivery.attempts, delivery.repeats, (delivery.error or "")[:80],
+        delivery.state, _yes_or_no(delivery.verified), delivery.attempts, delivery.repeats, cut(delivery.error or "", WHY),
     )  # fmt: skip
+
+
+def _yes_or_no(proved: bool | None) -> str:
+    return "yes" if proved else "no"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, print_json, print_table, run, saying, setting_options
+from touchbase.cli.common import Group, find_client, opened, print_json, print_table, run, saying, setting_options
 from touchbase.cli.durations import duration, keep_old_option
 from touchbase.domain.api_key import KEY_STATES, ApiKey
 from touchbase.domain.times import Micros, to_text
@@ -20,7 +20,7 @@ KNOWN = "`touchbase keys list` shows those that are there"
 Shown = dict[str, object]
 
 
-@click.group()
+@click.group(cls=Group)
 def keys() -> None:
     """Make, list, rotate and revoke API keys."""
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import opened, read_settings, run, setting_options
+from touchbase.cli.common import Group, opened, read_settings, run, setting_options
 
 if TYPE_CHECKING:
     from touchbase.domain.ports import Store
     from touchbase.domain.seals import Seals
 
 PAGE = 200
+WORDS = {"secrets": "secret", "access_token": "access token"}
+_PLACE = re.compile(r"connection\.(secrets|access_token) of (\d+) (\w+) (\w+)")
 
 
-@click.group()
+@click.group(cls=Group)
 def secrets() -> None:
     """Look after the master key that seals secrets in the store."""
 
@@ -67,7 +71,7 @@ def rotate(database: str | None) -> None:
     keys = f"; no longer needed: {', '.join(forgotten)}" if forgotten else ""
     click.echo(f"sealed {_many(sealed)} again{keys}")
     if aside is not None:
-        click.echo(f"the key before is in {aside}: keep it, but not beside the backups, as long as backups made before now")
+        click.echo(f"the key before is in {aside}: keep it as long as there are backups from before now, but not beside them")
 
 
 @secrets.command("replace-lost")
@@ -101,14 +105,30 @@ async def _check(database: str | None) -> Seals:
     from touchbase.domain.seals import CheckSeals
 
     async with _opened_anyhow(database) as store:
-        return await store.read(CheckSeals())
+        found = await store.read(CheckSeals())
+        return replace(found, lost=await _with_clients(store, found.lost))
+
+
+async def _with_clients(store: Store, told: list[str]) -> list[str]:
+    """What is told of secrets, in words that `touchbase clients connect` takes: the store itself knows a client by its number."""
+    from touchbase.domain.client_life import FindClientByNumber
+
+    numbers = {int(place[2]) for one in told if (place := _PLACE.match(one))}
+    clients = {number: await store.read(FindClientByNumber(number)) for number in numbers}
+
+    def named(place: re.Match[str]) -> str:
+        what, number, channel, tool = place.groups()
+        client = clients[int(number)]
+        return f"the {WORDS[what]} of {tool} ({channel}) of client {(client.client_id if client else number)!r}"
+
+    return [_PLACE.sub(named, one).replace("seal_key.canary of", "the mark of master key") for one in told]
 
 
 async def _replace_lost(database: str | None) -> list[str]:
     from touchbase.domain.seals import ReplaceLost
 
     async with _opened_anyhow(database) as store:
-        return await store.write(ReplaceLost())
+        return await _with_clients(store, await store.write(ReplaceLost()))
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:

@@ -110,8 +110,10 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
     host, port = listener.getsockname()[:2]
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     outside = settings.public_url.rstrip("/") or address
-    mode = "open, no key needed" if settings.open_mode else "keys, every call needs one"
-    headers = "" if settings.open_mode else f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: default" '
+    mode = "open, no key needed" if settings.open_mode else "keys, every call but webhooks needs one"
+    # With the first key the client `default` is made; who has made keys has made clients.
+    keyed = f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: {"default" if key else "CLIENT"}" '
+    headers = "" if settings.open_mode else keyed
     lines = [
         f"Touchbase {touchbase.__version__} listens on {address}",
         f"  store    {shown(settings.database)}{_ends(settings)}",

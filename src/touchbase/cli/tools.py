@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from touchbase.cli.common import print_json, print_table
+from touchbase.cli.common import cut, print_json, print_table
 
 
 @click.command()
@@ -22,7 +22,7 @@ def tools(as_json: bool, markdown: bool) -> None:
     else:
         titles = ("tool", "channel", "events", "sure", "signs its calls", "recognised by")
         rows = (
-            (each.tool, each.channel, len(each.understood), each.marks, "yes" if each.proofs else "no", "; ".join(each.recognised)[:80])
+            (each.tool, each.channel, len(each.understood), each.marks, "yes" if each.proofs else "no", cut("; ".join(each.recognised), 80))
             for each in known
         )
         print_table(titles, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,11 +35,16 @@ def translate(
     from touchbase.service.kept_request import request_of
 
     adapters = load_adapters()
-    if tool is not None and tool not in (known := adapters.tools(channel)):
-        raise click.BadParameter(f"no {channel} tool is called {tool!r}; there are {', '.join(known)}", param_hint="--tool")
+    if tool is not None and tool not in adapters.tools(channel):
+        raise click.BadParameter(f"no {channel} tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
     connections = run(_connections(database, client_id)) if client_id is not None else ()
     request = request_of(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
-    print_json(describe(adapters.translate(request, tool)))
+    print_json(_for_people(describe(adapters.translate(request, tool))))
+
+
+def _for_people(told: dict[str, Any]) -> dict[str, Any]:
+    """Without what an adapter has noted and nothing heeds: whether an event makes a record is for client and connection to say."""
+    return {**told, "events": [{name: value for name, value in event.items() if name != "may_create"} for event in told["events"]]}
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:

@@ -1,0 +1,58 @@
+"""Every command line that stands on a page is one that the program takes: its command, its options, and what must be given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from touchbase.cli import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+BEGINS = re.compile(r"(?:^|[|&] *|--rm |/bin/)(?:as_)?touchbase (?=[a-z-])")
+
+
+def command_lines() -> Iterator[tuple[str, str]]:
+    """What stands behind `touchbase` in the shell blocks of every page."""
+    for page in PAGES:
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                for place in BEGINS.finditer(line):
+                    yield page.name, line[place.end() :]
+
+
+def words(line: str) -> list[str]:
+    """The words of a command up to a comment, a pipe or a redirection."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    found: list[str] = []
+    for word in lexer:
+        if set(word) <= set("|&;<>"):
+            break
+        found.append(word)
+    return found
+
+
+LINES = list(command_lines())
+
+
+def test_there_are_commands_on_the_pages() -> None:
+    assert {"cli.md", "clients.md", "connections.md", "backups.md", "deploy.md", "privacy.md"} <= {page for page, _ in LINES}
+
+
+@pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page} {line}" for page, line in LINES])
+def test_a_command_on_a_page_is_one_that_the_program_takes(page: str, line: str) -> None:
+    given, context = words(line), click.Context(cli)
+    command: click.Command = cli
+    while isinstance(command, click.Group):
+        name = given.pop(0)
+        found = command.get_command(context, name)
+        assert found is not None, name
+        command, context = found, click.Context(found, parent=context, info_name=name)
+
+    command.make_context(context.info_name, given)
