@@ -8,7 +8,6 @@ from touchbase.domain.delivery import GONE_ERASED, GONE_RETENTION
 from touchbase.domain.erased_keys import WHY_IGNORED, delivery_key
 from touchbase.domain.erasure import CountRetained, RetainBodies
 from touchbase.domain.times import Micros
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Step
 from touchbase.storage.sql.rows import Columns
 from touchbase.storage.sql.statements import ONE
@@ -63,16 +62,13 @@ def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros) ->
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 
-def retain_bodies(commands: Sequence[RetainBodies], ids: Ids) -> Plan[list[object]]:
+def retain_bodies(command: RetainBodies) -> Plan[int]:
     """Drop the oldest bodies that were kept long enough."""
-    answers: list[object] = []
-    for command in commands:
-        old = yield Ask(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))
-        rows = [(command.client, row[0], command.before_us, command.at) for row in sorted(old)]
-        gone = (yield Step(RETAIN_DELIVERY, rows)) if rows else []
-        yield from _delete_bodies(command.client, [row[0] for row in gone])
-        answers.append(len(gone))
-    return answers
+    old = yield Ask(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))
+    rows = [(command.client, row[0], command.before_us, command.at) for row in sorted(old)]
+    gone = (yield Step(RETAIN_DELIVERY, rows)) if rows else []
+    yield from _delete_bodies(command.client, [row[0] for row in gone])
+    return len(gone)
 
 
 def count_retained(query: CountRetained) -> Plan[int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from touchbase.domain import client_life as life
 from touchbase.domain.client import DELETING, Client
 from touchbase.domain.errors import Conflict, NotFound, TouchbaseError, WrongState
@@ -51,59 +49,39 @@ TAKE_FORMER_ID = Op(
 )
 
 
-def create_needs(commands: Sequence[life.CreateClient]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
-    return {"client": len(commands)}
+def create_client(c: life.CreateClient, ids: Ids) -> Plan[Client | Conflict]:
+    """Make a client; of two with one id the first is made."""
+    if (yield from _taken(c.client_id)) is not None:
+        return _conflict(c.client_id)
+    made = yield Step(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
+    yield from _still_ours(c.client_id)
+    rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
+    return client_of(rows[0]) if made else _conflict(c.client_id)
 
 
-def create_clients(commands: Sequence[life.CreateClient], ids: Ids) -> Plan[list[object]]:
-    """Make clients; of two with one id the first is made."""
-    answers: list[object] = []
-    for c in commands:
-        if (yield from _taken(c.client_id)) is not None:
-            answers.append(_conflict(c.client_id))
-            continue
-        made = yield Step(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
-        yield from _still_ours(c.client_id)
-        rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
-        answers.append(client_of(rows[0]) if made else _conflict(c.client_id))
-    return answers
+def rename_client(command: life.RenameClient) -> Plan[Client | TouchbaseError]:
+    """Give a client another name."""
+    found = yield from _changeable(command.client)
+    if isinstance(found, Client):
+        yield Step(RENAME, [(command.client, command.name)])
+        found.name = command.name
+    return found
 
 
-def rename_clients(commands: Sequence[life.RenameClient], ids: Ids) -> Plan[list[object]]:
-    """Give clients other names."""
-    answers: list[object] = []
-    for command in commands:
-        found = yield from _changeable(command.client)
-        if isinstance(found, Client):
-            yield Step(RENAME, [(command.client, command.name)])
-            found.name = command.name
-        answers.append(found)
-    return answers
+def set_state(command: life.SetClientState) -> Plan[Client | TouchbaseError]:
+    """Suspend or resume a client."""
+    found = yield from _changeable(command.client)
+    if isinstance(found, Client) and found.state != command.state:
+        yield Step(SET_STATE, [(command.client, command.state, command.at)])
+        found.state = command.state
+    return found
 
 
-def set_states(commands: Sequence[life.SetClientState], ids: Ids) -> Plan[list[object]]:
-    """Suspend and resume clients."""
-    answers: list[object] = []
-    for command in commands:
-        found = yield from _changeable(command.client)
-        if isinstance(found, Client) and found.state != command.state:
-            yield Step(SET_STATE, [(command.client, command.state, command.at)])
-            found.state = command.state
-        answers.append(found)
-    return answers
-
-
-def rotate_ids(commands: Sequence[life.RotateClientId], ids: Ids) -> Plan[list[object]]:
-    """Give clients other ids, and keep the ones before as former ids."""
-    answers: list[object] = []
-    for command in commands:
-        found = yield from _changeable(command.client)
-        answers.append((yield from _rotate(command, found)) if isinstance(found, Client) else found)
-    return answers
-
-
-def _rotate(command: life.RotateClientId, client: Client) -> Plan[Client | TouchbaseError]:
+def rotate_id(command: life.RotateClientId) -> Plan[Client | TouchbaseError]:
+    """Give a client another id, and keep the one before as a former id."""
+    client = yield from _changeable(command.client)
+    if not isinstance(client, Client):
+        return client
     former = client.client_id
     if former == command.client_id:
         return WrongState(f"{former!r} is the client's id already; name another one, or none to get one made")
@@ -119,16 +97,13 @@ def _rotate(command: life.RotateClientId, client: Client) -> Plan[Client | Touch
     return client
 
 
-def begin_deletions(commands: Sequence[life.BeginDeletion], ids: Ids) -> Plan[list[object]]:
-    """Close clients for good; their data is removed piece by piece afterwards."""
-    answers: list[object] = []
-    for command in commands:
+def begin_deletion(command: life.BeginDeletion) -> Plan[Client | NotFound]:
+    """Close a client for good; its data is removed piece by piece afterwards."""
+    found = yield from locked(command.client)
+    if found is not None and found.state != DELETING:
+        yield Step(SET_STATE, [(command.client, DELETING, command.at)])
         found = yield from locked(command.client)
-        if found is not None and found.state != DELETING:
-            yield Step(SET_STATE, [(command.client, DELETING, command.at)])
-            found = yield from locked(command.client)
-        answers.append(found or _nobody())
-    return answers
+    return found or _nobody()
 
 
 def locked(number: int) -> Plan[Client | None]:

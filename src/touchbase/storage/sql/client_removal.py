@@ -10,7 +10,6 @@ from touchbase.domain.client_life import Place, Removal, RemoveClientRows
 from touchbase.domain.errors import WrongState
 from touchbase.storage.sql.client_life import locked
 from touchbase.storage.sql.client_tables import CLIENT_TABLES, ClientTable
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 
 HEAVY = 16 * 1024 * 1024
@@ -29,15 +28,8 @@ DELETE_CLIENT = Op(
 )
 
 
-def remove_rows(commands: Sequence[RemoveClientRows], ids: Ids) -> Plan[list[object]]:
-    """Remove some rows of each client."""
-    answers: list[object] = []
-    for command in commands:
-        answers.append((yield from _remove(command)))
-    return answers
-
-
-def _remove(command: RemoveClientRows) -> Plan[Removal | WrongState]:
+def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
+    """Remove some rows of a client."""
     client = yield from locked(command.client)
     if client is None:
         return Removal(done=True)

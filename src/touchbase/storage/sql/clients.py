@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from touchbase.domain.client import Client, ClientSettings, keeping_limits
 from touchbase.domain.commands import EnsureClient, SetClientSettings
-from touchbase.domain.errors import Forbidden, NotFound
+from touchbase.domain.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.ids import Ids
@@ -19,11 +19,6 @@ FORMER_OWNER = Op(
     body=f"SELECT {client_names('c')}, a.client_id, a.until_us FROM p JOIN client_alias a ON a.client_id = p.client_id "
     "JOIN client c ON c.id = a.client",
 )
-
-
-def ensure_needs(commands: Sequence[EnsureClient]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
-    return {"client": len(commands)}
 
 
 def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
@@ -54,18 +49,14 @@ def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) 
     return client
 
 
-def set_settings(commands: Sequence[SetClientSettings], ids: Ids) -> Plan[list[object]]:
-    """Replace settings, in order: the last of two for one client stays."""
-    answers: list[object] = []
-    for command in commands:
-        decided = yield from _decided(command)
-        if isinstance(decided, Forbidden):
-            answers.append(decided)
-            continue
-        yield Step(sql.SET_CLIENT_SETTINGS, [(command.client_id, settings_text(decided))])
-        rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
-        answers.append(client_of(rows[0]) if rows else NotFound(f"there is no client {command.client_id!r}"))
-    return answers
+def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
+    """Replace a client's settings."""
+    decided = yield from _decided(command)
+    if isinstance(decided, Forbidden):
+        return decided
+    yield Step(sql.SET_CLIENT_SETTINGS, [(command.client_id, settings_text(decided))])
+    rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
+    return client_of(rows[0]) if rows else NotFound(f"there is no client {command.client_id!r}")
 
 
 def _decided(command: SetClientSettings) -> Plan[ClientSettings | Forbidden]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import CRM
@@ -11,7 +9,6 @@ from touchbase.domain.errors import Conflict, NotFound, PreconditionFailed, Touc
 from touchbase.domain.ports import Sealer
 from touchbase.domain.queries import ListConnections
 from touchbase.storage.sql.fetching import resume
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import CONNECTION, connection_of, connection_row, names, secrets_text, settings_text
 from touchbase.storage.sql.sealed import CONNECTION_TABLE, opened_row, sealed_row
@@ -48,38 +45,31 @@ DELETE_CONNECTION = Op(
 )
 
 
-def add_connections(commands: Sequence[AddConnection], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
-    """Keep connections; of two for one tool the first stays."""
-    answers: list[object] = []
-    for command in commands:
-        made = command.connection
-        row = yield from sealed_row(sealer, CONNECTION_TABLE, CONNECTION, connection_row(made))
-        rows = yield Step(INSERT_CONNECTION, [row])
-        if rows and made.access_token:
-            yield from resume(made.client, made.tool, made.created_us, new_token=True)
-        answers.append(
-            made if rows else Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
-        )
-    return answers
+def add_connection(command: AddConnection, sealer: Sealer) -> Plan[Connection | Conflict]:
+    """Keep a connection; of two for one tool the first stays."""
+    made = command.connection
+    row = yield from sealed_row(sealer, CONNECTION_TABLE, CONNECTION, connection_row(made))
+    if not (yield Step(INSERT_CONNECTION, [row])):
+        return Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
+    if made.access_token:
+        yield from resume(made.client, made.tool, made.created_us, new_token=True)
+    return made
 
 
-def change_connections(commands: Sequence[ChangeConnection], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
-    """Replace what connections hold, in order: the last of two for one tool stays."""
-    answers: list[object] = []
-    for command in commands:
-        if (yield from _is_outdated(command, sealer)):
-            answers.append(PreconditionFailed("the connection has changed since it was read; read it again and repeat the change"))
-            continue
-        secrets = None if command.secrets is None else secrets_text(command.secrets)
-        place = (command.client, command.channel, command.tool, command.at)
-        row = yield from sealed_row(
-            sealer, CONNECTION_TABLE, _CHANGE, (*place, secrets, settings_text(command.settings), command.access_token)
-        )
-        rows = yield Step(UPDATE_CONNECTION, [row])
-        answers.append(_opened(rows[0], sealer) if rows else _missing(command))
-        if rows and command.channel == CRM:
-            yield from resume(command.client, command.tool, command.at, new_token=bool(command.access_token))
-    return answers
+def change_connection(command: ChangeConnection, sealer: Sealer) -> Plan[Connection | TouchbaseError]:
+    """Replace what a connection holds."""
+    if (yield from _is_outdated(command, sealer)):
+        return PreconditionFailed("the connection has changed since it was read; read it again and repeat the change")
+    secrets = None if command.secrets is None else secrets_text(command.secrets)
+    place = (command.client, command.channel, command.tool, command.at)
+    row = yield from sealed_row(sealer, CONNECTION_TABLE, _CHANGE, (*place, secrets, settings_text(command.settings), command.access_token))
+    rows = yield Step(UPDATE_CONNECTION, [row])
+    if not rows:
+        return _missing(command)
+    changed = _opened(rows[0], sealer)
+    if command.channel == CRM:
+        yield from resume(command.client, command.tool, command.at, new_token=bool(command.access_token))
+    return changed
 
 
 def _is_outdated(command: ChangeConnection, sealer: Sealer) -> Plan[bool]:
@@ -90,13 +80,10 @@ def _is_outdated(command: ChangeConnection, sealer: Sealer) -> Plan[bool]:
     return bool(rows) and _opened(rows[0], sealer) != command.known
 
 
-def remove_connections(commands: Sequence[RemoveConnection], ids: Ids) -> Plan[list[object]]:
-    """Forget connections."""
-    answers: list[object] = []
-    for command in commands:
-        rows = yield Step(DELETE_CONNECTION, [(command.client, command.channel, command.tool)])
-        answers.append(None if rows else _missing(command))
-    return answers
+def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
+    """Forget a connection."""
+    rows = yield Step(DELETE_CONNECTION, [(command.client, command.channel, command.tool)])
+    return None if rows else _missing(command)
 
 
 def list_connections(query: ListConnections, sealer: Sealer) -> Plan[list[Connection]]:

@@ -22,16 +22,6 @@ There = dict[tuple[int, str, str | None], int]
 """Who has a key: contacts' ids by client, column and key."""
 
 
-def contact_needs(commands: Sequence[CreateContact]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
-    return {"contact": len(commands), "custom_field": sum(len(command.custom) for command in commands)}
-
-
-def company_needs(commands: Sequence[CreateCompany]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
-    return {"company": len(commands), "custom_field": sum(len(command.custom) for command in commands)}
-
-
 def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
     """Insert them all; one that is not new answers `Conflict`, or the existing contact where that was asked for."""
     # Who says what to do with one that exists often means one that does: those are found without trying to insert them.

@@ -7,7 +7,7 @@ finds the hashes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -45,20 +45,8 @@ NOTE_SWEPT = Op(
 )
 
 
-def erase_needs(commands: Sequence[object]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
-    return {"erasure": len(commands)}
-
-
-def erase_people(commands: Sequence[ErasePerson], ids: Ids) -> Plan[list[object]]:
-    """Erase one person after the other."""
-    answers: list[object] = []
-    for command in commands:
-        answers.append((yield from _erase(command, ids)))
-    return answers
-
-
-def _erase(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
+def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
+    """Erase one person."""
     client = command.client
     yield Step(sql.CLIENT_BY_NUMBER, [(client,)])
     contacts = yield from find_contacts(client, command.contact_id, command.refs)
@@ -99,34 +87,27 @@ def open_erasure(
     return Erasure(client, number, at, done_us, swept_to, until, counts)
 
 
-def sweep_erasures(commands: Sequence[SweepErasure], ids: Ids) -> Plan[list[object]]:
+def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
     """Drop bodies that mention an erased person, and note how far the search is."""
-    answers: list[object] = []
-    for command in commands:
-        yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
-        rows = yield from find_erasure(command.client, command.id)
-        key = yield from find_erasure_key()
-        if not rows or key is None:
-            answers.append(NotFound(f"there is no erasure with id {command.id}"))
-            continue
-        dropped = yield from clear_deliveries(key, command.client, command.clear, command.at)
-        erasure = erasure_of(rows[0])
-        counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + command.applied}
-        swept = max(erasure.swept_to, command.swept_to)
-        done = erasure.done_us or (command.at if command.done else None)
-        yield Step(NOTE_SWEPT, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
-        answers.append(dropped)
-    return answers
+    yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
+    rows = yield from find_erasure(command.client, command.id)
+    key = yield from find_erasure_key()
+    if not rows or key is None:
+        return NotFound(f"there is no erasure with id {command.id}")
+    dropped = yield from clear_deliveries(key, command.client, command.clear, command.at)
+    erasure = erasure_of(rows[0])
+    counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + command.applied}
+    swept = max(erasure.swept_to, command.swept_to)
+    done = erasure.done_us or (command.at if command.done else None)
+    yield Step(NOTE_SWEPT, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
+    return dropped
 
 
-def lift_erasures(commands: Sequence[LiftErasure], ids: Ids) -> Plan[list[object]]:
+def lift_erasures(command: LiftErasure) -> Plan[int]:
     """Forget erasures: whoever is erased with one of these identities may come back with all of theirs."""
-    answers: list[object] = []
-    for command in commands:
-        yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
-        key = yield from find_erasure_key()
-        marks = {} if key is None else (yield from marks_of(key, command.client, command.refs))
-        erasures = sorted({mark.erasure for mark in marks.values()})
-        gone = (yield Step(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
-        answers.append(len(gone))
-    return answers
+    yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
+    key = yield from find_erasure_key()
+    marks = {} if key is None else (yield from marks_of(key, command.client, command.refs))
+    erasures = sorted({mark.erasure for mark in marks.values()})
+    gone = (yield Step(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
+    return len(gone)

@@ -24,15 +24,8 @@ def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
     return {"erasure": sum(1 + len({each.erasure for each in command.keys}) for command in commands)}
 
 
-def add_erasures(commands: Sequence[AddErasures], ids: Ids) -> Plan[list[object]]:
+def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     """Remember keys, and open the search for what they name."""
-    answers: list[object] = []
-    for command in commands:
-        answers.append((yield from _add(command, ids)))
-    return answers
-
-
-def _add(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
     key = (yield from find_erasure_key()) or (yield from make_erasure_key(command.secret))
     if key != command.secret:
@@ -50,17 +43,14 @@ def _add(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     return len(wanted.keys() - known.keys())
 
 
-def erase_waiting_places(commands: Sequence[EraseWaiting], ids: Ids) -> Plan[list[object]]:
+def erase_waiting_places(command: EraseWaiting) -> Plan[int]:
     """Remove what waits in the places of these objects. Their marks stay as they are: derived ones say nothing against an address."""
-    answers: list[object] = []
-    for command in commands:
-        yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
-        waited = yield from erase_waiting(command.client, command.refs)
-        key = yield from find_erasure_key()
-        if key is not None:
-            yield from clear_deliveries(key, command.client, waited.deliveries, command.at)
-        answers.append(waited.events)
-    return answers
+    yield Step(sql.CLIENT_BY_NUMBER, [(command.client,)])
+    waited = yield from erase_waiting(command.client, command.refs)
+    key = yield from find_erasure_key()
+    if key is not None:
+        yield from clear_deliveries(key, command.client, waited.deliveries, command.at)
+    return waited.events
 
 
 def _with_news(keys: Iterable[ErasedKey], known: Mapping[bytes, bool]) -> set[int]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from touchbase.domain import queries as q
 from touchbase.domain.commands import ClaimFetch, FinishFetch
 from touchbase.domain.fetching import Claimed, Fetching, Wanted
 from touchbase.domain.times import Micros
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import Columns
 
@@ -81,34 +78,27 @@ WANT_ONCE_MORE = Op(
 )
 
 
-def claim_fetches(commands: Sequence[ClaimFetch], ids: Ids) -> Plan[list[object]]:
+def claim_fetch(command: ClaimFetch) -> Plan[Claimed | None]:
     """Let one worker ask, and tell it what is wanted."""
-    answers: list[object] = []
-    for command in commands:
-        yield Step(INSERT_SOURCE, [(command.client, command.tool)])
-        rows = yield Step(CLAIM_SOURCE, [(command.client, command.tool, command.now_us, command.until_us)])
-        if not rows:
-            answers.append(None)
-            continue
-        found = yield Step(WANTED_NOW, [(command.client, command.tool, command.now_us, command.limit)])
-        answers.append(Claimed([Wanted(*row) for row in found], rows[0][0]))
-    return answers
+    yield Step(INSERT_SOURCE, [(command.client, command.tool)])
+    rows = yield Step(CLAIM_SOURCE, [(command.client, command.tool, command.now_us, command.until_us)])
+    if not rows:
+        return None
+    found = yield Step(WANTED_NOW, [(command.client, command.tool, command.now_us, command.limit)])
+    return Claimed([Wanted(*row) for row in found], rows[0][0])
 
 
-def finish_fetches(commands: Sequence[FinishFetch], ids: Ids) -> Plan[list[object]]:
+def finish_fetch(c: FinishFetch) -> Plan[bool]:
     """Note how asking went; what came is wanted no more even where the claim has ended meanwhile."""
-    answers: list[object] = []
-    for c in commands:
-        error_us = c.at if c.error is not None else None
-        row = (c.client, c.tool, c.until_us, c.next_us, c.failures, int(c.stopped), c.error, error_us, c.fetched_us)
-        rows = yield Step(FINISH_SOURCE, [row])
-        if c.done:
-            yield Step(DROP_WANTED, sorted(_row(c, one) for one in c.done))
-        later = [(*_row(c, one), next_us) for one, next_us in c.again] + [(*_row(c, one), None) for one in c.noted]
-        if later:
-            yield Step(ASK_LATER, sorted(later, key=lambda one: one[:4]))
-        answers.append(bool(rows))
-    return answers
+    error_us = c.at if c.error is not None else None
+    row = (c.client, c.tool, c.until_us, c.next_us, c.failures, int(c.stopped), c.error, error_us, c.fetched_us)
+    rows = yield Step(FINISH_SOURCE, [row])
+    if c.done:
+        yield Step(DROP_WANTED, sorted(_row(c, one) for one in c.done))
+    later = [(*_row(c, one), next_us) for one, next_us in c.again] + [(*_row(c, one), None) for one in c.noted]
+    if later:
+        yield Step(ASK_LATER, sorted(later, key=lambda one: one[:4]))
+    return bool(rows)
 
 
 def resume(client: int, tool: str, at: Micros, *, new_token: bool) -> Plan[None]:

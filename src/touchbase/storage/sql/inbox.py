@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
 from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery, place_of_replay
@@ -20,11 +20,6 @@ from touchbase.storage.sql.rows import delivery_of
 from touchbase.storage.sql.shapes import delivery_shape
 
 LONGEST_WAIT: Micros = 3600 * SECOND
-
-
-def keep_needs(commands: Sequence[KeepDelivery]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
-    return {"delivery": len(commands)}
 
 
 def keep_deliveries(commands: Sequence[KeepDelivery], ids: Ids) -> Plan[list[object]]:
@@ -78,24 +73,16 @@ def _delivery_row(c: KeepDelivery, number: int) -> Row:
     return (c.client, number, c.channel, RECEIVED, c.received_us, c.tool, 0, 0, None, None, 0, len(c.body), verified, c.key)
 
 
-def replay_deliveries(commands: Sequence[ReplayDeliveries], ids: Ids) -> Plan[list[object]]:
+def replay_deliveries(command: ReplayDeliveries) -> Plan[int]:
     """Let deliveries be applied again; one whose body is gone cannot be and is not counted."""
-    answers: list[object] = []
-    for command in commands:
-        place = place_of_replay(command.at)
-        rows = yield Step(sql.REPLAY_DELIVERY, [(command.client, number, place) for number in command.ids])
-        answers.append(len(rows))
-    return answers
+    return (yield from replay_many(ReplayMany([(command.client, number) for number in command.ids], command.at)))
 
 
-def replay_many(commands: Sequence[ReplayMany], ids: Ids) -> Plan[list[object]]:
+def replay_many(command: ReplayMany) -> Plan[int]:
     """The same for deliveries of several clients."""
-    answers: list[object] = []
-    for command in commands:
-        place = place_of_replay(command.at)
-        rows = yield Step(sql.REPLAY_DELIVERY, [(*one, place) for one in sorted(command.deliveries)])
-        answers.append(len(rows))
-    return answers
+    place = place_of_replay(command.at)
+    rows = yield Step(sql.REPLAY_DELIVERY, [(*one, place) for one in sorted(command.deliveries)])
+    return len(rows)
 
 
 def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:

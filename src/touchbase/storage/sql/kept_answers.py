@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from touchbase.domain import queries as q
 from touchbase.domain.commands import ForgetAnswers
 from touchbase.domain.once import LIFETIME, KeptAnswer, KnownAnswer, RequestKey
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import Columns, names
 
@@ -74,10 +73,7 @@ def expired(query: q.ExpiredAnswers) -> Plan[list[tuple[int, str]]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def forget_answers(commands: Sequence[ForgetAnswers], ids: Ids) -> Plan[list[object]]:
+def forget_answers(command: ForgetAnswers) -> Plan[int]:
     """Take away what is out of date; a key that was used anew meanwhile stays."""
-    answers: list[object] = []
-    for command in commands:
-        rows = yield Step(FORGET_ANSWER, [(command.client, key, command.now_us) for key in sorted(command.keys)])
-        answers.append(len(rows))
-    return answers
+    rows = yield Step(FORGET_ANSWER, [(command.client, key, command.now_us) for key in sorted(command.keys)])
+    return len(rows)

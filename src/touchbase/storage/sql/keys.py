@@ -49,36 +49,25 @@ NOTE_USE = Op(
 )
 
 
-def store_keys(commands: Sequence[StoreKey], ids: Ids) -> Plan[list[object]]:
-    """Keep keys; one id is never used twice."""
-    answers: list[object] = []
-    for command in commands:
-        rows = yield Step(INSERT_KEY, [key_row(_made(command))])
-        answers.append(None if rows else NotFound("there is no such client any more; a key needs one that is there, or none"))
-    return answers
+def store_key(command: StoreKey) -> Plan[NotFound | None]:
+    """Keep a key; one id is never used twice."""
+    rows = yield Step(INSERT_KEY, [key_row(_made(command))])
+    return None if rows else NotFound("there is no such client any more; a key needs one that is there, or none")
 
 
-def store_first_keys(commands: Sequence[life.StoreFirstKey], ids: Ids) -> Plan[list[object]]:
+def store_first_key(command: life.StoreFirstKey) -> Plan[bool]:
     """Keep a key where there is none. Whoever looks holds a row meanwhile, so that two never both see none."""
     yield Step(LOCK_FIRST_KEY, [("first_key",)])
-    answers: list[object] = []
-    for command in commands:
-        there = yield Ask("SELECT 1 FROM api_key LIMIT 1", ())
-        rows = [] if there else (yield Step(INSERT_KEY, [key_row(_made(command.key))]))
-        answers.append(bool(rows))
-    return answers
+    there = yield Ask("SELECT 1 FROM api_key LIMIT 1", ())
+    return not there and bool((yield Step(INSERT_KEY, [key_row(_made(command.key))])))
 
 
-def rotate_keys(commands: Sequence[life.RotateKey], ids: Ids) -> Plan[list[object]]:
-    """Keep successors, and let the keys before them end."""
-    answers: list[object] = []
-    for command in commands:
-        rows = yield Step(LOCK_KEY, [(command.key_id,)])
-        answers.append((yield from _rotate(command, key_of(rows[0]))) if rows else _missing(command.key_id))
-    return answers
-
-
-def _rotate(command: life.RotateKey, key: ApiKey) -> Plan[ApiKey | TouchbaseError]:
+def rotate_key(command: life.RotateKey) -> Plan[ApiKey | TouchbaseError]:
+    """Keep a successor, and let the keys before it end."""
+    found = yield Step(LOCK_KEY, [(command.key_id,)])
+    if not found:
+        return _missing(command.key_id)
+    key = key_of(found[0])
     if key.state(command.at) != api_key.ACTIVE:
         return WrongState(f"key {key.key_id} is {key.state(command.at)}; make a new one instead")
     if key.replaced_by is not None:
@@ -103,20 +92,16 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
     yield Step(END_KEY, [(key.key_id, ends, key.revoked_us, successor)])
 
 
-def revoke_keys(commands: Sequence[life.RevokeKey], ids: Ids) -> Plan[list[object]]:
-    """End keys now."""
-    answers: list[object] = []
-    for command in commands:
-        rows = yield Step(LOCK_KEY, [(command.key_id,)])
-        if not rows:
-            answers.append(_missing(command.key_id))
-            continue
-        key = key_of(rows[0])
-        if key.revoked_us is None:
-            key.revoked_us = command.at
-            yield Step(END_KEY, [(key.key_id, key.expires_us, key.revoked_us, key.replaced_by)])
-        answers.append(key)
-    return answers
+def revoke_key(command: life.RevokeKey) -> Plan[ApiKey | NotFound]:
+    """End a key now."""
+    rows = yield Step(LOCK_KEY, [(command.key_id,)])
+    if not rows:
+        return _missing(command.key_id)
+    key = key_of(rows[0])
+    if key.revoked_us is None:
+        key.revoked_us = command.at
+        yield Step(END_KEY, [(key.key_id, key.expires_us, key.revoked_us, key.replaced_by)])
+    return key
 
 
 def note_uses(commands: Sequence[life.NoteKeyUses], ids: Ids) -> Plan[list[object]]:

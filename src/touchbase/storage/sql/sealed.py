@@ -6,7 +6,7 @@ A column joins by standing in `TABLES`: what follows here, the check at start an
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
@@ -14,7 +14,6 @@ from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Sealer
 from touchbase.domain.seals import CheckSeals, ReplaceLost, RetireKeys, SealAgain, Seals
 from touchbase.storage.sealing.sealer import PREFIX, CannotOpen, is_sealed, key_id_of, place_of
-from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import CONNECTION, Columns, names, secrets_text
 
@@ -135,7 +134,7 @@ def seal_again(sealer: Sealer, limit: int | None = None) -> Plan[int]:
     return sealed
 
 
-def retire_keys(sealer: Sealer) -> Plan[list[str]]:
+def retire_keys(command: RetireKeys, sealer: Sealer) -> Plan[list[str]]:
     """Forget every other key; what was sealed with one meanwhile is sealed again, so nothing needs it any more."""
     forgotten = yield Step(FORGET_KEYS, [(sealer.current_id(),)])
     yield from seal_again(sealer)
@@ -198,23 +197,12 @@ def _reseal(table: SealedTable, column: str) -> Op:
     )
 
 
-def seal_more(commands: Sequence[SealAgain], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
+def seal_more(command: SealAgain, sealer: Sealer) -> Plan[int]:
     """`SealAgain`."""
-    answers: list[object] = []
-    for command in commands:
-        answers.append((yield from seal_again(sealer, command.limit)))
-    return answers
+    return seal_again(sealer, command.limit)
 
 
-def retire(commands: Sequence[RetireKeys], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
-    """`RetireKeys`."""
-    answers: list[object] = []
-    for _ in commands:
-        answers.append((yield from retire_keys(sealer)))
-    return answers
-
-
-def replace_lost(commands: Sequence[ReplaceLost], ids: Ids, sealer: Sealer) -> Plan[list[object]]:
+def replace_lost(command: ReplaceLost, sealer: Sealer) -> Plan[list[str]]:
     """`ReplaceLost`."""
     replaced: list[str] = []
     for table in TABLES:
@@ -225,8 +213,8 @@ def replace_lost(commands: Sequence[ReplaceLost], ids: Ids, sealer: Sealer) -> P
             yield Step(_reseal(table, column), anew)
             replaced += [place_of(table.place(column, row)) for row in lost]
     yield from note_key(sealer)
-    yield from retire_keys(sealer)
-    return [replaced] * len(commands)
+    yield from retire_keys(RetireKeys(), sealer)
+    return replaced
 
 
 def _opens(sealer: Sealer, sealed: str, place: tuple[object, ...]) -> bool:
