@@ -22,7 +22,7 @@ MADE_WHEN_RUN = {
 }
 """Statements that a function makes as it runs, with everything that it may be asked for."""
 MAKERS = {
-    "client_removal._beside", "erase_places._by_record", "sealed._reseal", "statements._create", "statements._delete", "statements._find",
+    "client_removal._beside", "erase_places._by_record", "op.delete", "sealed._reseal", "statements._create", "statements._find",
     "statements._insert", "statements._update",
 }  # fmt: skip
 """Functions that make statements: for modules that keep them, or as above."""

@@ -131,7 +131,7 @@ def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_
 
 def test_no_statement_was_overlooked() -> None:
     """Those that stand in a module are found there; a function that makes some must be known, or what it makes is looked at by nobody."""
-    makers = {f"{Path(file).stem}.{function}" for file, function, _ in calls_of("Op") if function}
+    makers = {f"{Path(file).stem}.{function}" for maker in ("Op", "delete") for file, function, _ in calls_of(maker) if function}
 
     assert makers == MAKERS
     assert BY_RIGHT.keys() <= OPS.keys()

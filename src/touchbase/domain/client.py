@@ -22,7 +22,6 @@ ON_DUPLICATE = ("error", "return", "update")
 KEEP_BODIES_DAYS = 90
 """How long the body of an applied call is kept, unless the client decides otherwise."""
 MOST_DAYS = 36_500
-FIELD_TYPES = ("text", "number", "boolean", "date", "select")
 
 
 @dataclass(slots=True)

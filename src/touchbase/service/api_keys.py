@@ -30,7 +30,6 @@ SCOPES = (READ, WRITE, ADMIN)
 ENV = re.compile(r"[a-z0-9]{1,16}")
 KEEP_OLD: Micros = DAY
 """How long a key stays valid beside its successor, unless somebody says otherwise."""
-LONGEST_KEPT: Micros = 90 * DAY
 KEY_ID = slice(-86, -74)
 """Where the id stands in a key's text, counted from its end, as the env may be of any length."""
 _KEY = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")

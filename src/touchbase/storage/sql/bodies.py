@@ -8,7 +8,7 @@ from touchbase.domain.delivery import GONE_ERASED, GONE_RETENTION
 from touchbase.domain.erased_keys import WHY_IGNORED, delivery_key
 from touchbase.domain.erasure import CountRetained, RetainBodies
 from touchbase.domain.times import Micros
-from touchbase.storage.sql.op import Ask, Op, Plan, Step
+from touchbase.storage.sql.op import Ask, Op, Plan, Step, delete
 from touchbase.storage.sql.rows import Columns
 from touchbase.storage.sql.statements import ONE
 
@@ -37,12 +37,7 @@ CLEAR_DELIVERY = Op(
     sqlite_set=f"UPDATE delivery AS t {_CLEARED} RETURNING id",
     body=f"UPDATE delivery AS t {_CLEARED} RETURNING t.id",
 )
-DELETE_BODY = Op(
-    "delete_body",
-    ONE,
-    sqlite="DELETE FROM delivery_body WHERE id = ?2 AND client = ?1 RETURNING id",
-    body="DELETE FROM delivery_body t USING p WHERE t.client = p.client AND t.id = p.id RETURNING t.id",
-)
+DELETE_BODY = delete("delete_body", "delivery_body", ONE, "id")
 _RETAIN: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
 _DUE = "state IN ('applied', 'ignored') AND body_gone IS NULL"
 _RETAINED = f"SET body_gone = '{GONE_RETENTION}', body_gone_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"

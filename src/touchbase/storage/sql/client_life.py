@@ -8,7 +8,7 @@ from touchbase.domain.errors import Conflict, NotFound, TouchbaseError, WrongSta
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.clients import former_owners
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Op, Plan, Retry, Step
+from touchbase.storage.sql.op import Op, Plan, Retry, Step, delete
 from touchbase.storage.sql.rows import client_of, settings_text
 
 _ONE = (("id", "bigint"),)
@@ -41,12 +41,7 @@ KEEP_FORMER_ID = Op(
     (("client_id", "text"), ("client", "bigint"), ("until_us", "bigint")),
     body="INSERT INTO client_alias (client_id, client, until_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
 )
-TAKE_FORMER_ID = Op(
-    "take_former_id",
-    (("client_id", "text"), ("client", "bigint")),
-    sqlite="DELETE FROM client_alias WHERE client_id = ?1 AND client = ?2",
-    body="DELETE FROM client_alias t USING p WHERE t.client_id = p.client_id AND t.client = p.client",
-)
+TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text"), ("client", "bigint")))
 
 
 def create_client(c: life.CreateClient, ids: Ids) -> Plan[Client | Conflict]:

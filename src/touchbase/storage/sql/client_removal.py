@@ -10,7 +10,8 @@ from touchbase.domain.client_life import Place, Removal, RemoveClientRows
 from touchbase.domain.errors import WrongState
 from touchbase.storage.sql.client_life import locked
 from touchbase.storage.sql.client_tables import CLIENT_TABLES, ClientTable
-from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, delete
+from touchbase.storage.sql.statements import ONE
 
 HEAVY = 16 * 1024 * 1024
 """Bytes of webhook bodies that go at once: a store frees them page by page."""
@@ -20,12 +21,7 @@ NOTE_REMOVED = Op(
     sqlite="UPDATE client SET removed = removed + ?2, rows_total = COALESCE(?3, rows_total) WHERE id = ?1",
     body="UPDATE client AS t SET removed = t.removed + p.count, rows_total = COALESCE(p.total, t.rows_total) FROM p WHERE t.id = p.id",
 )
-DELETE_CLIENT = Op(
-    "delete_client",
-    (("id", "bigint"),),
-    sqlite="DELETE FROM client WHERE id = ?1",
-    body="DELETE FROM client t USING p WHERE t.id = p.id",
-)
+DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))
 
 
 def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
@@ -107,9 +103,4 @@ def _marks(table: ClientTable) -> str:
 
 @cache
 def _beside(name: str) -> Op:
-    return Op(
-        f"remove_{name}",
-        (("client", "bigint"), ("id", "bigint")),
-        sqlite=f"DELETE FROM {name} WHERE client = ?1 AND id = ?2",
-        body=f"DELETE FROM {name} t USING p WHERE t.client = p.client AND t.id = p.id",
-    )
+    return delete(f"remove_{name}", name, ONE)

@@ -9,7 +9,7 @@ from touchbase.domain.errors import Conflict, NotFound, PreconditionFailed, Touc
 from touchbase.domain.ports import Sealer
 from touchbase.domain.queries import ListConnections
 from touchbase.storage.sql.fetching import resume
-from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, delete
 from touchbase.storage.sql.rows import CONNECTION, connection_of, connection_row, names, secrets_text, settings_text
 from touchbase.storage.sql.sealed import CONNECTION_TABLE, opened_row, sealed_row
 
@@ -37,12 +37,7 @@ LOCK_CONNECTION = Op(
     body=f"SELECT {names(CONNECTION, 't.')} FROM p JOIN connection t ON {_SAME} FOR UPDATE OF t",
     sqlite=f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?1 AND channel = ?2 AND tool = ?3",
 )
-DELETE_CONNECTION = Op(
-    "delete_connection",
-    _KEY,
-    body=f"DELETE FROM connection t USING p WHERE {_SAME} RETURNING t.client",
-    sqlite="DELETE FROM connection WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING client",
-)
+DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
 def add_connection(command: AddConnection, sealer: Sealer) -> Plan[Connection | Conflict]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.domain.events import CONTACT
-from touchbase.storage.sql.op import Op, Plan, Step
-from touchbase.storage.sql.statements import ONE, RECORD
+from touchbase.storage.sql.op import Op, Plan, Step, delete
+from touchbase.storage.sql.statements import DELETE_CONTACT, ONE, RECORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,11 @@ class Place:
 def _by_record(table: str, name: str) -> Place:
     """A table whose rows name their record by client, record_kind and record_id."""
     match = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
-    where = "client = ?1 AND record_kind = ?2 AND record_id = ?3"
     return Place(
         table,
         name,
         Op(f"count_{table}", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN {table} t WHERE {match}"),
-        Op(f"erase_{table}", RECORD, sqlite=f"DELETE FROM {table} WHERE {where}", body=f"DELETE FROM {table} t USING p WHERE {match}"),
+        delete(f"erase_{table}", table, RECORD),
     )
 
 
@@ -56,14 +55,7 @@ PLACES = (
     _by_record("link", "links"),
     _by_record("kept_answer", "kept_answers"),
 )
-_CONTACT_MATCH = "t.client = p.client AND t.id = p.id"
-COUNT_CONTACT = Op("count_contact", ONE, body=f"SELECT count(*) FROM p CROSS JOIN contact t WHERE {_CONTACT_MATCH}")
-ERASE_CONTACT = Op(
-    "erase_contact",
-    ONE,
-    sqlite="DELETE FROM contact WHERE client = ?1 AND id = ?2",
-    body=f"DELETE FROM contact t USING p WHERE {_CONTACT_MATCH}",
-)
+COUNT_CONTACT = Op("count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id")
 
 
 def count_all(client: int, contact: int) -> Plan[dict[str, int]]:
@@ -81,5 +73,5 @@ def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
     counts = yield from count_all(client, contact)
     for place in PLACES:
         yield Step(place.remove, [(client, CONTACT, contact)])
-    yield Step(ERASE_CONTACT, [(client, contact)])
+    yield Step(DELETE_CONTACT, [(client, contact)])
     return counts

@@ -8,23 +8,10 @@ from dataclasses import dataclass, field
 from touchbase.domain.events import EXTERNAL
 from touchbase.domain.links import Ref
 from touchbase.storage.sql import statements as sql
-from touchbase.storage.sql.op import Op, Plan, Row, Step
+from touchbase.storage.sql.op import Op, Plan, Row, Step, delete
 
-_MATCH = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4"
-DELETE_LINK = Op(
-    "delete_link",
-    sql.REF,
-    sqlite=f"DELETE FROM link WHERE {_MATCH}",
-    body="DELETE FROM link t USING p WHERE t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type "
-    "AND t.object_id = p.object_id",
-)
-DELETE_WANTED = Op(
-    "delete_wanted",
-    sql.REF,
-    sqlite=f"DELETE FROM wanted_record WHERE {_MATCH}",
-    body="DELETE FROM wanted_record t USING p WHERE t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type "
-    "AND t.object_id = p.object_id",
-)
+DELETE_LINK = delete("delete_link", "link", sql.REF)
+DELETE_WANTED = delete("delete_wanted", "wanted_record", sql.REF)
 _RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
 TOLD_BY = Op("told_by", sql.RECORD, body=f"SELECT t.delivery_id FROM p CROSS JOIN event t WHERE {_RECORD_MATCH}")
 

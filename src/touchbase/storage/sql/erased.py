@@ -12,7 +12,7 @@ from touchbase.domain.errors import ErasedPerson, TouchbaseError
 from touchbase.domain.links import Ref
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.op import Op, Plan, Step, delete
 from touchbase.storage.sql.rows import Columns
 from touchbase.storage.sql.server_secret import erasure_key_of
 
@@ -31,18 +31,8 @@ SAVE_ERASED = Op(
     "DO UPDATE SET derived = CASE WHEN excluded.derived = 0 THEN 0 ELSE erased.derived END, "
     "erasure = CASE WHEN excluded.derived <= erased.derived THEN excluded.erasure ELSE erased.erasure END",
 )
-DELETE_ERASED = Op(
-    "delete_erased",
-    _KEY,
-    sqlite="DELETE FROM erased WHERE client = ?1 AND digest = ?2",
-    body="DELETE FROM erased t USING p WHERE t.client = p.client AND t.digest = p.digest",
-)
-DELETE_ERASURE = Op(
-    "delete_erasure",
-    (("client", "bigint"), ("erasure", "bigint")),
-    sqlite="DELETE FROM erased WHERE client = ?1 AND erasure = ?2 RETURNING digest",
-    body="DELETE FROM erased t USING p WHERE t.client = p.client AND t.erasure = p.erasure RETURNING t.digest",
-)
+DELETE_ERASED = delete("delete_erased", "erased", _KEY)
+DELETE_ERASURE = delete("delete_erasure", "erased", (("client", "bigint"), ("erasure", "bigint")), "digest")
 # Several who create may hold it at once; an erasure, which locks the client's row for itself, waits for them, and they for it.
 HOLD_CLIENT = Op(
     "hold_client",

@@ -6,7 +6,7 @@ from touchbase.domain import queries as q
 from touchbase.domain.commands import ClaimFetch, FinishFetch
 from touchbase.domain.fetching import Claimed, Fetching, Wanted
 from touchbase.domain.times import Micros
-from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, delete
 from touchbase.storage.sql.rows import Columns
 
 _SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
@@ -49,12 +49,7 @@ FINISH_SOURCE = Op(
 _ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("wanted_us", "bigint"))
 _SAME_WANT = f"{_OURS} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.wanted_us = p.wanted_us"
 _SAME_WANT_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND wanted_us = ?5"
-DROP_WANTED = Op(
-    "drop_wanted",
-    _ONE,
-    sqlite=f"DELETE FROM wanted_record WHERE {_SAME_WANT_SQLITE}",
-    body=f"DELETE FROM wanted_record t USING p WHERE {_SAME_WANT}",
-)
+DROP_WANTED = delete("drop_wanted", "wanted_record", _ONE)
 ASK_LATER = Op(
     "ask_later",
     (*_ONE, ("next_us", "bigint")),

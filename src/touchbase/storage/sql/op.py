@@ -63,6 +63,18 @@ class Ask:
 Plan = Generator[Step | Ask, list[Row], T]
 
 
+def delete(name: str, table: str, key: tuple[tuple[str, str], ...], returning: str = "") -> Op:
+    """Delete the rows of these keys; answers this column of each that went, where one is named."""
+    numbered = " AND ".join(f"{column} = ?{n}" for n, (column, _) in enumerate(key, 1))
+    same = " AND ".join(f"t.{column} = p.{column}" for column, _ in key)
+    return Op(
+        name,
+        key,
+        sqlite=f"DELETE FROM {table} WHERE {numbered}" + (f" RETURNING {returning}" if returning else ""),
+        body=f"DELETE FROM {table} t USING p WHERE {same}" + (f" RETURNING t.{returning}" if returning else ""),
+    )
+
+
 class Retry(Exception):
     """The plan met a write of somebody else's; run the whole transaction again."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.storage.sql.op import Op
+from touchbase.storage.sql.op import Op, delete
 from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
@@ -145,15 +145,10 @@ MOVE_LINKS = Op(
 )
 
 
-def _delete(name: str, table: str, key: Columns, match: str) -> Op:
-    where = " AND ".join(f"{column} = ?{n}" for n, (column, _) in enumerate(key, 1))
-    return Op(name, key, sqlite=f"DELETE FROM {table} WHERE {where}", body=f"DELETE FROM {table} t USING p WHERE {match}")
-
-
-DELETE_EVENTS_OF = _delete("delete_events_of", "event", RECORD, _RECORD_MATCH)
-DELETE_CUSTOM_FIELDS_OF = _delete("delete_custom_fields_of", "custom_field", RECORD, _RECORD_MATCH)
-DELETE_CONTACT = _delete("delete_contact", "contact", ONE, _ONE_MATCH)
-DELETE_COMPANY = _delete("delete_company", "company", ONE, _ONE_MATCH)
+DELETE_EVENTS_OF = delete("delete_events_of", "event", RECORD)
+DELETE_CUSTOM_FIELDS_OF = delete("delete_custom_fields_of", "custom_field", RECORD)
+DELETE_CONTACT = delete("delete_contact", "contact", ONE)
+DELETE_COMPANY = delete("delete_company", "company", ONE)
 MOVE_CONTACTS_TO_COMPANY = Op(
     "move_contacts_to_company",
     (*ONE, ("to_id", "bigint"), ("at", "bigint")),
@@ -162,7 +157,6 @@ MOVE_CONTACTS_TO_COMPANY = Op(
     "FROM p WHERE t.client = p.client AND t.company_id = p.id",
 )
 
-_DELIVERY_WITH_BODY: Columns = (*DELIVERY, ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
 _KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING"
 _KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
 KEEP_DELIVERY = Op(

@@ -10,13 +10,13 @@ from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.op import Op, Plan, Step
 from touchbase.storage.sql.rows import Columns, names
 from touchbase.storage.sql.sightings import Outcome
+from touchbase.storage.sql.statements import REF
 
 SETTLING: Micros = 2 * SECOND
 """So long a wanted record waits: often the calls that come next tell what is missing."""
 
-_REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
 _SAME = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
-_WANT: Columns = (*_REF, ("rank", "bigint"), ("thin", "bigint"), ("wanted_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
+_WANT: Columns = (*REF, ("rank", "bigint"), ("thin", "bigint"), ("wanted_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
 _EARLIER = "CASE WHEN wanted_record.next_us < excluded.next_us THEN wanted_record.next_us ELSE excluded.next_us END"
 # Always another time than before, so that whoever asks already sees that it was wanted anew.
 _LATER = "CASE WHEN wanted_record.wanted_us >= excluded.wanted_us THEN wanted_record.wanted_us + 1 ELSE excluded.wanted_us END"
@@ -30,7 +30,7 @@ WANT_RECORD = Op(
 # What a thin call left out is still missing once the object is known.
 WANT_NO_MORE = Op(
     "want_no_more",
-    _REF,
+    REF,
     sqlite="DELETE FROM wanted_record WHERE client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND thin = 0",
     body=f"DELETE FROM wanted_record t USING p WHERE {_SAME} AND t.thin = 0",
 )
