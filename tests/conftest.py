@@ -211,3 +211,11 @@ def by_hand(engine_url: str) -> ByHand:
             await connection.close()
 
     return execute
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[Store]:
+    """A store of one engine, for what no engine can change."""
+    made = await open_store("sqlite://")
+    yield made
+    await made.close()

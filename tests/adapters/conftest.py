@@ -61,10 +61,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def all_recorded() -> list[Recorded]:
-    return list(_recorded())
-
-
-@pytest.fixture(scope="session")
 def adapters() -> Adapters:
     return load_adapters()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -13,7 +13,6 @@ import pytest
 from touchbase.api.app import Parts, build_app
 from touchbase.domain.ports import Store
 from touchbase.domain.times import SECOND, from_text, to_text
-from touchbase.storage import open_store
 
 START = from_text("2026-11-20T09:30:00Z")
 
@@ -148,14 +147,6 @@ def caller_of(clock: Clock) -> Make:
 def call(store: Store, caller_of: Make) -> Caller:
     """The application in open mode on a fresh store, once for each engine."""
     return caller_of(store)
-
-
-@pytest.fixture
-async def memory() -> AsyncIterator[Store]:
-    """A store of one engine, for what no engine can change."""
-    made = await open_store("sqlite://")
-    yield made
-    await made.close()
 
 
 @pytest.fixture

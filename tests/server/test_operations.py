@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -18,21 +17,13 @@ from touchbase.domain.times import SECOND
 from touchbase.server.metrics import HELP, Metrics
 from touchbase.server.operations import Operations
 from touchbase.server.shared import Page, SharedPages
-from touchbase.storage import open_store
 
 NOW = 1_800_000_000_000_000
 
 
 @pytest.fixture
-async def private_store() -> AsyncIterator[Store]:
-    store = await open_store("sqlite://")
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-def operations(private_store: Store) -> Operations:
-    return Operations(echo, private_store, lambda: NOW, Metrics())
+def operations(memory: Store) -> Operations:
+    return Operations(echo, memory, lambda: NOW, Metrics())
 
 
 async def get(caller: Caller, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
@@ -53,13 +44,13 @@ async def test_every_metric_can_be_read(start: Start, operations: Operations) ->
 
 
 async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest_of_each_kind_is(
-    start: Start, operations: Operations, private_store: Store
+    start: Start, operations: Operations, memory: Store
 ) -> None:
-    client = (await private_store.write(EnsureClient("acme", NOW))).number
+    client = (await memory.write(EnsureClient("acme", NOW))).number
     parked = Translation("test", [Event("contact.updated", object_id="7")])
     puzzled, broken = UnrecognisedPayload("a riddle"), ZeroDivisionError("a fault")
     for number, (age, outcome) in enumerate([(50, parked), (40, parked), (30, puzzled), (20, broken), (10, None)]):
-        await private_store.write(KeepDelivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
+        await memory.write(KeepDelivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
 
         def translate(delivery: Delivery, outcome: Any = outcome) -> Translation:
             if isinstance(outcome, Exception):
@@ -67,7 +58,7 @@ async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest
             return outcome  # type: ignore[no-any-return]
 
         if outcome is not None:
-            await private_store.work(client, 10, translate, NOW)
+            await memory.work(client, 10, translate, NOW)
     caller = await (await start(operations)).call()
 
     _, _, text = await get(caller, "/metrics")
@@ -171,10 +162,10 @@ async def test_everything_else_is_the_applications(start: Start, operations: Ope
     assert (answer[0], answer[2]) == (200, b"hello")
 
 
-async def test_what_should_be_changed_about_the_store_is_told(start: Start, operations: Operations, private_store: Any) -> None:
+async def test_what_should_be_changed_about_the_store_is_told(start: Start, operations: Operations, memory: Any) -> None:
     caller = await (await start(operations)).call()
     _, _, before = await get(caller, "/health/ready")
-    private_store.warnings = ["the role is a superuser"]
+    memory.warnings = ["the role is a superuser"]
 
     status, _, ready = await get(caller, "/health/ready")
     _, _, metrics = await get(caller, "/metrics")
@@ -185,16 +176,16 @@ async def test_what_should_be_changed_about_the_store_is_told(start: Start, oper
 
 
 async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
-    start: Start, private_store: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    start: Start, memory: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def full() -> None:
         raise Overloaded("the disk is full")
 
-    caller = await (await start(Operations(echo, private_store, lambda: NOW, Metrics(), for_strangers=True))).call()
-    private_store.warnings = ["the role is a superuser"]
+    caller = await (await start(Operations(echo, memory, lambda: NOW, Metrics(), for_strangers=True))).call()
+    memory.warnings = ["the role is a superuser"]
     status, _, ready = await get(caller, "/health/ready")
     with monkeypatch.context() as broken:
-        broken.setattr(private_store, "check", full)
+        broken.setattr(memory, "check", full)
         refused, _, said = await get(caller, "/health/ready")
 
     assert (status, json.loads(ready)) == (200, {"status": "ready"})

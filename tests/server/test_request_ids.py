@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -14,16 +13,8 @@ from touchbase.domain.ports import Store
 from touchbase.server.browsers import Cors, Grants, OwnSites
 from touchbase.server.metrics import Metrics
 from touchbase.server.operations import Operations
-from touchbase.storage import open_store
 
 SITE = b"https://app.example.com"
-
-
-@pytest.fixture
-async def private_store() -> AsyncIterator[Store]:
-    store = await open_store("sqlite://")
-    yield store
-    await store.close()
 
 
 async def broken(scope: Any, receive: Any, send: Any) -> None:
@@ -48,10 +39,10 @@ class Noted:
     ],
 )  # fmt: skip
 async def test_what_the_server_answers_itself_is_found_in_the_log(
-    start: Start, private_store: Store, caplog: pytest.LogCaptureFixture, request_line: bytes, status: int
+    start: Start, memory: Store, caplog: pytest.LogCaptureFixture, request_line: bytes, status: int
 ) -> None:
     noted = Noted()
-    operations = Operations(broken, private_store, lambda: 0, Metrics())
+    operations = Operations(broken, memory, lambda: 0, Metrics())
     caller = await (await start(operations, observe=noted, own_sites=OwnSites(()))).call()
     host = b"evil.example" if status == 421 else b"localhost"
 
@@ -100,10 +91,10 @@ REFUSED = {
 
 @pytest.mark.parametrize(("said", "status"), REFUSED.values(), ids=REFUSED)
 async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read_by_a_listed_page(
-    start: Start, private_store: Store, said: bytes, status: int
+    start: Start, memory: Store, said: bytes, status: int
 ) -> None:
     origins = [SITE.decode()]
-    served = Operations(broken if status == 500 else echo, private_store, lambda: 0, Metrics())
+    served = Operations(broken if status == 500 else echo, memory, lambda: 0, Metrics())
     running = await start(Cors(served, origins), dress=partial(Cors, origins=origins), grants=Grants(origins))
     caller = await running.call()
 
