@@ -46,6 +46,17 @@ def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> No
     assert ["Paste the client's email_campaign address into instantly" in table for table in (listed, grouped)] == [True, True]
 
 
+def test_what_strangers_have_sent_cannot_steer_a_terminal(store: Run) -> None:
+    odd = "\x1b[2J\x07\x9b"
+    keep(json.dumps([{"subscriptionType": f"deal.{odd}", "portalId": 1, "objectId": 1}], ensure_ascii=False).encode(), channel="crm")
+    store("work", "--once")
+    asked = [["list"], ["list", "--group"], ["show", "1"], ["replay", "1", "--dry-run"]]
+
+    told = [store("inbox", *each).output for each in asked]
+
+    assert [("deal.\\x1b[2J\\x07\\x9b" in each, "\x1b" in each) for each in told] == [(True, False)] * 4
+
+
 @pytest.mark.parametrize("command", ["list", "replay"])
 def test_a_tool_that_there_is_not_is_no_empty_inbox(store: Run, command: str) -> None:
     refused = store("inbox", command, "--tool", "HubSpot")

@@ -110,7 +110,7 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("UPDATE event SET status = 'cold' WHERE event = 'contact.status_changed'", "contact_status is 'customer', and must be 'cold'"),
         ("UPDATE delivery SET state = 'applied' WHERE state = 'ignored'", "state is 'applied', and must be another, as no event is of it"),
         ("UPDATE delivery SET state = 'parked' WHERE state = 'applied'", "state is 'parked', and must be another, as no event of it waits"),
-        ("UPDATE delivery SET state = 'applied' WHERE state = 'parked'", "must be another, as an event of it waits"),
+        ("UPDATE delivery SET state = 'applied' WHERE state = 'parked'", "state is 'applied', and must be another, as an event of it"),
     ],
 )  # fmt: skip
 async def test_a_value_changed_by_hand_is_found_and_named(store: Store, by_hand: ByHand, statement: str, field: str) -> None:

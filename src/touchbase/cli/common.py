@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 ID = click.IntRange(1, LARGEST_ID)
 """What ids of ours can be."""
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -137,9 +139,14 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
 
 
+def harmless(text: str) -> str:
+    """What strangers have sent, for a terminal: characters that could move its cursor or rewrite its lines stand as escapes."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print rows in columns as wide as they need to be."""
-    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    texts = [["" if cell is None else harmless(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [list(titles), *texts]) for column in range(len(titles))]
     for line in [[title.upper() for title in titles], *texts]:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.common import ID, Group, cut, opened, print_json, print_table, run, saying, setting_options
+from touchbase.cli.common import ID, Group, cut, harmless, opened, print_json, print_table, run, saying, setting_options
 from touchbase.cli.inbox_replay import filters, received_since, replay, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
@@ -73,7 +73,7 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
         print_json(in_detail(delivery, events))
         return
     for name, value in {**as_values(delivery), "verified": _yes_or_no(delivery.verified)}.items():
-        click.echo(f"{name:<12} {'' if value is None else value}".rstrip())
+        click.echo(f"{name:<12} {'' if value is None else harmless(str(value))}".rstrip())
     _show_content(delivery)
     rows = [(event.event, to_text(event.occurred_us), RECORD_KINDS.get(event.record_kind), event.record_id) for event in events]
     print_table(("event", "occurred", "record", "id"), rows)
@@ -85,10 +85,11 @@ def _show_content(delivery: Delivery) -> None:
     if (gone := why_no_body(delivery)) is not None:
         click.echo(f"\n{gone}\n\nevents")
         return
-    click.echo(f"{'query':<12} {delivery.query}\n\nheaders".replace(" \n", "\n"))
+    click.echo(f"{'query':<12} {harmless(delivery.query)}\n\nheaders".replace(" \n", "\n"))
     for name, value in delivery.headers.items():
-        click.echo(f"  {name}: {value}")
-    click.echo(f"\nbody\n{delivery.body.decode('utf-8', 'replace')}\n\nevents")
+        click.echo(f"  {name}: {harmless(value)}")
+    body = delivery.body.decode("utf-8", "replace").replace("\r\n", "\n")
+    click.echo(f"\nbody\n{harmless(body)}\n\nevents")
 
 
 def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:

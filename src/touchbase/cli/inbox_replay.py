@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.common import ID, find_client, opened, run, saying, setting_options
+from touchbase.cli.common import ID, find_client, harmless, opened, run, saying, setting_options
 from touchbase.domain.delivery import CHANNELS, STATES
 from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros, from_text
@@ -188,7 +188,7 @@ async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
 def _tell_each(told: Rehearsal, done: Done) -> None:
     for one in told.deliveries:
         done.endings[one.was, one.state] += 1
-        why = f": {one.error}" if one.error else ""
+        why = f": {harmless(one.error)}" if one.error else ""
         click.echo(f"{one.id}  {one.was} -> {one.state}, {one.events} events{why}")
 
 
@@ -198,7 +198,7 @@ def _tell(done: Done) -> None:
     if done.rehearsal is not None:
         fields = ", ".join(f"{name} {count}" for name, count in sorted(done.rehearsal.fields.items(), key=lambda one: (-one[1], one[0])))
         told = f"{done.rehearsal.created} records would be made, {done.rehearsal.changed} would change"
-        click.echo(f"{told}: {fields}" if fields else told)
+        click.echo(f"{told}: {harmless(fields)}" if fields else told)
 
 
 def _many(count: int) -> str:

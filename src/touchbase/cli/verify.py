@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import find_client, harmless, opened, run, setting_options
 from touchbase.domain.client import DELETING
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def _verify(database: str | None, client_id: str | None) -> Verified:
             if client.state == DELETING:
                 continue  # half of it is gone, as it should be
             async for difference in service.verify(store, client.number, so_far, _progress(so_far)):
-                click.echo(f"{client.client_id}: {difference}")
+                click.echo(f"{client.client_id}: {harmless(str(difference))}")
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     return so_far
