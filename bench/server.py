@@ -36,6 +36,7 @@ class BareStore:
     """Answers at once and keeps nothing."""
 
     warnings = ()
+    turn_beside_callers = 0
     queue_depth = 0
     commands_taken = 0
 

@@ -105,6 +105,27 @@ async def test_everything_is_applied_in_the_end(store: Store) -> None:
     assert [await store.read(CountDeliveries(client, state="ignored")) for client in clients] == [2_000, 1_500, 1]
 
 
+async def test_while_many_callers_write_turns_are_no_longer_than_the_store_wants(store: Store) -> None:
+    loud = await client_of(store, "loud")
+    await keep(store, loud, 200)
+    turns: list[int] = []
+
+    async def callers(client: int) -> Sequence[Connection]:
+        await asyncio.gather(*(client_of(store, f"caller-{number}") for number in range(10)))
+        return ()
+
+    def on_report(report: WorkReport) -> None:
+        turns.append(report.taken)
+        if len(turns) == 4:
+            worker.stop()
+
+    worker = InboxWorker(store, nothing_in_it, Clock(), connections=callers, on_report=on_report)
+    async with asyncio.timeout(60):
+        await worker.run()
+
+    assert turns == [SHORT_TURN, *3 * [store.turn_beside_callers]]
+
+
 BREAKS = [Overloaded("a secret cannot be opened now", retry_after=3600), ZeroDivisionError("we broke")]
 
 

@@ -79,6 +79,9 @@ class Store(Protocol):
     warnings: Sequence[str]
     """What an operator should change about the place where it keeps them, a sentence each; as it was when it was opened."""
 
+    turn_beside_callers: int
+    """Deliveries that one turn should take at the most while many callers write: so many hold up no write for long."""
+
     async def write(self, command: Command[T]) -> T:
         """Carry out one command, in a transaction shared with its neighbours; returns after the flush.
 

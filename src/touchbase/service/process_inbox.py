@@ -153,7 +153,7 @@ class InboxWorker:
         began, commands = self._clock(), self._store.commands_taken
         limit = self._turns.begin(client)
         if self._resting:
-            limit = min(limit, self._turns.shortest)
+            limit = min(limit, self._store.turn_beside_callers)
         report = await self._take_turn(client, limit)
         now, commands = self._clock(), self._store.commands_taken - commands
         self._turns.end(client, limit, report.taken, now - began)

@@ -13,7 +13,7 @@ from touchbase.domain.times import SECOND, Micros
 TURN = 512
 """Deliveries of one loaded client in one turn: a few hundredths of a second, which is what another client may have to wait."""
 SHORT_TURN = 32
-"""Deliveries in a turn of a quiet client, or while many callers write: over in a few thousandths of a second."""
+"""Deliveries in a turn of a quiet client: over in a few thousandths of a second."""
 TURN_TIME: Micros = SECOND // 10
 """A turn of a client whose deliveries take long gets so many of them as its last turn would have done in this time."""
 

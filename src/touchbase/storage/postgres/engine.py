@@ -45,6 +45,9 @@ READERS = 6
 class PostgresStore:
     """Keeps records in one PostgreSQL database; several processes may share it."""
 
+    turn_beside_callers = 32
+    """A turn holds up no write of others, and most of what a short one costs is asking."""
+
     def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer, warnings: Sequence[str]) -> None:
         self.warnings = warnings
         self._url = url

@@ -74,6 +74,9 @@ SMALL_BYTES = 64 * 1024
 class SqliteStore:
     """Keeps records in one SQLite file (or a private one that ends with the store)."""
 
+    turn_beside_callers = SMALL_CHUNK
+    """One transaction: several in a row would hold up as many writes as if they were one."""
+
     def __init__(
         self,
         writer: Writer,
