@@ -23,7 +23,8 @@ from touchbase.storage.sqlite.connection import BUSY_MS
 
 LOG = logging.getLogger("touchbase.storage")
 
-PAGES_BETWEEN_CHECKPOINTS = 4_000
+PAGES_BETWEEN_CHECKPOINTS = 1_000
+"""Pages: what is copied at once is flushed at once, and commits wait for the disk meanwhile."""
 LONGEST_LOG = 8_000
 """Pages: from here on writers wait until the log begins anew."""
 SHORT_WAIT_MS = 100

@@ -59,7 +59,7 @@ LARGE = 256 * 1024
 SMALL = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, KeepDelivery, CountRepeat, EnsureClient, Probe})
 """Commands that change a few rows each; others may change thousands."""
 COPIES = 3
-"""Copies of a long log, each of what came during the one before: a first one of 8 to 30 ms, the last of one or two."""
+"""Copies of a long log, each of what came during the one before, so each is shorter."""
 LATEST = 0.1
 """How much the latest flush counts in the mean."""
 
