@@ -76,7 +76,9 @@ async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_han
 
     with pytest.raises(Overloaded, match="cannot be opened now"):
         await secrets(store)
-    assert (await store.read(CheckSeals())).lost[0].startswith("connection.secrets of 1 crm hubspot was changed or moved")
+    (lost,) = (await store.read(CheckSeals())).lost
+    assert lost.place == ("connection", "secrets", 1, "crm", "hubspot")
+    assert lost.why.startswith("was changed or moved")
 
 
 @pytest.mark.parametrize("keys", [MasterKeys(NEW), NO_KEYS])
@@ -225,7 +227,7 @@ async def test_lost_secrets_are_replaced_by_ones_that_nobody_knows_and_never_tak
     replaced = await (await open_with_keys(AFTER, as_is=True)).write(ReplaceLost())
 
     hubspot, zoho = await secrets(await open_with_keys(AFTER))
-    assert replaced == ["connection.secrets of 1 crm hubspot"]
+    assert replaced == [("connection", "secrets", 1, "crm", "hubspot")]
     assert (len(hubspot), len(hubspot[0]) > 30, zoho) == (1, True, [])
 
 

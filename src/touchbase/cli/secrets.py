@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +14,10 @@ from touchbase.cli.common import Group, opened, read_settings, run, setting_opti
 
 if TYPE_CHECKING:
     from touchbase.domain.ports import Store
-    from touchbase.domain.seals import Seals
+    from touchbase.domain.seals import Place, Seals
 
 PAGE = 200
 WORDS = {"secrets": "secret", "access_token": "access token"}
-_PLACE = re.compile(r"connection\.(secrets|access_token) of (\d+) (\w+) (\w+)")
 
 
 @click.group(cls=Group)
@@ -43,17 +40,17 @@ def check(database: str | None) -> None:
 
     Only reads, also beside a running server. Ends with status 1 when one cannot be opened, or lies there in clear.
     """
-    found = run(_check(database))
+    found, lost = run(_check(database))
     for key_id, count in sorted(found.by_key.items()):
         click.echo(f"{count} sealed with the master key {key_id}")
-    for why in found.lost:
+    for why in lost:
         click.echo(f"cannot be opened: {why}")
     if found.clear:
         click.echo(f"{found.clear} in clear: start the server, or run `touchbase migrate`, with a master key")
-    if found.lost:
+    if lost:
         click.echo("give the missing key back (TOUCHBASE_MASTER_KEY, TOUCHBASE_MASTER_KEY_OLD, the key file beside the store);")
         click.echo("if it is lost for good, see `touchbase secrets replace-lost`")
-    if found.lost or found.clear:
+    if lost or found.clear:
         raise SystemExit(1)
     click.echo("every secret can be opened" if found.by_key else "there are no secrets")
 
@@ -82,7 +79,7 @@ def replace_lost(database: str | None, yes: bool) -> None:
 
     Calls that had to prove such a secret are refused until `touchbase clients connect` sets a new one: nobody gets in unproven.
     """
-    lost = run(_check(database)).lost
+    _, lost = run(_check(database))
     for why in lost:
         click.echo(f"lost: {why}")
     if not lost:
@@ -101,34 +98,33 @@ def _many(count: int) -> str:
     return f"{count} {'secret' if count == 1 else 'secrets'}"
 
 
-async def _check(database: str | None) -> Seals:
+async def _check(database: str | None) -> tuple[Seals, list[str]]:
+    """What was found, and each secret that is lost in words."""
     from touchbase.domain.seals import CheckSeals
 
     async with _opened_anyhow(database) as store:
         found = await store.read(CheckSeals())
-        return replace(found, lost=await _with_clients(store, found.lost))
+        return found, [f"{await _named(store, one.place)} {one.why}" for one in found.lost]
 
 
-async def _with_clients(store: Store, told: list[str]) -> list[str]:
-    """What is told of secrets, in words that `touchbase clients connect` takes: the store itself knows a client by its number."""
+async def _named(store: Store, place: Place) -> str:
+    """Where a secret stands, in words that `touchbase clients connect` takes: the store itself knows a client by its number."""
     from touchbase.domain.client_life import FindClientByNumber
 
-    numbers = {int(place[2]) for one in told if (place := _PLACE.match(one))}
-    clients = {number: await store.read(FindClientByNumber(number)) for number in numbers}
-
-    def named(place: re.Match[str]) -> str:
-        what, number, channel, tool = place.groups()
-        client = clients[int(number)]
-        return f"the {WORDS[what]} of {tool} ({channel}) of client {(client.client_id if client else number)!r}"
-
-    return [_PLACE.sub(named, one).replace("seal_key.canary of", "the mark of master key") for one in told]
+    table, column, *key = place
+    if table != "connection":
+        return f"the mark of master key {key[0]}"
+    number, channel, tool = key
+    assert isinstance(number, int)
+    client = await store.read(FindClientByNumber(number))
+    return f"the {WORDS[str(column)]} of {tool} ({channel}) of client {(client.client_id if client else number)!r}"
 
 
 async def _replace_lost(database: str | None) -> list[str]:
     from touchbase.domain.seals import ReplaceLost
 
     async with _opened_anyhow(database) as store:
-        return await _with_clients(store, await store.write(ReplaceLost()))
+        return [await _named(store, place) for place in await store.write(ReplaceLost())]
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
@@ -139,7 +135,10 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
     async with opened(database) as store:
         found = await store.read(CheckSeals())
         if found.lost:
-            raise click.ClickException(f"{found.lost[0]}: `touchbase secrets check` names every secret that cannot be opened")
+            first = found.lost[0]
+            raise click.ClickException(
+                f"{await _named(store, first.place)} {first.why}: `touchbase secrets check` names every secret that cannot be opened"
+            )
         total, sealed = sum(found.by_key.values()), 0
         if not total:
             raise click.ClickException("no secret is sealed in this store yet: there is nothing to rotate")

@@ -7,6 +7,18 @@ from dataclasses import dataclass, field
 from touchbase.domain.commands import Command
 from touchbase.domain.queries import Query
 
+Place = tuple[object, ...]
+"""Where a secret stands: its table, its column and the key of its row, which begins with the client's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostSecret:
+    """A secret, or the mark of a master key, that cannot be opened with the keys at hand."""
+
+    place: Place
+    why: str
+    """What is said of it: `is sealed with the master key ..., which is not at hand`."""
+
 
 @dataclass(slots=True)
 class Seals:
@@ -16,8 +28,8 @@ class Seals:
     """Sealed secrets by the id of their master key."""
     clear: int = 0
     """Secrets that are not sealed."""
-    lost: list[str] = field(default_factory=list)
-    """Where the secrets are that cannot be opened with the keys at hand, and why; keys whose canary does not open."""
+    lost: list[LostSecret] = field(default_factory=list)
+    """The first hundred."""
 
 
 @dataclass(slots=True)
@@ -38,7 +50,7 @@ class RetireKeys(Command[list[str]]):
 
 
 @dataclass(slots=True)
-class ReplaceLost(Command[list[str]]):
+class ReplaceLost(Command[list[Place]]):
     """Put a random secret in the place of each one that no key at hand opens, and forget the keys that are lost; answers the places.
 
     Calls that had to prove the lost secret are refused until a new one is set.

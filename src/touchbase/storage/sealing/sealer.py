@@ -34,9 +34,10 @@ class CannotOpen(Overloaded):
     The message is for callers; `why` is for the operator, and stands in the log.
     """
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, place: Sequence[object], reason: str) -> None:
         super().__init__("a secret that this needs cannot be opened now; the server's log says why")
-        self.why = why
+        self.reason = reason
+        self.why = f"{place_of(place)} {reason}"
 
 
 class MasterSealer:
@@ -65,14 +66,14 @@ class MasterSealer:
         try:
             key = self._keys.find(key_id)
         except UnusableStore as error:
-            raise CannotOpen(error.detail) from error
+            raise CannotOpen(bound_to, f"cannot be opened: {error.detail}") from error
         if key is None:
-            raise CannotOpen(f"{place_of(bound_to)} is sealed with the master key {key_id}, which is not at hand")
+            raise CannotOpen(bound_to, f"is sealed with the master key {key_id}, which is not at hand")
         try:
             raw = base64.urlsafe_b64decode(sealed.rpartition(":")[2])
             return AESGCM(key.material).decrypt(raw[:NONCE], raw[NONCE:], _bound(bound_to)).decode()
         except Exception:  # whatever is wrong with it, it does not open; its text must not come into a message
-            raise CannotOpen(f"{place_of(bound_to)} was changed or moved after it was sealed, or the key is not the true one") from None
+            raise CannotOpen(bound_to, "was changed or moved after it was sealed, or the key is not the true one") from None
 
     def current_id(self) -> str:
         """The id of the key that seals; empty when there is none. A key file that is not there yet is made."""

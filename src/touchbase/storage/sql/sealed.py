@@ -12,8 +12,8 @@ from secrets import token_urlsafe
 
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.ports import Sealer
-from touchbase.domain.seals import CheckSeals, ReplaceLost, RetireKeys, SealAgain, Seals
-from touchbase.storage.sealing.sealer import PREFIX, CannotOpen, is_sealed, key_id_of, place_of
+from touchbase.domain.seals import CheckSeals, LostSecret, Place, ReplaceLost, RetireKeys, SealAgain, Seals
+from touchbase.storage.sealing.sealer import PREFIX, CannotOpen, is_sealed, key_id_of
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step
 from touchbase.storage.sql.rows import CONNECTION, Columns, names, secrets_text
 
@@ -165,7 +165,7 @@ def _try(sealer: Sealer, sealed: str, place: tuple[object, ...], found: Seals) -
         sealer.open(sealed, place)
     except CannotOpen as error:
         if len(found.lost) < LOST:
-            found.lost.append(error.why)
+            found.lost.append(LostSecret(place, error.reason))
 
 
 def _clear(table: SealedTable, column: str, limit: int | None) -> Ask:
@@ -202,16 +202,16 @@ def seal_more(command: SealAgain, sealer: Sealer) -> Plan[int]:
     return seal_again(sealer, command.limit)
 
 
-def replace_lost(command: ReplaceLost, sealer: Sealer) -> Plan[list[str]]:
+def replace_lost(command: ReplaceLost, sealer: Sealer) -> Plan[list[Place]]:
     """`ReplaceLost`."""
-    replaced: list[str] = []
+    replaced: list[Place] = []
     for table in TABLES:
         for column, instead in table.columns.items():
             rows = yield Ask(*_others(table, column, sealer.current_id(), None))
             lost = [row for row in rows if is_sealed(row[-1]) and not _opens(sealer, row[-1], table.place(column, row))]
             anew = [(*row, _sealed_text(sealer, instead(), table.place(column, row))) for row in lost]
             yield Step(_reseal(table, column), anew)
-            replaced += [place_of(table.place(column, row)) for row in lost]
+            replaced += [table.place(column, row) for row in lost]
     yield from note_key(sealer)
     yield from retire_keys(RetireKeys(), sealer)
     return replaced
