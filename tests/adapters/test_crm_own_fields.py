@@ -186,20 +186,20 @@ def test_a_context_without_a_time_counts_from_the_rows_own() -> None:
 # Restored and reshaped.
 
 
-def test_a_restored_row_may_create_a_contact() -> None:
+def test_a_restored_row_is_a_changed_contact() -> None:
     target = {"LogicalName": "contact", "Id": "d1", "Attributes": []}
     body = {"MessageName": "Restore", "PrimaryEntityName": "contact", "InputParameters": [{"key": "Target", "value": target}]}
 
     (event,) = told(body)
 
-    assert (event.event, event.object_id, event.may_create) == ("contact.updated", "d1", True)
+    assert (event.event, event.object_id) == ("contact.updated", "d1")
 
 
 @pytest.mark.parametrize("body", [{"event": "contact.restored", "id": "7"}, {"event": "lead restored", "data": {"id": "7"}}])
-def test_another_crms_restored_contact_may_create_one(body: dict[str, object]) -> None:
+def test_another_crms_restored_contact_is_a_changed_one(body: dict[str, object]) -> None:
     (event,) = told(body)
 
-    assert (event.event, event.may_create) == ("contact.updated", True)
+    assert event.event == "contact.updated"
 
 
 def test_a_declared_path_is_first_a_key_that_a_relay_has_flattened() -> None:

@@ -32,7 +32,7 @@ WAITING = {
 def translate(delivery: Delivery) -> Translation:
     if delivery.body == b"riddle":
         raise UnrecognisedPayload("no adapter knows this")
-    return Translation("instantly", [Event("email_sent", from_text(NOW), email="jane@example.com", may_create=True)])
+    return Translation("instantly", [Event("email_sent", from_text(NOW), email="jane@example.com")])
 
 
 async def work(call: Caller) -> None:

@@ -30,7 +30,7 @@ async def mailed_and_replied(call: Caller) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com", "contact_status": "new"})
     call.clock.now = from_text(NOW)
     for name, at in (("email_replied", REPLIED), ("email_sent", SENT)):
-        event = Event(name, from_text(at), email="jane@example.com", campaign="Autumn", may_create=True)
+        event = Event(name, from_text(at), email="jane@example.com", campaign="Autumn")
         await call("POST", "/public/emailcampaign-webhook/default", raw=name.encode())
         await call.parts.store.work(call.kept[-1], 10, campaign(event), call.clock.now)
 
@@ -152,9 +152,7 @@ async def test_a_cursor_of_another_timeline_is_refused(here: Caller) -> None:
 
 
 async def test_a_contact_that_was_united_with_another_says_with_which(call: Caller) -> None:
-    calls = [
-        [Event("contact.updated", NOON - 9, email=f"p{n}@example.com", object_type="record", object_id=n, may_create=True)] for n in "12"
-    ]
+    calls = [[Event("contact.updated", NOON - 9, email=f"p{n}@example.com", object_type="record", object_id=n)] for n in "12"]
     calls.append([Event("contact.deleted", NOON - 5, object_type="record", object_id="2", merged_into="1")])
     for number, events in enumerate(calls):
         await call("POST", "/public/crm-webhook/default", raw=b"%d" % number)

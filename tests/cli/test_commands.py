@@ -51,12 +51,6 @@ def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_translation_says_nothing_that_decides_nothing(run: Run) -> None:
-    translated = json.loads(run("translate", "--channel", "email_campaign", "-", given=SENT).output)
-
-    assert "may_create" not in translated["events"][0], "the settings of client and connection decide, and are not known here"
-
-
 def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "call.json").write_bytes(SENT)
 

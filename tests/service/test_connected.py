@@ -27,7 +27,7 @@ from touchbase.service.process_inbox import InboxWorker
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
 SENT = Event("email_sent", NOON - DAY, "ann@example.com", key="s")
-CRM_UPDATE = Event("contact.updated", NOON - DAY, "ann@example.com", object_type="person", object_id="7", may_create=True)
+CRM_UPDATE = Event("contact.updated", NOON - DAY, "ann@example.com", object_type="person", object_id="7")
 
 
 class Clock:

@@ -59,7 +59,7 @@ async def ids(store: Store, client: int, now: int = SOON) -> list[str]:
 
 async def test_objects_that_wait_are_wanted_after_a_short_while_and_first(store: Store) -> None:
     client = await client_of(store)
-    await told(store, client, {"object_id": "1", "email": "ann@example.com", "may_create": True})
+    await told(store, client, {"object_id": "1", "email": "ann@example.com"})
     await told(store, client, {"object_id": "1", "thin": True}, at=NOON + 1)
     await told(store, client, {"object_id": "2"}, at=NOON + 2)
 
@@ -108,8 +108,8 @@ async def test_only_of_an_active_client_records_are_due(store: Store, state: str
     [
         ({"object_id": "1"}, "fetched"),
         ({"object_id": "1", "event": "contact.deleted"}, ""),
-        ({"object_id": "1", "email": "ann@example.com", "may_create": True}, ""),
-        ({"email": "ann@example.com", "may_create": True, "thin": True}, ""),
+        ({"object_id": "1", "email": "ann@example.com"}, ""),
+        ({"email": "ann@example.com", "thin": True}, ""),
     ],
 )
 async def test_what_tells_all_or_was_fetched_or_is_deleted_makes_nothing_wanted(store: Store, event: dict[str, Any], query: str) -> None:
@@ -124,7 +124,7 @@ async def test_an_object_that_becomes_known_is_wanted_no_more_unless_values_are_
     client = await client_of(store)
     await told(store, client, {"object_id": "1"}, {"object_id": "2", "thin": True}, {"object_id": "3"})
 
-    known = [{"object_id": number, "email": f"{number}@example.com", "may_create": True} for number in ("1", "2")]
+    known = [{"object_id": number, "email": f"{number}@example.com"} for number in ("1", "2")]
     await told(store, client, *known, at=NOON + 1)
 
     assert sorted(await ids(store, client)) == ["2", "3"]
@@ -132,12 +132,12 @@ async def test_an_object_that_becomes_known_is_wanted_no_more_unless_values_are_
 
 async def test_a_repeat_of_what_is_known_makes_nothing_wanted(store: Store) -> None:
     client = await client_of(store)
-    await told(store, client, {"object_id": "1", "email": "ann@example.com", "may_create": True, "thin": True})
+    await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True})
     claimed = await claim(store, client)
     assert claimed is not None
     await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.wanted))
 
-    await told(store, client, {"object_id": "1", "email": "ann@example.com", "may_create": True, "thin": True}, at=NOON + 5)
+    await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True}, at=NOON + 5)
 
     assert await ids(store, client, SOON + 10) == []
 

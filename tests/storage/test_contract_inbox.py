@@ -267,7 +267,7 @@ async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, 
     await store.work(client, 10, translate, NOON)
     parked = await state(store, first.id)
 
-    await store.write(call(client, [named | {"may_create": True}], b"named"))
+    await store.write(call(client, [named], b"named"))
     await store.work(client, 10, translate, NOON)
 
     (ann,) = await store.read(ListContacts(client, 10))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -39,12 +39,7 @@ def translate(
         raise click.BadParameter(f"no {channel} tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
     connections = run(_connections(database, client_id)) if client_id is not None else ()
     request = request_of(channel, dict(map(_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
-    print_json(_for_people(describe(adapters.translate(request, tool))))
-
-
-def _for_people(told: dict[str, Any]) -> dict[str, Any]:
-    """Without what an adapter has noted and nothing heeds: whether an event makes a record is for client and connection to say."""
-    return {**told, "events": [{name: value for name, value in event.items() if name != "may_create"} for event in told["events"]]}
+    print_json(describe(adapters.translate(request, tool)))
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:

@@ -80,7 +80,6 @@ class Event:
     custom: dict[str, str | None] = field(default_factory=dict)
     """CRM values for custom fields by name. None clears."""
     merged_into: str | None = None
-    may_create: bool = False
     key: str | None = None
     source_event: str | None = None
     """The tool's own name for it."""

@@ -104,7 +104,6 @@ class Item:
         if self.what == DELETED:
             return [head]
         head.thin = self.thin
-        head.may_create = known is not None or self.what == CREATED or self.restored
         if self.changed is None:
             return self._whole(head)
         return self._changes(head, self.changed)
@@ -162,7 +161,6 @@ class Item:
             domain=head.domain,
             name=head.name,
             changed=changed,
-            may_create=head.may_create,
             key=self.key,
             source_event=self.source_event,
         )

@@ -25,6 +25,5 @@ def _described(event: Event) -> dict[str, object]:
         "name": event.name,
         "campaign": event.campaign,
         "merged_into": event.merged_into,
-        "may_create": event.may_create,
         "changed": [{"property": change.property, "value": change.value, "previous": change.previous} for change in event.changed],
     }
