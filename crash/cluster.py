@@ -126,6 +126,11 @@ class Cluster:
     def _data(self) -> str:
         return f"{self.folder}/data"
 
+    @property
+    def _programs(self) -> Path:
+        found = tools()
+        return Path(found.POSTGRES_VERSIONS[found.TARGET_POSTGRES_VERSION])
+
     def _own_folder(self) -> None:
         for folder in (self.folder, *([self.log_elsewhere] if self.log_elsewhere else [])):
             folder.mkdir(exist_ok=True)
@@ -133,11 +138,11 @@ class Cluster:
                 found = tools()
                 found.ensure_user_exists(SYSTEM_USER)
                 found.ensure_prefix_permissions(folder)
+                found.ensure_prefix_permissions(self._programs / "initdb")  # root may have a project in a folder closed to others
                 shutil.chown(folder, SYSTEM_USER)
 
     def _run(self, program: str, *arguments: str) -> None:
-        found = tools()
-        command = [str(found.POSTGRES_VERSIONS[found.TARGET_POSTGRES_VERSION] / program), *arguments]
+        command = [str(self._programs / program), *arguments]
         user = SYSTEM_USER if os.geteuid() == 0 else None
         # Into a file: what it starts keeps the pipe open.
         with (self.folder / "said").open("wb") as said:
