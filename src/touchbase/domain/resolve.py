@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import COMPANY, CONTACT, Event
+from touchbase.domain.events import COMPANY, CONTACT, Detail, Event
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Links, Ref
 from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, stamp_of
@@ -38,7 +38,9 @@ class Sighting:
     at: Micros
     key: str
     received_us: Micros
-    may_create: bool
+    may_create: bool | None
+    """Whether it may make a record; None: as the client's settings say."""
+    detail: Detail
     merged: Ref | None = None
     """The object that `ref` was merged into: both are one from then on, and were so all along."""
 
@@ -56,6 +58,8 @@ class Resolver:
     kind: int
     new_id: Callable[[], int]
     links: Links
+    create_unknown: bool = True
+    """Whether sightings that leave it to the client may make records."""
     by_primary: dict[str, Record] = field(default_factory=dict)
     by_linkedin: dict[str, Record] = field(default_factory=dict)
     by_id: dict[int, Record] = field(default_factory=dict)
@@ -75,7 +79,8 @@ class Resolver:
             self._merge(seen.ref, seen.merged)
         record = self._known(seen)
         if record is None:
-            if not seen.may_create or (seen.primary is None and (seen.linkedin is None or self.kind == COMPANY)):
+            may_create = self.create_unknown if seen.may_create is None else seen.may_create
+            if not may_create or (seen.primary is None and (seen.linkedin is None or self.kind == COMPANY)):
                 return None if seen.ref is None else self.links.park(seen.ref)
             record = self._create(seen)
         elif seen.primary is not None and seen.primary == _primary(record):

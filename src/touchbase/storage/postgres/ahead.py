@@ -17,7 +17,8 @@ from touchbase.domain.ports import Translate
 from touchbase.storage.postgres.connection import Connection, read, run
 from touchbase.storage.sql.handlers import claim, hold, look_ahead
 from touchbase.storage.sql.scope import of
-from touchbase.storage.sql.turn import Claimed, Turn, translated
+from touchbase.storage.sql.sightings import Sighted
+from touchbase.storage.sql.turn import Turn, translated
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -40,7 +41,7 @@ class Ahead:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._looks: dict[int, asyncio.Task[Claimed]] = {}
+        self._looks: dict[int, asyncio.Task[list[Sighted]]] = {}
         self._in_a_row: dict[int, int] = {}
 
     async def turn(self, connection: Connection, client: int, limit: int, translate: Translate, now_us: int) -> Turn:
@@ -52,7 +53,7 @@ class Ahead:
         self._in_a_row.pop(client, None)
         if _is_full(turn, limit) and in_a_row < IN_A_ROW and client not in self._looks:
             self._in_a_row[client] = in_a_row
-            self._looks[client] = look = asyncio.create_task(self._look(turn.claimed[-1][0], limit, translate, now_us))
+            self._looks[client] = look = asyncio.create_task(self._look(turn.claimed[-1].delivery, limit, translate, now_us))
             asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, client, look)
         return turn
 
@@ -68,10 +69,10 @@ class Ahead:
         seen = (await self._looked(client))[:limit]
         if len(seen) < limit:
             return None
-        as_they_were = await run(connection, hold(client, [delivery for delivery, _ in seen]))
+        as_they_were = await run(connection, hold(client, [each.delivery for each in seen]))
         return Turn(seen, []) if as_they_were == limit else None
 
-    async def _looked(self, client: int) -> Claimed:
+    async def _looked(self, client: int) -> list[Sighted]:
         look = self._looks.pop(client, None)
         if look is None:
             return []
@@ -80,7 +81,7 @@ class Ahead:
             look.cancel()
         return [claimed for each in done for claimed in each.result()]
 
-    async def _look(self, after: Delivery, limit: int, translate: Translate, now_us: int) -> Claimed:
+    async def _look(self, after: Delivery, limit: int, translate: Translate, now_us: int) -> list[Sighted]:
         try:
             async with self._pool.acquire() as connection:
                 deliveries = await read(connection, look_ahead(after.client, limit, now_us, after), of(after.client))
@@ -90,7 +91,7 @@ class Ahead:
             return []
         return [] if turn.broken else turn.claimed
 
-    def _forget(self, client: int, look: asyncio.Task[Claimed]) -> None:
+    def _forget(self, client: int, look: asyncio.Task[list[Sighted]]) -> None:
         """Let go of a look that nobody took."""
         if self._looks.get(client) is look:
             del self._looks[client]
@@ -99,7 +100,7 @@ class Ahead:
 
 
 def _is_full(turn: Turn, limit: int) -> bool:
-    return not turn.broken and len(turn.claimed) >= limit and sum(len(delivery.body) for delivery, _ in turn.claimed) < MOST
+    return not turn.broken and len(turn.claimed) >= limit and sum(len(seen.delivery.body) for seen in turn.claimed) < MOST
 
 
 async def in_slices(deliveries: Sequence[Delivery], translate: Translate) -> Turn:

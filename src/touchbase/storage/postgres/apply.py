@@ -16,7 +16,8 @@ from touchbase.storage.postgres.wall import begin
 from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
 from touchbase.storage.sql.rehearse import compared, load_deliveries, look, rehearse
 from touchbase.storage.sql.scope import of
-from touchbase.storage.sql.turn import Claimed, Turn, merged, reason
+from touchbase.storage.sql.sightings import Sighted
+from touchbase.storage.sql.turn import Turn, merged, reason
 
 Take = Callable[[Connection], Awaitable[Turn]]
 """Claims deliveries in the transaction that is open on this connection, and translates them."""
@@ -66,29 +67,29 @@ class Worker:
         before = await write(self.connection, look(self.client, rehearsing.after), scope)
         return compared(turn, rehearsing, before)
 
-    async def _apply(self, claimed: Claimed) -> WorkReport:
+    async def _apply(self, claimed: Sequence[Sighted]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
         return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
 
-    async def _one_by_one(self, claimed: Claimed) -> WorkReport:
+    async def _one_by_one(self, claimed: Sequence[Sighted]) -> WorkReport:
         report = WorkReport()
-        for delivery, translation in claimed:
-            report = merged(report, await self._alone([(delivery, translation)]))
+        for seen in claimed:
+            report = merged(report, await self._alone(seen))
         return report
 
-    async def _alone(self, claimed: Claimed) -> WorkReport:
+    async def _alone(self, seen: Sighted) -> WorkReport:
         attempts = count()
 
         async def attempt() -> WorkReport:
-            ids = await self.ids.cut(apply_needs(claimed, next(attempts)))
-            return await write(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states), of(self.client))
+            ids = await self.ids.cut(apply_needs([seen], next(attempts)))
+            return await write(self.connection, apply_batch(self.client, [seen], ids, self.now_us, self.states), of(self.client))
 
         try:
             return await again(attempt)
         except Overloaded:
             raise
         except Exception as error:
-            return await self._fail(claimed[0][0], reason(error))
+            return await self._fail(seen.delivery, reason(error))
 
     async def _fail(self, delivery: Delivery, why: str) -> WorkReport:
         await write(self.connection, note_failure(self.client, delivery, why, self.now_us), of(self.client))

@@ -6,13 +6,10 @@ that are new into their records, write the records that changed, and mark the de
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from touchbase.domain import delivery as dl
-from touchbase.domain.client import ACTIVE, DELETING, SUSPENDED
-from touchbase.domain.erased_keys import WHY_IGNORED
-from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.client import ACTIVE, DELETING, SUSPENDED, ClientSettings
 from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, VIA_API, StoredEvent
 from touchbase.domain.fold import Folded, Record, fold_event, refold_status, write_field
 from touchbase.domain.links import Link, Links
@@ -24,19 +21,16 @@ from touchbase.domain.times import Micros
 from touchbase.storage.sql import apply_custom
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch, EventKey, Target
+from touchbase.storage.sql.apply_mark import KNOWN_ALREADY, mark
 from touchbase.storage.sql.apply_save import save_records, unite_records
 from touchbase.storage.sql.erase_apply import drop_bodies, withhold
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.lookup import fill_resolvers
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import client_of, event_of, event_row
-from touchbase.storage.sql.shapes import outcome_shape
-from touchbase.storage.sql.sightings import Claimed, Outcome, sight, stored
+from touchbase.storage.sql.sightings import Outcome, Sighted, outcome_of, stored
 from touchbase.storage.sql.wants import note_wants
 
-KNOWN_ALREADY = "everything in it was known already"
-NAMES_NOBODY = "waits until a call names the e-mail address or domain of this object"
-BARRED = "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
 IN_USE = (ACTIVE,)
 KEPT = (ACTIVE, SUSPENDED)
 ANY = (ACTIVE, SUSPENDED, DELETING)
@@ -45,12 +39,12 @@ LINKS = 12
 """Links that one event may make: its own, and those of the records that it unites."""
 
 
-def apply_needs(claimed: Claimed, attempt: int = 0) -> Mapping[str, int]:
+def apply_needs(claimed: Sequence[Sighted], attempt: int = 0) -> Mapping[str, int]:
     """The ids that applying these may take: at most a record for each event, and links for all that it names or unites.
 
     What waits for them brings custom fields that nobody has counted: each further attempt asks for four times as many ids.
     """
-    events = [event for _, t in claimed if not isinstance(t, Exception) for event in t.events]
+    events = [seen.event for sighted in claimed for seen in sighted.sightings]
     count = len(events)
     links = sum(LINKS if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
     fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
@@ -58,7 +52,7 @@ def apply_needs(claimed: Claimed, attempt: int = 0) -> Mapping[str, int]:
     return {name: many * 4**attempt for name, many in needs.items()}
 
 
-def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, states: Container[str] = IN_USE) -> Plan[WorkReport]:
+def apply_batch(client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micros, states: Container[str] = IN_USE) -> Plan[WorkReport]:
     """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time.
 
     Nothing is applied of a client that is not in one of these states any more since they were claimed.
@@ -67,10 +61,10 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, states:
     if not found or found[0].state not in states:
         return WorkReport()
     settings = found[0].settings
-    outcomes = sight(claimed, settings)
+    outcomes = [outcome_of(seen) for seen in claimed]
     withheld = yield from withhold(client, outcomes, now_us)
     sightings = [seen for outcome in outcomes for seen in outcome.sightings]
-    batch = Batch(client, now_us, settings, _resolvers(client, ids))
+    batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
     if sightings:
         yield from fill_resolvers(client, batch.resolvers, sightings)
         _resolve_all(batch, outcomes)
@@ -85,20 +79,20 @@ def apply_batch(client: int, claimed: Claimed, ids: Ids, now_us: Micros, states:
             yield Step(sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
         if batch.emptied:
             yield Step(sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
-    oldest = min((dl.waits_since(delivery.received_us, delivery.next_attempt_us) for delivery, _ in claimed), default=None)
+    oldest = min((dl.waits_since(seen.delivery.received_us, seen.delivery.next_attempt_us) for seen in claimed), default=None)
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
-    yield from _mark(batch, outcomes, report)
+    yield from mark(batch, outcomes, report)
     yield from drop_bodies(withheld, now_us)
     return report
 
 
-def _resolvers(client: int, ids: Ids) -> dict[int, Resolver]:
+def _resolvers(client: int, ids: Ids, settings: ClientSettings) -> dict[int, Resolver]:
     def link_id() -> int:
         return ids.take("link")
 
     return {
-        CONTACT: Resolver(client, CONTACT, lambda: ids.take("contact"), Links(CONTACT, link_id)),
-        COMPANY: Resolver(client, COMPANY, lambda: ids.take("company"), Links(COMPANY, link_id)),
+        CONTACT: Resolver(client, CONTACT, lambda: ids.take("contact"), Links(CONTACT, link_id), settings.create_unknown),
+        COMPANY: Resolver(client, COMPANY, lambda: ids.take("company"), Links(COMPANY, link_id), settings.create_unknown),
     }
 
 
@@ -248,50 +242,3 @@ def _standing(record: Record) -> tuple[object, ...]:
     """Everything that folding a status sets."""
     entry = (record.status_entry_us, record.status_entry_key, record.status_cause)
     return (record.status, record.previous_status, record.status_changed_us, *entry)
-
-
-def _mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None]:
-    again = [(batch.client, outcome.delivery.id) for outcome in outcomes if _may_have_events(outcome)]
-    had = {row[0] for row in (yield Step(sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
-    rows: dict[int, Row] = {}
-    for outcome in outcomes:
-        delivery = outcome.delivery
-        if delivery.id in had:
-            # A replay: what it had caused is there, and stays its own.
-            outcome.applied, outcome.repeated = outcome.repeated or 1, 0
-        state, error = _ending(outcome)
-        done = batch.now_us if state in (dl.APPLIED, dl.IGNORED) else None
-        shape = None if state == dl.APPLIED else outcome_shape(outcome)
-        rows[delivery.id] = (batch.client, delivery.id, state, outcome.tool, delivery.attempts + 1, error, done, 0, shape)
-    if rows:
-        marked = yield Step(sql.MARK_DELIVERY, list(rows.values()))
-        report.taken = len(marked)
-        report.ended = dict(Counter(rows[row[0]][2] for row in marked))
-
-
-def _may_have_events(outcome: Outcome) -> bool:
-    """Whether events may be there of a delivery that brings none now: it repeats some, or has ended before and is read otherwise today."""
-    return not outcome.applied and (outcome.repeated > 0 or outcome.delivery.applied_us is not None)
-
-
-def _ending(outcome: Outcome) -> tuple[str, str | None]:
-    if outcome.names_erased and not (outcome.parked or outcome.applied):
-        return dl.IGNORED, WHY_IGNORED
-    if outcome.error is not None:
-        known = isinstance(outcome.error, UnrecognisedPayload)
-        return (dl.UNRECOGNISED if known else dl.FAILED), outcome.error.detail
-    if outcome.parked:
-        return dl.PARKED, BARRED if outcome.unknown else NAMES_NOBODY
-    if outcome.applied:
-        return dl.APPLIED, None
-    if outcome.nameless and not outcome.repeated:
-        return dl.UNRECOGNISED, "the call names no person or company that we could find"
-    return dl.IGNORED, _why_ignored(outcome)
-
-
-def _why_ignored(outcome: Outcome) -> str:
-    if outcome.repeated:
-        return KNOWN_ALREADY
-    if outcome.unknown:
-        return "about somebody unknown, and this client's settings create nobody"
-    return f"understood, but not used: {outcome.other or 'no event in it'}"

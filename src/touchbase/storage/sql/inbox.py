@@ -12,6 +12,7 @@ from touchbase.domain.errors import Overloaded
 from touchbase.domain.keys import former_key
 from touchbase.domain.times import SECOND, Micros
 from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_mark import MARK_DELIVERY
 from touchbase.storage.sql.bodies import clear_deliveries
 from touchbase.storage.sql.erase_apply import names_erased
 from touchbase.storage.sql.ids import Ids
@@ -121,10 +122,10 @@ def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros) ->
     attempts = delivery.attempts + 1
     key = yield from names_erased(client, delivery)
     if key is not None:  # kept for nobody: what could be read from it one day must not be
-        yield Step(sql.MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None)])
+        yield Step(MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None)])
         yield from clear_deliveries(key, client, [delivery.id], now_us)
         return
     state = FAILED if attempts >= MAX_ATTEMPTS else RECEIVED
     again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
     shape = delivery_shape(delivery) if state == FAILED else None
-    yield Step(sql.MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape)])
+    yield Step(MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape)])

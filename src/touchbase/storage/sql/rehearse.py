@@ -62,7 +62,7 @@ def rehearse(client: int, turn: Turn, now_us: Micros) -> Plan[Rehearsing]:
     ids = Ids()
     for name in apply_needs(turn.claimed):
         ids.fill(name, LARGEST_ID - PLENTY, PLENTY)  # of nobody, as nothing of this is kept
-    keys = [(client, delivery.id) for delivery, _ in turn.claimed]
+    keys = [(client, seen.delivery.id) for seen in turn.claimed]
     yield Step(sql.REPLAY_DELIVERY, [(*key, 0) for key in keys])
     yield from apply_batch(client, turn.claimed, ids, now_us, ANY)
     rows = yield Step(sql.DELIVERY_ENDINGS, keys)
@@ -100,7 +100,7 @@ def _values(record: Record) -> dict[str, object]:
 def compared(turn: Turn, rehearsing: Rehearsing, before: Seen) -> Rehearsal:
     """What would change, from the records as they are and as they would be."""
     told = Rehearsal()
-    for delivery, _ in turn.claimed:
+    for delivery in (seen.delivery for seen in turn.claimed):
         state, error = rehearsing.endings.get(delivery.id, (delivery.state, delivery.error))
         told.deliveries.append(Rehearsed(delivery.id, delivery.state, state, rehearsing.events.get(delivery.id, 0), error))
     for delivery, why in turn.broken:

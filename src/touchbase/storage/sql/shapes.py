@@ -25,7 +25,7 @@ _FIELD = re.compile(rb"([A-Za-z0-9_.\-]{1,40})(?:%5B|\[|=)")
 
 def outcome_shape(outcome: Outcome) -> str:
     """The shape of a call that was read: its event as the tool names it."""
-    name = outcome.strange or outcome.other
+    name = outcome.seen.strange or outcome.seen.other
     if name is None and outcome.sightings:
         sighted = outcome.sightings[0].event
         name = sighted.source_event or sighted.event

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from touchbase.domain.client import ClientSettings
@@ -30,12 +29,10 @@ from touchbase.domain.resolve import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
 from touchbase.domain.times import DAY
 
-Claimed = Sequence[tuple[Delivery, Translation | TouchbaseError]]
-
 
 @dataclass(slots=True)
-class Outcome:
-    """How one delivery ends: what its events came to."""
+class Sighted:
+    """What one delivery's call names. It depends on nothing that a store holds, so it is found out before a transaction begins."""
 
     delivery: Delivery
     tool: str | None
@@ -47,40 +44,51 @@ class Outcome:
     """The name of an event that nobody understands."""
     nameless: int = 0
     """Events about a person or company that name none."""
+    may_ask: bool = False
+    """Whether the tool can be asked for the records that the delivery only names."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one delivery ends: what its events came to."""
+
+    seen: Sighted
+    delivery: Delivery
+    sightings: list[Sighting]
+    """Those of the call that may be applied."""
     applied: int = 0
     parked: int = 0
     repeated: int = 0
     unknown: int = 0
     """Events about people that we do not know and may not create."""
-    may_ask: bool = False
-    """Whether the tool can be asked for the records that the delivery only names."""
     names_erased: bool = False
     """It tells of a person who was erased: events about them were taken out, and its body goes."""
 
 
-def sight(claimed: Claimed, settings: ClientSettings) -> list[Outcome]:
-    """Each delivery with the sightings in it."""
-    outcomes: list[Outcome] = []
-    for delivery, translation in claimed:
-        if isinstance(translation, TouchbaseError):
-            outcomes.append(Outcome(delivery, delivery.tool if delivery.verified else None, translation))
-            continue
-        tool = translation.tool or "unknown"
-        outcome = Outcome(delivery, tool, may_ask=translation.may_ask)
-        for event in translation.events:
-            _sight_one(outcome, delivery, tool, event, _may_create(delivery, event, translation.create_unknown, settings))
-        outcomes.append(outcome)
-    return outcomes
+def sight(delivery: Delivery, translation: Translation | TouchbaseError) -> Sighted:
+    """The sightings in one translated delivery."""
+    if isinstance(translation, TouchbaseError):
+        return Sighted(delivery, delivery.tool if delivery.verified else None, translation)
+    seen = Sighted(delivery, translation.tool or "unknown", may_ask=translation.may_ask)
+    for event in translation.events:
+        _sight_one(seen, event, _may_create(delivery, event, translation.create_unknown))
+    return seen
 
 
-def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, may_create: bool) -> None:
+def outcome_of(seen: Sighted) -> Outcome:
+    """A delivery of whose events nothing is applied yet; each attempt to apply them begins with a new one."""
+    return Outcome(seen, seen.delivery, seen.sightings)
+
+
+def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
+    delivery, tool = seen.delivery, seen.tool or "unknown"
     if event.event in ("unknown", "unrecognised"):
-        outcome.strange = outcome.strange or event.source_event
-        outcome.error = UnrecognisedPayload(f"{tool} sent an event that we do not know: {outcome.strange or 'no name'}")
+        seen.strange = seen.strange or event.source_event
+        seen.error = UnrecognisedPayload(f"{tool} sent an event that we do not know: {seen.strange or 'no name'}")
         return
     about = event.about
     if about is None:
-        outcome.other = event.source_event or event.event
+        seen.other = event.source_event or event.event
         return
     event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
     sighting = Sighting(
@@ -95,15 +103,16 @@ def _sight_one(outcome: Outcome, delivery: Delivery, tool: str, event: Event, ma
         key=event_key(tool, event, str(delivery.id)),
         received_us=delivery.received_us,
         may_create=may_create,
+        detail=_detail(event),
     )
     if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
         if event.event == "campaign_completed":
             # It may be the whole campaign's end, which is about nobody.
-            outcome.other = event.source_event or event.event
+            seen.other = event.source_event or event.event
             return
-        outcome.nameless += 1
+        seen.nameless += 1
     else:
-        outcome.sightings.append(sighting)
+        seen.sightings.append(sighting)
 
 
 def _ref(tool: str, about: int, event: Event, object_id: str | None) -> Ref | None:
@@ -123,11 +132,11 @@ def _primary(about: int, event: Event) -> str | None:
     return find_email_key(event.email) if event.email else None
 
 
-def _may_create(delivery: Delivery, event: Event, chosen: bool | None, settings: ClientSettings) -> bool:
-    """Whether an event may make its record: as the connection says, else as the client's settings say for campaign tools."""
+def _may_create(delivery: Delivery, event: Event, chosen: bool | None) -> bool | None:
+    """Whether an event may make its record, as the connection says; None leaves it to the client's settings, for campaign tools."""
     if delivery.channel == CRM:
         return chosen is not False and not event.event.endswith(".deleted")
-    return settings.create_unknown if chosen is None else chosen
+    return chosen
 
 
 def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, settings: ClientSettings) -> StoredEvent:
@@ -150,7 +159,7 @@ def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, se
         delivery_id=delivery.id,
         received_us=delivery.received_us,
         via=_via(sighting, kind),
-        detail=_detail(event),
+        detail=sighting.detail,
     )
 
 

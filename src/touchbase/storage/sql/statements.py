@@ -62,7 +62,7 @@ INSERT_COMPANY = _insert("company", COMPANY, "id")
 INSERT_EVENT = _insert("event", EVENT, "record_kind, record_id, occurred_us, key")
 
 _REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
-_ONE_MATCH = "t.client = p.client AND t.id = p.id"
+ONE_MATCH = "t.client = p.client AND t.id = p.id"
 _RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
 
 
@@ -79,18 +79,18 @@ def _key(column: str) -> Columns:
 
 _SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
 _SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
-CONTACT_BY_ID = _find("contact_by_id", "contact", CONTACT, ONE, _ONE_MATCH, lock=True)
+CONTACT_BY_ID = _find("contact_by_id", "contact", CONTACT, ONE, ONE_MATCH, lock=True)
 CONTACT_BY_EMAIL = _find("contact_by_email", "contact", CONTACT, _key("email_key"), _SAME_EMAIL, lock=True)
 CONTACT_BY_LINKEDIN = _find("contact_by_linkedin", "contact", CONTACT, _key("linkedin_key"), _SAME_LINKEDIN, lock=True)
-COMPANY_BY_ID = _find("company_by_id", "company", COMPANY, ONE, _ONE_MATCH, lock=True)
+COMPANY_BY_ID = _find("company_by_id", "company", COMPANY, ONE, ONE_MATCH, lock=True)
 COMPANY_BY_DOMAIN = _find("company_by_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN, lock=True)
 # Only looked at, to say who is there already: who locks may have to wait, or be given up. The index of the key answers it.
 CONTACT_HAVING_EMAIL = _find("contact_having_email", "contact", (*_key("email_key"), ONE[1]), _key("email_key"), _SAME_EMAIL)
 CONTACT_HAVING_LINKEDIN = _find("contact_having_linkedin", "contact", (*_key("linkedin_key"), ONE[1]), _key("linkedin_key"), _SAME_LINKEDIN)
 COMPANY_HAVING_DOMAIN = _find("company_having_domain", "company", COMPANY, _key("domain"), _SAME_DOMAIN)
-CONTACT_TO_SHOW = _find("contact_to_show", "contact", CONTACT, ONE, _ONE_MATCH)
-COMPANY_TO_SHOW = _find("company_to_show", "company", COMPANY, ONE, _ONE_MATCH)
-COMPANY_EXISTS = _find("company_exists", "company", ONE, ONE, _ONE_MATCH)
+CONTACT_TO_SHOW = _find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
+COMPANY_TO_SHOW = _find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
+COMPANY_EXISTS = _find("company_exists", "company", ONE, ONE, ONE_MATCH)
 CUSTOM_FIELDS_OF = _find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, _RECORD_MATCH)
 EVENTS_OF = _find("events_of", "event", EVENT, RECORD, _RECORD_MATCH)
 LINK_BY_REF = _find("link_by_ref", "link", LINK, REF, _REF_MATCH)
@@ -113,7 +113,7 @@ DELIVERIES_WITH_EVENTS = Op(
 def _update(name: str, table: str, columns: Columns) -> Op:
     """Set the columns after client and id."""
     pairs = ", ".join(f"{column} = p.{column}" for column, _ in columns[2:])
-    return Op(name, columns, body=f"UPDATE {table} AS t SET {pairs} FROM p WHERE {_ONE_MATCH}")
+    return Op(name, columns, body=f"UPDATE {table} AS t SET {pairs} FROM p WHERE {ONE_MATCH}")
 
 
 # What events change in the usual case: not the keys, and not the status where it stays, because their indexes cost.
@@ -181,20 +181,20 @@ GIVE_UP_KEY = Op(
     "give_up_key",
     (*ONE, ("key", "bytea"), ("former", "bytea")),
     sqlite="UPDATE delivery SET key = ?4 WHERE client = ?1 AND id = ?2 AND key = ?3",
-    body=f"UPDATE delivery t SET key = p.former FROM p WHERE {_ONE_MATCH} AND t.key = p.key",
+    body=f"UPDATE delivery t SET key = p.former FROM p WHERE {ONE_MATCH} AND t.key = p.key",
 )
 COUNT_REPEAT = Op(
     "count_repeat",
     (*ONE, ("times", "bigint")),
     sqlite="UPDATE delivery SET repeats = repeats + ?3 WHERE client = ?1 AND id = ?2",
-    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {_ONE_MATCH}",
+    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
 )
 _WAITING = names(DELIVERY[:-1], "d.")
 _GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
 _NAMED_WAITS = "d.client = p.client AND d.id = p.id AND d.state = 'received'"
 
 
-def _by_id(sql: str) -> str:
+def by_id(sql: str) -> str:
     """The same where PostgreSQL is to look for each row. By figures older than a backlog it would rather read all that waits."""
     return sql.replace("state = 'received'", "state || '' = 'received'")
 
@@ -227,7 +227,7 @@ HOLD = Op(
     "hold",
     ONE,
     sqlite_set=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_NAMED_WAITS} AND c.state = 'active'",
-    body=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_by_id(_NAMED_WAITS)} AND c.state = 'active' "
+    body=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {by_id(_NAMED_WAITS)} AND c.state = 'active' "
     "FOR UPDATE OF d SKIP LOCKED",
 )
 # A turn that holds them is waited for: what it leaves waiting is theirs then.
@@ -237,20 +237,8 @@ CLAIM_NAMED = Op(
     sqlite_set=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
     f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
     body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
-    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_by_id(_NAMED_WAITS)} "
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {by_id(_NAMED_WAITS)} "
     "ORDER BY d.id FOR UPDATE OF d",
-)
-_MARK: Columns = (
-    *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
-    ("next_attempt_us", "bigint"), ("shape", "text"),
-)  # fmt: skip
-_MARKED = f"SET {', '.join(f'{column} = p.{column}' for column, _ in _MARK[2:])} FROM p WHERE {_ONE_MATCH} AND t.state = 'received'"
-# A worker that was slower finds nothing to mark: what it applied changed nothing, and the first ending stays.
-MARK_DELIVERY = Op(
-    "mark_delivery",
-    _MARK,
-    sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
-    body=f"UPDATE delivery AS t {_by_id(_MARKED)} RETURNING t.id",
 )
 # By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 REPLAY_DELIVERY = Op(
@@ -259,7 +247,7 @@ REPLAY_DELIVERY = Op(
     sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = ?3 "
     "WHERE client = ?1 AND id = ?2 AND body_gone IS NULL RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
-    f"WHERE {_ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
+    f"WHERE {ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
 )
 DELIVERIES_WITH_BODIES = Op(
     "deliveries_with_bodies",
@@ -267,7 +255,7 @@ DELIVERIES_WITH_BODIES = Op(
     body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
     "JOIN client c ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id",
 )
-DELIVERY_ENDINGS = Op("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {_ONE_MATCH}")
+DELIVERY_ENDINGS = Op("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
 TARGETS_OF_DELIVERIES = Op(
     "targets_of_deliveries",
     ONE,
@@ -280,12 +268,12 @@ UNPARK_DELIVERY = Op(
     sqlite="UPDATE delivery SET state = 'applied', error = NULL, applied_us = ?3 WHERE client = ?1 AND id = ?2 AND state = 'parked' "
     "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = ?1 AND e.delivery_id = ?2 AND e.record_kind = 3)",
     body="UPDATE delivery t SET state = 'applied', error = NULL, applied_us = p.applied_us FROM p "
-    f"WHERE {_ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
+    f"WHERE {ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
     "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
 )
 _EMPTIED = (
     "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
-    f"WHERE {_ONE_MATCH} AND t.state IN ('applied', 'parked') "
+    f"WHERE {ONE_MATCH} AND t.state IN ('applied', 'parked') "
     "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
 )
 IGNORE_EMPTIED = Op("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_EMPTIED}")

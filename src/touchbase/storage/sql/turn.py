@@ -11,16 +11,16 @@ from touchbase.domain.events import Translation
 from touchbase.domain.mentions import mentions
 from touchbase.domain.ports import Translate, WorkReport
 from touchbase.domain.text import keepable
+from touchbase.storage.sql.sightings import Sighted, sight
 
-Claimed = list[tuple[Delivery, Translation | TouchbaseError]]
 LONGEST_REASON = 500
 
 
 @dataclass(slots=True)
 class Turn:
-    """Claimed deliveries with their translations, and those whose translation broke, with the reason."""
+    """Claimed deliveries with what their calls name, and those whose translation broke, with the reason."""
 
-    claimed: Claimed
+    claimed: list[Sighted]
     broken: list[tuple[Delivery, str]]
 
 
@@ -34,12 +34,18 @@ def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
         if delivery.guarded:
             delivery.told = mentions(delivery.headers, delivery.query, delivery.body)
         try:
-            turn.claimed.append((delivery, translate(delivery)))
-        except TouchbaseError as error:
-            turn.claimed.append((delivery, error))
+            turn.claimed.append(_sighted(delivery, translate))
         except Exception as error:
             turn.broken.append((delivery, reason(error)))
     return turn
+
+
+def _sighted(delivery: Delivery, translate: Translate) -> Sighted:
+    try:
+        translation: Translation | TouchbaseError = translate(delivery)
+    except TouchbaseError as error:
+        translation = error
+    return sight(delivery, translation)
 
 
 def reason(error: Exception) -> str:

@@ -40,7 +40,7 @@ def note_wants(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
     """Note which records this batch makes us want, and forget those that came to be known without asking."""
     wanted: dict[Ref, tuple[int, int]] = {}
     for outcome in outcomes:
-        if outcome.may_ask and (outcome.parked or outcome.applied):
+        if outcome.seen.may_ask and (outcome.parked or outcome.applied):
             _add(batch, outcome, wanted)
     found = [link.ref for one in batch.resolvers.values() if one.links.left for link in one.links.changed.values() if link.place is None]
     known = sorted(set(found) - wanted.keys())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from itertools import count
 
 from touchbase.domain.delivery import Delivery
@@ -10,7 +10,8 @@ from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, WorkReport
 from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
 from touchbase.storage.sql.rehearse import compared, look, rehearse
-from touchbase.storage.sql.turn import Claimed, Turn, merged, reason
+from touchbase.storage.sql.sightings import Sighted
+from touchbase.storage.sql.turn import Turn, merged, reason
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 
@@ -34,7 +35,7 @@ def rehearse_turn(writer: Writer, client: int, turn: Turn, now_us: int) -> Rehea
     return compared(turn, rehearsing, run(writer.cursor, look(client, rehearsing.after)))
 
 
-def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int, states: Container[str]) -> WorkReport:
+def _apply(writer: Writer, client: int, claimed: Sequence[Sighted], now_us: int, states: Container[str]) -> WorkReport:
     attempts = count()
     try:
         return writer.write(lambda: apply_batch(client, claimed, writer.ids, now_us, states), lambda: apply_needs(claimed, next(attempts)))
@@ -42,7 +43,7 @@ def _apply(writer: Writer, client: int, claimed: Claimed, now_us: int, states: C
         raise
     except Exception as error:
         if len(claimed) == 1:
-            return _fail(writer, client, claimed[0][0], reason(error), now_us)
+            return _fail(writer, client, claimed[0].delivery, reason(error), now_us)
         # Halved until the failure is alone with its cause; order stays, so the oldest is still applied first.
         half = len(claimed) // 2
         first = _apply(writer, client, claimed[:half], now_us, states)

@@ -1,0 +1,97 @@
+"""Marking deliveries: how each ends, by what its events came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from touchbase.domain import delivery as dl
+from touchbase.domain.erased_keys import WHY_IGNORED
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.ports import WorkReport
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.op import Op, Plan, Row, Step
+from touchbase.storage.sql.rows import Columns
+from touchbase.storage.sql.shapes import outcome_shape
+from touchbase.storage.sql.sightings import Outcome
+
+KNOWN_ALREADY = "everything in it was known already"
+NAMES_NOBODY = "waits until a call names the e-mail address or domain of this object"
+BARRED = "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
+_MARK: Columns = (
+    *sql.ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
+    ("next_attempt_us", "bigint"), ("shape", "text"),
+)  # fmt: skip
+_MARKED = f"SET {', '.join(f'{column} = p.{column}' for column, _ in _MARK[2:])} FROM p WHERE {sql.ONE_MATCH} AND t.state = 'received'"
+# A worker that was slower finds nothing to mark: what it applied changed nothing, and the first ending stays.
+MARK_DELIVERY = Op(
+    "mark_delivery",
+    _MARK,
+    sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
+    body=f"UPDATE delivery AS t {sql.by_id(_MARKED)} RETURNING t.id",
+)
+# Nearly all end so: what is the same of all is said once.
+_APPLIED: Columns = (*sql.ONE, ("tool", "text"), ("applied_us", "bigint"))
+_MARKED_APPLIED = (
+    "SET state = 'applied', tool = p.tool, attempts = t.attempts + 1, error = NULL, applied_us = p.applied_us, next_attempt_us = 0, "
+    f"shape = NULL FROM p WHERE {sql.ONE_MATCH} AND t.state = 'received'"
+)
+MARK_APPLIED = Op(
+    "mark_applied",
+    _APPLIED,
+    sqlite_set=f"UPDATE delivery AS t {_MARKED_APPLIED} RETURNING id",
+    body=f"UPDATE delivery AS t {sql.by_id(_MARKED_APPLIED)} RETURNING t.id",
+)
+
+
+def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None]:
+    """Mark these deliveries, and tell the report how many ended how. One that somebody else has marked meanwhile stays as it is."""
+    again = [(batch.client, outcome.delivery.id) for outcome in outcomes if _may_have_events(outcome)]
+    had = {row[0] for row in (yield Step(sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
+    applied: list[Row] = []
+    others: dict[int, Row] = {}
+    for outcome in outcomes:
+        seen, delivery = outcome.seen, outcome.delivery
+        if delivery.id in had:
+            # A replay: what it had caused is there, and stays its own.
+            outcome.applied, outcome.repeated = outcome.repeated or 1, 0
+        state, error = _ending(outcome)
+        if state == dl.APPLIED:
+            applied.append((batch.client, delivery.id, seen.tool, batch.now_us))
+            continue
+        done = batch.now_us if state == dl.IGNORED else None
+        others[delivery.id] = (batch.client, delivery.id, state, seen.tool, delivery.attempts + 1, error, done, 0, outcome_shape(outcome))
+    ended: Counter[str] = Counter()
+    if applied:
+        ended[dl.APPLIED] = len((yield Step(MARK_APPLIED, applied)))
+    if others:
+        ended.update(others[row[0]][2] for row in (yield Step(MARK_DELIVERY, list(others.values()))))
+    report.taken, report.ended = ended.total(), dict(+ended)
+
+
+def _may_have_events(outcome: Outcome) -> bool:
+    """Whether events may be there of a delivery that brings none now: it repeats some, or has ended before and is read otherwise today."""
+    return not outcome.applied and (outcome.repeated > 0 or outcome.delivery.applied_us is not None)
+
+
+def _ending(outcome: Outcome) -> tuple[str, str | None]:
+    if outcome.names_erased and not (outcome.parked or outcome.applied):
+        return dl.IGNORED, WHY_IGNORED
+    if outcome.seen.error is not None:
+        known = isinstance(outcome.seen.error, UnrecognisedPayload)
+        return (dl.UNRECOGNISED if known else dl.FAILED), outcome.seen.error.detail
+    if outcome.parked:
+        return dl.PARKED, BARRED if outcome.unknown else NAMES_NOBODY
+    if outcome.applied:
+        return dl.APPLIED, None
+    if outcome.seen.nameless and not outcome.repeated:
+        return dl.UNRECOGNISED, "the call names no person or company that we could find"
+    return dl.IGNORED, _why_ignored(outcome)
+
+
+def _why_ignored(outcome: Outcome) -> str:
+    if outcome.repeated:
+        return KNOWN_ALREADY
+    if outcome.unknown:
+        return "about somebody unknown, and this client's settings create nobody"
+    return f"understood, but not used: {outcome.seen.other or 'no event in it'}"
