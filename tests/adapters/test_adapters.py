@@ -25,8 +25,8 @@ class Stub:
 
     channel = EMAIL_CAMPAIGN
 
-    def __init__(self, tool: str, sure: int, *signs: str) -> None:
-        self.tool, self.sure, self.signs, self.asked = tool, sure, frozenset(signs), 0
+    def __init__(self, tool: str, sure: int, *signs: str, most_sure: int = 100) -> None:
+        self.tool, self.sure, self.signs, self.most_sure, self.asked = tool, sure, frozenset(signs), most_sure, 0
 
     def recognise(self, call: Call) -> int:
         self.asked += 1
@@ -62,6 +62,24 @@ def test_an_adapter_is_asked_only_about_calls_that_show_one_of_its_signs() -> No
     adapters.translate(request({"other": 1}))
 
     assert (by_key.asked, by_header.asked, always.asked) == (1, 1, 3)
+
+
+def test_who_can_be_no_surer_than_another_is_not_asked() -> None:
+    certain, equal, earlier, less = (Stub(name, most, most_sure=most) for name, most in (("m", 90), ("n", 90), ("a", 90), ("b", 80)))
+    adapters = Adapters([less, equal, certain])
+    with_an_earlier_name = Adapters([earlier, less, equal, certain])
+
+    assert adapters.translate(request({"x": 1})).tool == "m"
+    assert with_an_earlier_name.translate(request({"x": 1})).tool == "a"
+    assert (certain.asked, equal.asked, less.asked) == (1, 0, 0)
+
+
+def test_calls_of_the_same_names_are_each_judged_by_what_they_say(adapters: Adapters) -> None:
+    theirs = {**OPENED, "event_type": "EMAIL_OPEN"}
+
+    read = [adapters.translate(request(body)).tool for body in (OPENED, theirs, OPENED)]
+
+    assert read == ["instantly", "smartlead", "instantly"]
 
 
 def test_the_named_tool_reads_a_call_however_sure_others_are() -> None:

@@ -36,6 +36,11 @@ _SURE = 80
 """So sure of a call, what the client has connected does not matter."""
 _ANY_TOOL = "generic"
 
+_LARGEST_KNOWN = 16 * 1024
+_MOST_KNOWN = 500
+"""Bytes of a body whose names are remembered, and how many are: some megabytes, whoever sends what."""
+
+_Names = tuple[str, tuple[str, ...], tuple[str, ...]]
 Demand = Callable[[bytes], ProtocolAnswer | None]
 
 
@@ -49,6 +54,8 @@ class Adapters:
     def __init__(self, adapters: Iterable[Adapter]) -> None:
         self._by_name: dict[str, dict[str, Adapter]] = {channel: {} for channel in CHANNELS}
         self._by_sign: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
+        self._by_names: dict[_Names, list[Adapter]] = {}
+        """Whom to ask about calls that show these names: a tool sends the same ones again and again."""
         self._always: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
         self._last: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
         self._demands: dict[bytes, Demand] = {}
@@ -183,20 +190,35 @@ class Adapters:
             # The one for any tool is never so sure: it comes last, and only where it may be needed.
             if best[0] >= _ENOUGH and adapter.tool == _ANY_TOOL:
                 break
+            if (_most(adapter), best[1]) < (best[0], adapter.tool):
+                continue
             sure = adapter.recognise(call)
             # Of two that are equally sure the same one wins every time: a replay must read what was read.
             if sure > best[0] or (sure == best[0] > 0 and adapter.tool < best[1]):
                 best = (sure, adapter.tool, adapter)
         return best[0], best[2]
 
-    def _candidates(self, call: Call) -> Iterable[Adapter]:
+    def _candidates(self, call: Call) -> Sequence[Adapter]:
+        """Those to ask about a call, first those that may be surest."""
+        shown = objects(call.data)
+        if len(shown) != 1 or len(call.request.body) > _LARGEST_KNOWN:
+            return self._showing(call, shown)
+        names = (call.request.channel, tuple(shown[0]), tuple(call.headers))
+        found = self._by_names.get(names)
+        if found is None:
+            if len(self._by_names) >= _MOST_KNOWN:
+                self._by_names.clear()
+            found = self._by_names[names] = self._showing(call, shown)
+        return found
+
+    def _showing(self, call: Call, shown: list[dict[str, object]]) -> list[Adapter]:
         index = self._by_sign[call.request.channel]
         asked = {id(adapter): adapter for adapter in self._always[call.request.channel]}
-        for shown in (*objects(call.data), call.headers):
-            for sign in index.keys() & shown.keys():
+        for names in (*shown, call.headers):
+            for sign in index.keys() & names.keys():
                 for adapter in index[sign]:
                     asked[id(adapter)] = adapter
-        return asked.values()
+        return sorted(asked.values(), key=lambda adapter: (-_most(adapter), adapter.tool))
 
     def _add(self, adapter: Adapter) -> None:
         self._by_name[adapter.channel][adapter.tool] = adapter
@@ -207,6 +229,11 @@ class Adapters:
             self._always[adapter.channel].append(adapter)
         for sign in adapter.signs:
             self._by_sign[adapter.channel].setdefault(sign, []).append(adapter)
+
+
+def _most(adapter: Adapter) -> int:
+    """How sure an adapter may be at the most."""
+    return getattr(adapter, "most_sure", 100)
 
 
 def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:

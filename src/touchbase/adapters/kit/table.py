@@ -135,6 +135,8 @@ class Table:
         self._places = {name: paths(getattr(self, name)) for name in _PLACES}
         self._times = {event: paths(f"{own} {self.time}") for event, own in self.times.items()}
         self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.sure)]
+        # Of one that looks for itself nothing is known.
+        self.most_sure = self._shapes[0].shape.sure if type(self).recognise is Table.recognise else 100
 
     def recognise(self, call: Call) -> int:
         """How sure the surest fitting shape makes us of the surest of the call's first objects."""
