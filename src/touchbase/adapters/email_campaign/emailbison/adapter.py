@@ -87,6 +87,6 @@ ADAPTER = EmailBison(
         "data.reply.raw_message_id data.scheduled_email.raw_message_id data.reply.id data.scheduled_email.id data.message_id"
         " reply_raw_message_id scheduled_email_raw_message_id reply_id scheduled_email_id"
     ),
-    bounce="data.reply.bounce_type data.reply.text_body reply_text_body",
+    bounce="data.bounce.type data.bounce.reason data.reply.bounce_type data.reply.text_body reply_text_body",
     automated="data.reply.automated_reply reply_automated_reply",
 )
