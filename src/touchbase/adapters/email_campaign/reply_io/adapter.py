@@ -56,9 +56,10 @@ ADAPTER = Table(
     name="event.type",
     email="contact_fields.email contact_fields.Email payload.contact.email",
     time="event.date event.timestamp",
+    times={"email_replied": "event.date event.timestamp reply_date"},
     linkedin=(
         "contact_fields.linkedin_profile contact_fields.linkedInProfile contact_fields.linkedin_url contact_fields.linkedIn"
-        " payload.contact.linkedInProfile"
+        " contact_fields.linkedin_profile_url payload.contact.linkedInProfile"
     ),
     first_name="contact_fields.first_name contact_fields.firstName payload.contact.firstName",
     last_name="contact_fields.last_name contact_fields.lastName payload.contact.lastName",
