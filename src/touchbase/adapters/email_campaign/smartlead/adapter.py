@@ -64,6 +64,7 @@ ADAPTER = Smartlead(
         Shape("sl_email_lead_map_id", 95),
         Shape("sl_lead_email", 95),
         Shape("stats_id event_type", 95),
+        Shape("stats_id reply_message to_email", 90),
         Shape("event_type secret_key metadata.webhook_created_at", 90),
         Shape("event_type", 90, header="x-smartlead-signature"),
         Shape("type data meta.level links.app", 88),
@@ -106,6 +107,7 @@ ADAPTER = Smartlead(
     },
     beginnings={"campaign_": m.OTHER, "email_account_": m.ACCOUNT},
     name="event_type event type",
+    nameless={"reply_message": "EMAIL_REPLY"},
     email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail lead_data.email to_email to sender_detail",
     time="event_timestamp timestamp reply_message.time reply.received_at created_at",
     times={
