@@ -2,7 +2,8 @@
 
 `event.type` is upper-case on the wire. LEAD_FIRST_CONTACTED comes beside EMAIL_SENT for the same mail. A
 bounce comes with a reply from mailer-daemon inside; an automatic reply is a reply with a flag. Sister
-keys that end in `_local` or `_est` are not UTC.
+keys that end in `_local` or `_est` are not UTC. A relay puts all levels into one (`lead_email`,
+`reply_date_received`), and the list of events has each call in `payload`, beside its deliveries.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-_WORKSPACE, _MAIL, _FACT = (paths(place) for place in ("event.workspace_id", "data.scheduled_email.id", "data.campaign_event.id"))
-_WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.from")
+_WORKSPACE = paths("event.workspace_id workspace_id")
+_MAIL = paths("data.scheduled_email.id scheduled_email_id")
+_FACT = paths("data.campaign_event.id campaign_event_id")
+_WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.from reply_from_email_address")
 
 
 class EmailBison(Table):
@@ -22,6 +25,8 @@ class EmailBison(Table):
 
     def read(self, item: Item, call: Call) -> Event:
         """One call; its key is put together from ids, as there is none of its own."""
+        if isinstance(listed := item.get("payload"), dict):
+            item = listed
         event = super().read(item, call)
         fact, mail = pick(item, _FACT, text), pick(item, _MAIL, text)
         if fact and mail:
@@ -36,6 +41,8 @@ ADAPTER = EmailBison(
     shapes=(
         Shape("event.instance_url event.type", 95),
         Shape("data.scheduled_email event.type", 95),
+        Shape("webhook_deliveries payload.event.type", 95),
+        Shape("instance_url workspace_id event_type", 95),
         Shape("event.workspace_id event.type data", 90),
         Shape("event data.reply.from_email_address", 90),
         Shape("event.type data.lead", 75, named=True),
@@ -64,14 +71,22 @@ ADAPTER = EmailBison(
         "tag_removed": m.OTHER,
     },
     beginnings={"email_account_": m.ACCOUNT, "warmup_": m.ACCOUNT, "tag_": m.OTHER, "blacklisted_domain_": m.OTHER},
-    name="event.type event",
-    email="data.lead.email",
-    time="data.campaign_event.created_at data.reply.date_received data.scheduled_email.sent_at",
-    times={"email_sent": "data.campaign_event.created_at data.scheduled_email.sent_at"},
-    first_name="data.lead.first_name",
-    last_name="data.lead.last_name",
-    campaign="data.campaign.name data.campaign_name data.campaign.id data.campaign_id",
-    message="data.reply.raw_message_id data.scheduled_email.raw_message_id data.reply.id data.scheduled_email.id data.message_id",
-    bounce="data.reply.bounce_type data.reply.text_body",
-    automated="data.reply.automated_reply",
+    name="event.type event event_type",
+    email="data.lead.email lead_email",
+    time=(
+        "data.campaign_event.created_at data.reply.date_received data.scheduled_email.sent_at"
+        " campaign_event_created_at reply_date_received scheduled_email_sent_at"
+    ),
+    times={
+        "email_sent": ("data.campaign_event.created_at data.scheduled_email.sent_at campaign_event_created_at scheduled_email_sent_at"),
+    },
+    first_name="data.lead.first_name lead_first_name",
+    last_name="data.lead.last_name lead_last_name",
+    campaign="data.campaign.name data.campaign_name data.campaign.id data.campaign_id campaign_name campaign_id",
+    message=(
+        "data.reply.raw_message_id data.scheduled_email.raw_message_id data.reply.id data.scheduled_email.id data.message_id"
+        " reply_raw_message_id scheduled_email_raw_message_id reply_id scheduled_email_id"
+    ),
+    bounce="data.bounce.type data.bounce.reason data.reply.bounce_type data.reply.text_body reply_text_body",
+    automated="data.reply.automated_reply reply_automated_reply",
 )

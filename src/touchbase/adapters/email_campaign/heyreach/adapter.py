@@ -1,7 +1,7 @@
 """HeyReach: its webhook calls in our words.
 
 Everything happens on LinkedIn; an address is often missing and the profile is the only key to a person.
-Integrators write names down in camel case as well; no delivery was seen that has them so.
+Integrators write names down in camel case as well; its own tags are said to come so, with all levels in one.
 Some deliveries name no event and no time: then the newest message tells. What `correlation_id`
 correlates is not known for sure, so nothing is recognised again by it.
 """
@@ -66,6 +66,7 @@ ADAPTER = HeyReach(
         Shape("lead.profileUrl eventType", 78, named=True),
         Shape("lead.linkedInUrl eventType", 78, named=True),
         Shape("lead_profile_url event_type", 75, named=True),
+        Shape("leadProfileUrl eventType", 75, named=True),
         Shape("eventType lead", 70, named=True, spelt=str.isupper),
         Shape("conversation_id sender lead.profile_url", 80),
     ),
@@ -84,13 +85,22 @@ ADAPTER = HeyReach(
         "campaign_completed": m.COMPLETED,
         "lead_finished_sequence_without_replying": m.COMPLETED,
         "lead_tag_updated": m.LABELLED,
+        "lead_auto_tagged_interested": m.status("interested"),
+        "lead_auto_tagged_positive": m.status("interested"),
+        "lead_auto_tagged_not_interested": m.status("not_interested"),
+        "lead_auto_tagged_generic": m.OTHER,
     },
     name="event_type eventType",
-    email="lead.email_address lead.enriched_email lead.custom_email leadProfile.emailAddress lead.emailAddress lead_email_address",
+    email=(
+        "lead.email_address lead.enriched_email lead.custom_email leadProfile.emailAddress lead.emailAddress lead_email_address"
+        " leadEmailAddress"
+    ),
     time="timestamp",
-    linkedin="lead.profile_url leadProfile.linkedInUrl leadProfile.profileUrl lead.profileUrl lead.linkedInUrl lead_profile_url",
-    first_name="lead.first_name leadProfile.firstName lead.firstName lead_first_name",
-    last_name="lead.last_name leadProfile.lastName lead.lastName lead_last_name",
+    linkedin=(
+        "lead.profile_url leadProfile.linkedInUrl leadProfile.profileUrl lead.profileUrl lead.linkedInUrl lead_profile_url leadProfileUrl"
+    ),
+    first_name="lead.first_name leadProfile.firstName lead.firstName lead_first_name leadFirstName",
+    last_name="lead.last_name leadProfile.lastName lead.lastName lead_last_name leadLastName",
     full_name="lead.full_name lead.fullName",
     campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",

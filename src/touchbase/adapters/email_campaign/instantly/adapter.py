@@ -50,6 +50,7 @@ ADAPTER = Instantly(
         "auto_reply_received": m.AUTO_REPLIED,
         "email_bounced": m.BOUNCED,
         "lead_unsubscribed": m.UNSUBSCRIBED,
+        "spam_complaint": m.COMPLAINED,
         "lead_interested": m.status("interested"),
         "lead_not_interested": m.status("not_interested"),
         "lead_neutral": m.status("neutral"),

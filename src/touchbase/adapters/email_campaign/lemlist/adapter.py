@@ -60,6 +60,7 @@ ADAPTER = Lemlist(
         Shape("leadEmail _id type", 75, named=True),
         Shape("campaignId leadId type", 75, named=True),
         Shape("campaignId type createdAt", 72, named=True, starts="cam_"),
+        Shape("type data", 70, starts="enrichmentDone"),
     ),
     names={
         "emailssent": m.SENT,
@@ -85,6 +86,7 @@ ADAPTER = Lemlist(
         "connectionissue": m.ACCOUNT,
         "sendlimitreached": m.ACCOUNT,
         "lemwarmpaused": m.ACCOUNT,
+        "deliverabilityalerttriggered": m.ACCOUNT,
         "paused": m.OTHER,
         "resumed": m.OTHER,
         "skipped": m.OTHER,

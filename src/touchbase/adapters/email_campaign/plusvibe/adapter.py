@@ -34,6 +34,7 @@ ADAPTER = PlusVibe(
         Shape("webhook_event lead_email", 90),
         Shape("webhook_event webhook_id", 85),
         Shape("webhook_event workspace_id", 80, named=True),
+        Shape("webhook_event email", 80),
     ),
     names={
         "email_sent": m.SENT,

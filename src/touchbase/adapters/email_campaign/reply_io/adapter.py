@@ -2,7 +2,8 @@
 
 A call carries one event in `event`, the person in `contact_fields` and, inside a sequence, that in
 `sequence_fields`. `event.id` is new for each delivered event. Older subscriptions write names in one
-word, `EmailReplied`. A category that somebody gives a reply is a status and no second reply.
+word, `EmailReplied`. A category that somebody gives a reply is a status and no second reply. An event
+that Reply.io has kept and tells again has its blocks in `payload`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ ADAPTER = Table(
     shapes=(
         Shape("event.subscription_id event.type", 95),
         Shape("contact_fields event.type", 92),
+        Shape("subscription.workspaceId event.type payload.contact", 92),
         Shape("event.type event.date event.id event.user_id", 85),
     ),
     names={
@@ -52,14 +54,18 @@ ADAPTER = Table(
         "call_": m.OTHER,
     },
     name="event.type",
-    email="contact_fields.email contact_fields.Email",
-    time="event.date",
-    linkedin="contact_fields.linkedin_profile contact_fields.linkedInProfile contact_fields.linkedin_url contact_fields.linkedIn",
-    first_name="contact_fields.first_name contact_fields.firstName",
-    last_name="contact_fields.last_name contact_fields.lastName",
-    full_name="contact_fields.full_name contact_fields.fullName",
-    campaign="sequence_fields.name sequence_fields.sequence_name sequence_fields.id sequence_fields.sequence_id",
-    message="email_fields.message_id email_fields.id",
+    email="contact_fields.email contact_fields.Email payload.contact.email",
+    time="event.date event.timestamp",
+    times={"email_replied": "event.date event.timestamp reply_date"},
+    linkedin=(
+        "contact_fields.linkedin_profile contact_fields.linkedInProfile contact_fields.linkedin_url contact_fields.linkedIn"
+        " contact_fields.linkedin_profile_url payload.contact.linkedInProfile"
+    ),
+    first_name="contact_fields.first_name contact_fields.firstName payload.contact.firstName",
+    last_name="contact_fields.last_name contact_fields.lastName payload.contact.lastName",
+    full_name="contact_fields.full_name contact_fields.fullName payload.contact.fullName",
+    campaign="sequence_fields.name sequence_fields.sequence_name sequence_fields.id sequence_fields.sequence_id payload.sequence.id",
+    message="email_fields.message_id email_fields.id payload.data.replyMessageId",
     key="event.id",
     label=(
         "reply_fields.category reply_fields.category.name reply_fields.category_name reply_fields.classification"

@@ -4,16 +4,19 @@ Two generations of keys arrive, and an older shape with `event` and a nested `le
 no event, and the key of their time shows it. `from_email` is our mailbox and `to_email` the lead's side also
 on a reply, where a colleague may be the one who answers: the contact of the campaign is `sl_lead_email`.
 Calls about an account or a whole campaign have another envelope, `type` and `data`; an address in that is a
-sender's.
+sender's. A bounce may name the lead nowhere but in its description, and no time but its letter's.
 """
 
 from __future__ import annotations
+
+import re
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import address, text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
+from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _BY_TIME = {
@@ -27,6 +30,8 @@ _ITS_OWN = frozenset(
     {"EMAIL_OPEN", "EMAIL_LINK_CLICK", "EMAIL_REPLY", "EMAIL_BOUNCE", "FIRST_EMAIL_SENT", "LEAD_CATEGORY_UPDATED", "UNTRACKED_REPLIES"}
 )
 """Names that no other tool spells so."""
+_TOLD = re.compile(r"\bto ([^\s@]+@[^\s@]+) (?:got )?bounced\b", re.IGNORECASE)
+"""The lead in a bounce's description."""
 _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
 
 
@@ -36,6 +41,13 @@ class Smartlead(Table):
     def named(self, item: Item, call: Call) -> str | None:
         """The event's name, or what the key of its time shows."""
         return super().named(item, call) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; a bounce without an address is that of whom its description tells."""
+        event = super().read(item, call)
+        if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(text(item.get("description")) or "")):
+            event.email = address(told[1])
+        return event
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
         """The lead's name; `to_name` is that of `to_email`, a colleague's where one answers."""
@@ -52,6 +64,7 @@ ADAPTER = Smartlead(
         Shape("sl_email_lead_map_id", 95),
         Shape("sl_lead_email", 95),
         Shape("stats_id event_type", 95),
+        Shape("stats_id reply_message to_email", 90),
         Shape("event_type secret_key metadata.webhook_created_at", 90),
         Shape("event_type", 90, header="x-smartlead-signature"),
         Shape("type data meta.level links.app", 88),
@@ -94,14 +107,15 @@ ADAPTER = Smartlead(
     },
     beginnings={"campaign_": m.OTHER, "email_account_": m.ACCOUNT},
     name="event_type event type",
-    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail to_email to sender_detail",
+    nameless={"reply_message": "EMAIL_REPLY"},
+    email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail lead_data.email to_email to sender_detail",
     time="event_timestamp timestamp reply_message.time reply.received_at created_at",
     times={
         "email_sent": "event_timestamp time_sent",
         "email_opened": "event_timestamp time_opened",
         "email_clicked": "event_timestamp time_clicked",
         "email_replied": "event_timestamp time_replied",
-        "email_bounced": "event_timestamp time_bounced",
+        "email_bounced": "event_timestamp time_bounced timestamp bounce_message.time",
         "email_unsubscribed": "event_timestamp time_unsubscribed",
         "lead_status_changed": "event_timestamp category_updated_at",
     },
