@@ -2,21 +2,30 @@
 
 The names in a call differ from those at set-up. Of its times only `ts_epoch` is surely UTC; the zone of
 `ts` and `ts_event` is unclear and `date` is the account's, so they serve in that order and `date` last.
+That a contact gets no mails any more may be said by a change of the contact alone, whose address then stands in `content`.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import flag, text
+from touchbase.adapters.kit.table import Item, Shape, Table, at, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
+_BLACKLISTED = ("content", 0, "emailBlacklist")
 
 
 class Brevo(Table):
     """Reads Brevo's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; a contact that was put on the blacklist is said by a change of the contact."""
+        if plain(name) == "contact_updated" and flag(at(item, _BLACKLISTED)):
+            return m.UNSUBSCRIBED
+        return super().meaning(name, item)
 
     def read(self, item: Item, call: Call) -> Event:
         """One event; a marketing campaign's name stands under a key with a blank in it."""
@@ -35,6 +44,7 @@ ADAPTER = Brevo(
         Shape("message-id event email", 80, named=True),
         Shape("camp_id event email", 80, named=True),
         Shape("event email ts", 85, spelt=_CONTACTS.__contains__),
+        Shape("event content ts", 85, spelt=_CONTACTS.__contains__),
         Shape("msg_status messageId ts_event", 85),
         Shape("items.0.Uuid items.0.MessageId", 85),
     ),
@@ -67,7 +77,7 @@ ADAPTER = Brevo(
     # Those of other channels, by their names at set-up.
     nameless={"msg_status": "sms", "items": "inboundEmailProcessed"},
     name="event",
-    email="email",
+    email="email content.0.email",
     time="ts_epoch s_epoch ts_event ts date_event date",
     campaign="campaign_name camp_id",
     message="message-id",
