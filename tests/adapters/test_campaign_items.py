@@ -172,3 +172,10 @@ def test_amplemarkets_wrong_person_keeps_the_own_name_when_the_lead_is_the_right
     assert {(event.email, event.first_name, event.last_name, event.linkedin_url) for event in events} == {
         ("nora@example.com", "Nora", "Quill", None)
     }
+
+
+@pytest.mark.parametrize(("first", "last"), [("FIRSTNAME", "LASTNAME"), ("VORNAME", "NACHNAME"), ("PRENOM", "NOM"), ("NOME", "SOBRENOME")])
+def test_brevos_automation_names_the_person_in_the_accounts_language(first: str, last: str) -> None:
+    body = {"workflow_id": 9, "step_id": 2, "contact_id": 4, "email": "nora@example.com", "attributes": {first: "Nora", last: "Quill"}}
+
+    assert (only(told(body)).first_name, only(told(body)).last_name) == ("Nora", "Quill")
