@@ -160,3 +160,22 @@ def test_smartleads_name_is_the_leads_only_where_the_lead_answers(answers: str, 
     event = only(told(body))
 
     assert (event.email, event.first_name, event.last_name) == ("nora@example.com", *names)
+
+
+def test_amplemarkets_wrong_person_keeps_the_own_name_when_the_lead_is_the_right_one() -> None:
+    former = {"third_party_email": "nora@example.com", "third_party_first_name": "Nora", "third_party_last_name": "Quill"}
+    lead = {"email": "otto@example.com", "first_name": "Otto", "last_name": "Novak", "linkedin_url": "https://www.linkedin.com/in/otto-n"}
+    message = {"from": "nora@example.com", "tag": ["not_the_right_person"], "date": AT}
+
+    events = told({"email_message": message, "lead": lead, "sequence": {}, "additional_info": former}).events
+
+    assert {(event.email, event.first_name, event.last_name, event.linkedin_url) for event in events} == {
+        ("nora@example.com", "Nora", "Quill", None)
+    }
+
+
+@pytest.mark.parametrize(("first", "last"), [("FIRSTNAME", "LASTNAME"), ("VORNAME", "NACHNAME"), ("PRENOM", "NOM"), ("NOME", "SOBRENOME")])
+def test_brevos_automation_names_the_person_in_the_accounts_language(first: str, last: str) -> None:
+    body = {"workflow_id": 9, "step_id": 2, "contact_id": 4, "email": "nora@example.com", "attributes": {first: "Nora", last: "Quill"}}
+
+    assert (only(told(body)).first_name, only(told(body)).last_name) == ("Nora", "Quill")

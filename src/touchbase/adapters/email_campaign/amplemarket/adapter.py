@@ -3,7 +3,8 @@
 No event name: a reply has a flag, any other post belongs to a sequence's stage. On a reply `from` is the
 lead and `to` is us. What happened on LinkedIn or by telephone has an object of its own, `linkedin` or `call`,
 whatever the sequence's stage. Only labels that a machine gives an answer make an automatic reply of it. A workflow
-posts a mail with the labels that it was given: that is a reply, and a status.
+posts a mail with the labels that it was given: that is a reply, and a status. Where somebody has named the right
+person, `lead` is already that one, and who was written to stands in `additional_info`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from touchbase.domain.ports import Call
 _STAGE = paths("sequence_stage.type sequence_step.type")
 _WRITER = paths("from email_message.from")
 _USER = paths("user.email")
+_WRITTEN_TO = "additional_info.third_party_"
+_FORMER, _FORMER_FIRST, _FORMER_LAST = (paths(_WRITTEN_TO + part) for part in ("email", "first_name", "last_name"))
 _TAGS = {"sent": "email sent", "opened": "email opened", "clicked": "email clicked", "replied": "reply", "bounced": "email bounced"}
 _OUR_WORDS = {"hard no": "not_interested", "asked to circle back later": "maybe_later"}
 _REPLIED = frozenset({"email_replied", "email_auto_replied"})
@@ -43,7 +46,7 @@ class Amplemarket(Table):
 
     def read(self, item: Item, call: Call) -> Event:
         """One post; where no other key has an address the lead is a reply's writer, or the one recipient of our mail."""
-        event = super().read(item, call)
+        event = _about_the_former(super().read(item, call), item)
         if event.email is None and event.event in _REPLIED:
             event.email = pick(item, _WRITER, address)
         if event.email is None and event.event == "email_sent":
@@ -89,6 +92,15 @@ def _labelled(item: Item) -> str | None:
     """The first label as a status; none where one says that a machine has answered."""
     told = [_OUR_WORDS.get(words(label)) or status_of(label) for label in _labels(item)]
     return None if "out_of_office" in told else next(filter(None, told), None)
+
+
+def _about_the_former(event: Event, item: Item) -> Event:
+    """The event of the person who was written to, where the lead is whom that one has named."""
+    former = pick(item, _FORMER, address)
+    if former is None or _labelled(item) != "wrong_person":
+        return event
+    first_name, last_name = pick(item, _FORMER_FIRST, text), pick(item, _FORMER_LAST, text)
+    return replace(event, email=former, linkedin_url=None, first_name=first_name, last_name=last_name)
 
 
 def _tags(item: Item) -> list[str]:

@@ -2,21 +2,34 @@
 
 The names in a call differ from those at set-up. Of its times only `ts_epoch` is surely UTC; the zone of
 `ts` and `ts_event` is unclear and `date` is the account's, so they serve in that order and `date` last.
+That a contact gets no mails any more may be said by a change of the contact alone, whose address then stands in `content`.
+A step of an automation calls without an event's name and time. What set it off is told for a click alone, by the link.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table
+from touchbase.adapters.kit.meaning import Meaning
+from touchbase.adapters.kit.reading import flag, text
+from touchbase.adapters.kit.table import Item, Shape, Table, at, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
+_BLACKLISTED = ("content", 0, "emailBlacklist")
+_LINK = ("params", "clicked_link")
 
 
 class Brevo(Table):
     """Reads Brevo's calls."""
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """By the table; a contact put on the blacklist is said by a change, a click that set off an automation by its link."""
+        if plain(name) == "contact_updated" and flag(at(item, _BLACKLISTED)):
+            return m.UNSUBSCRIBED
+        if plain(name) == "automation" and text(at(item, _LINK)):
+            return m.CLICKED
+        return super().meaning(name, item)
 
     def read(self, item: Item, call: Call) -> Event:
         """One event; a marketing campaign's name stands under a key with a blank in it."""
@@ -35,8 +48,10 @@ ADAPTER = Brevo(
         Shape("message-id event email", 80, named=True),
         Shape("camp_id event email", 80, named=True),
         Shape("event email ts", 85, spelt=_CONTACTS.__contains__),
+        Shape("event content ts", 85, spelt=_CONTACTS.__contains__),
         Shape("msg_status messageId ts_event", 85),
         Shape("items.0.Uuid items.0.MessageId", 85),
+        Shape("workflow_id step_id contact_id", 85),
     ),
     names={
         "request": m.SENT,
@@ -63,13 +78,17 @@ ADAPTER = Brevo(
         "sms": m.OTHER,
         "unique_coupon_sent": m.OTHER,
         "inboundemailprocessed": m.OTHER,
+        "automation": m.OTHER,
     },
-    # Those of other channels, by their names at set-up.
-    nameless={"msg_status": "sms", "items": "inboundEmailProcessed"},
+    # Those of other channels, by their names at set-up, and an automation's step, which has none.
+    nameless={"msg_status": "sms", "items": "inboundEmailProcessed", "workflow_id": "automation"},
     name="event",
-    email="email",
+    email="email content.0.email",
     time="ts_epoch s_epoch ts_event ts date_event date",
-    campaign="campaign_name camp_id",
+    # An account's own fields are named in its language.
+    first_name="attributes.FIRSTNAME attributes.VORNAME attributes.PRENOM attributes.NOMBRE attributes.NOME",
+    last_name="attributes.LASTNAME attributes.NACHNAME attributes.NOM attributes.APELLIDOS attributes.SOBRENOME attributes.COGNOME",
+    campaign="campaign_name camp_id params.campaign_id",
     message="message-id",
     bounce="reason",
 )

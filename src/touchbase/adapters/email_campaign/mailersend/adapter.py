@@ -1,6 +1,7 @@
 """MailerSend: its webhooks in our words.
 
-One event a call, its id at `data.id`, the person two levels further down.
+One event a call, its id at `data.id`. In the first form of its calls, which ends on 2026-12-01, the person stands two
+levels further down; in the second `data` is flat, with the address at `recipient` (the vendor's page writes `email`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ ADAPTER = Table(
     shapes=(
         Shape("type data.email.recipient.email", 95),
         Shape("type data.email.message", 88),
+        Shape("type data.email_id", 94, named=True),
         Shape("type data.object data.morph", 85),
         Shape("webhook_id domain_id type data", 88),
+        Shape("sms_webhook_id type data", 88),
         Shape("message type", 75, named=True, starts="This is a ping test message"),
         Shape("type data", 70, named=True),
     ),
@@ -31,6 +34,7 @@ ADAPTER = Table(
         "activity_soft_bounced": m.SOFT_BOUNCED,
         "activity_unsubscribed": m.UNSUBSCRIBED,
         "activity_spam_complaint": m.COMPLAINED,
+        "activity_suppressed": m.SEND_FAILED,
         "activity_survey_opened": m.OTHER,
         "activity_survey_submitted": m.OTHER,
         "sender_identity_verified": m.ACCOUNT,
@@ -45,11 +49,14 @@ ADAPTER = Table(
         "recipient_on_hold_added": m.OTHER,
         "recipient_on_hold_removed": m.OTHER,
         "webhook_test": m.OTHER,
+        "sms_sent": m.OTHER,
+        "sms_delivered": m.OTHER,
+        "sms_failed": m.OTHER,
     },
     name="type",
-    email="data.email.recipient.email",
+    email="data.email.recipient.email data.recipient data.email",
     time="data.created_at created_at",
-    message="data.email.message.id",
+    message="data.email.message.id data.message_id",
     key="data.id",
     proofs=(SIGNED, TEST),
 )

@@ -51,6 +51,7 @@ ADAPTER = Mailshake(
     name="event object",
     email="recipient.emailAddress",
     time="actionDate lastStatusChangeDate openedDate created",
+    linkedin="recipient.fields.linkedInUrl",
     first_name="recipient.first",
     last_name="recipient.last",
     full_name="recipient.fullName",

@@ -1,7 +1,8 @@
 """Resend: its webhooks in our words.
 
 The event's time is the outer `created_at`; the one in `data` is the mail's. The header `svix-id` names the
-event and is the same when it is sent again. How bad a bounce is may stand only in its message.
+event and is the same when it is sent again. How bad a bounce is may stand only in its message. A change of
+the suppression list says why the address is on it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-_UNSUBSCRIBED = paths("data.unsubscribed")
+_UNSUBSCRIBED, _ORIGIN = paths("data.unsubscribed"), paths("data.origin")
+_SUPPRESSED = {"bounce": m.HARD_BOUNCED, "complaint": m.COMPLAINED}
 
 
 class Resend(Table):
@@ -27,9 +29,15 @@ class Resend(Table):
         return event
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; a contact that has unsubscribed is said by a change of the contact."""
-        if plain(name) in ("contact_created", "contact_updated") and pick(item, _UNSUBSCRIBED, flag):
+        """By the table; a contact that has unsubscribed is said by a change of the contact, or by why it gets no mails."""
+        known, origin = plain(name), pick(item, _ORIGIN, text)
+        if known in ("contact_created", "contact_updated") and pick(item, _UNSUBSCRIBED, flag):
             return m.UNSUBSCRIBED
+        if known == "suppression_added":
+            return _SUPPRESSED.get(origin or "", m.UNSUBSCRIBED)
+        if known == "suppression_removed" and origin == "bounce":
+            # That an address works again says nothing of what its owner has asked for.
+            return m.OTHER
         return super().meaning(name, item)
 
 
@@ -47,6 +55,7 @@ ADAPTER = Resend(
         Shape("type data.unsubscribed data.email created_at", 80, named=True),
         Shape("type data.audience_id created_at", 80, named=True),
         Shape("type data.records data.region created_at", 80, named=True),
+        Shape("type data.origin data.email created_at", 80, named=True),
     ),
     names={
         "email_sent": m.SENT,
@@ -63,6 +72,8 @@ ADAPTER = Resend(
         "contact_created": m.OTHER,
         "contact_updated": m.OTHER,
         "contact_deleted": m.OTHER,
+        "suppression_added": m.UNSUBSCRIBED,
+        "suppression_removed": m.RESUBSCRIBED,
         "domain_created": m.ACCOUNT,
         "domain_updated": m.ACCOUNT,
         "domain_deleted": m.ACCOUNT,
