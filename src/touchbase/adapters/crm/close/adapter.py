@@ -35,7 +35,7 @@ SHAPES = {
     "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
-OLDER = {"create": "created", "update": "updated", "delete": "deleted"}
+OLDER = {"create": "created", "update": "updated", "delete": "deleted", "merge": "merged"}
 
 _KINDS = ("orga_", "lead_", "cont_")
 _STAGES = frozenset({"status_label", "status_type", "status_id"})
@@ -137,7 +137,13 @@ def _event(body: Body) -> Body:
     )
     word, _, action = named.rpartition(".")
     word, action = word or text(body.get("model")) or "", OLDER.get(action, action)
-    return {**body, "object_type": word, "action": action} if is_theirs and word and action in ACTIONS else body
+    if not is_theirs or not word or action not in ACTIONS:
+        return body
+    event = {**body, "object_type": word, "action": action}
+    if action != "merged" or "destination_id" not in data:
+        return event
+    into = data["destination_id"]
+    return {**event, "object_id": into, "meta": {"merge_source_lead_id": data.get("source_id"), "merge_destination_lead_id": into}}
 
 
 def _with_linkedin(record: Body) -> Body:
