@@ -23,10 +23,11 @@ SHAPES = {
     PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,)),
     ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
 }
-ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION}
+ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION, PERSON: PERSON, ORGANIZATION: ORGANIZATION, "company": ORGANIZATION}
 PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
 _MARKS = frozenset({"organization_ids", "person_ids"})
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
+_AROUND = ("list_entry", "field_value")
 KNOWN = ("person", "organization", "company", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
 
 
@@ -34,7 +35,7 @@ class Affinity(CrmAdapter):
     """Reads Affinity's webhook calls."""
 
     tool = "affinity"
-    signs = frozenset({"sent_at", *_MARKS})
+    signs = frozenset({"sent_at", "body", *_MARKS})
     status: ClassVar[tuple[str, ...]] = ()
     """Numbers of the list fields that are a client's status."""
 
@@ -42,9 +43,10 @@ class Affinity(CrmAdapter):
         """Known by the three keys that every call has, and by the type."""
         if _alone(body) is not None:
             return 70
-        if "sent_at" not in body or "body" not in body:
-            return 0
-        return 95 if (text(body.get("type")) or "").partition(".")[0] in KNOWN else 30
+        word = (text(body.get("type")) or "").partition(".")[0]
+        if "sent_at" not in body:
+            return 70 if word in _AROUND and dig(body, "body", "entity_id") is not None else 0
+        return (95 if word in KNOWN else 30) if "body" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about a person, an organisation, an entry in a list or a field's value."""
@@ -63,7 +65,7 @@ class Affinity(CrmAdapter):
             record = as_dict(inner.get("company")) or inner if action == "merged" else inner
             item = Item(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)
             return _merged(item, inner) if action == "merged" else item.events()
-        if word in ("list_entry", "field_value"):
+        if word in _AROUND:
             return self._around(source, inner, at, call)
         return [note("ignored" if word in KNOWN else "unrecognised", source, word, text(inner.get("id")))]
 

@@ -47,6 +47,8 @@ class Attio(CrmAdapter):
             return 70
         if "webhook_id" in body and any("event_type" in event for event in objects(body.get("events"))):
             return 100
+        if any(map(_names_record, [body, *objects(body.get("events"))])):
+            return 90
         return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
@@ -96,6 +98,11 @@ class Attio(CrmAdapter):
         if kind is None:
             return [note("ignored", None, object_id, text(dig(body, "id", "record_id")))]
         return read_record(body, kind, OBJECTS[kind], self.statuses(call, kind, OBJECTS[kind]), None)
+
+
+def _names_record(body: Body) -> bool:
+    """Whether a body is an event about a record, also without the workspace that Attio names beside it."""
+    return text(body.get("event_type")) in ACTIONS and dig(body, "id", "record_id") is not None
 
 
 def _word(call: Call, object_id: str | None, otherwise: str | None) -> str:

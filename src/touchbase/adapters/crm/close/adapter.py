@@ -19,7 +19,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
-from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -35,8 +35,9 @@ SHAPES = {
     "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
-OLDER = {"create": "created", "update": "updated", "delete": "deleted"}
+OLDER = {"create": "created", "update": "updated", "delete": "deleted", "merge": "merged"}
 
+_KINDS = ("orga_", "lead_", "cont_")
 _STAGES = frozenset({"status_label", "status_type", "status_id"})
 
 
@@ -62,7 +63,7 @@ class Close(CrmAdapter):
             return 95
         if known and (text(event.get("id")) or "").startswith("ev_") and ("changed_fields" in event or event is not body):
             return 90
-        return 80 if known and "subscription_id" in body else 0
+        return 80 if known and ("subscription_id" in body or _is_about_theirs(event)) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """The one event of a call."""
@@ -75,7 +76,8 @@ class Close(CrmAdapter):
         event = _event(body)
         data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
         word, action = text(event.get("object_type")), text(event.get("action"))
-        object_id = text(first(event, "object_id") or first(data, "id"))
+        previous = as_dict(event.get("previous_data"))
+        object_id = text(first(event, "object_id") or first(data, "id") or first(previous, "id"))
         source = f"{word}.{action}" if word and action else None
         at = when(first(event, "date_updated", "date_created") or first(data, "date_updated", "date_created"))
         if source == "activity.lead_status_change.created":
@@ -85,7 +87,6 @@ class Close(CrmAdapter):
             return _deal(event, data if staged else {}, source, at).events(call)
         if word not in SHAPES or action not in ACTIONS:
             return [note("ignored" if source else "unrecognised", source, word, object_id)]
-        previous = as_dict(event.get("previous_data"))
         item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
         item.status = self.statuses(call, item.shape.kind, word)
         if action == "merged":
@@ -118,6 +119,12 @@ def _alone(body: Body) -> str | None:
     return {"lead": "lead", "cont": "contact"}.get((text(body.get("id")) or "").partition("_")[0])
 
 
+def _is_about_theirs(event: Body) -> bool:
+    """Whether an event tells by its ids that it is about something of Close's: they begin with what they are."""
+    told = (event.get("organization_id"), event.get("lead_id"), as_dict(event.get("data")).get("id"), dig(event, "data", "lead_id"))
+    return any((text(one) or "").startswith(_KINDS) for one in told)
+
+
 def _event(body: Body) -> Body:
     """The event in a body; from one that names it in a text, `lead.updated` or `update` beside `model`, made as Close makes it."""
     named, data = body.get("event"), as_dict(body.get("data"))
@@ -130,7 +137,13 @@ def _event(body: Body) -> Body:
     )
     word, _, action = named.rpartition(".")
     word, action = word or text(body.get("model")) or "", OLDER.get(action, action)
-    return {**body, "object_type": word, "action": action} if is_theirs and word and action in ACTIONS else body
+    if not is_theirs or not word or action not in ACTIONS:
+        return body
+    event = {**body, "object_type": word, "action": action}
+    if action != "merged" or "destination_id" not in data:
+        return event
+    into = data["destination_id"]
+    return {**event, "object_id": into, "meta": {"merge_source_lead_id": data.get("source_id"), "merge_destination_lead_id": into}}
 
 
 def _with_linkedin(record: Body) -> Body:

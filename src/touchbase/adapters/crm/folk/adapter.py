@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOL
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.proof import standard_webhooks
-from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
@@ -37,7 +37,7 @@ class Folk(CrmAdapter):
     tool = "folk"
     proofs = (standard_webhooks(),)
     fetcher: ClassVar[Fetcher | None] = FETCHER
-    signs = frozenset({"createdAt", "customFieldValues", "webhook-id"})
+    signs = frozenset({"createdAt", "eventType", "customFieldValues", "webhook-id"})
     status: ClassVar[tuple[str, ...]] = ("Status",)
     """Names of the groups' custom fields that are the status."""
 
@@ -48,13 +48,13 @@ class Folk(CrmAdapter):
         if _word(body) is not None:
             return 85
         ids = (text(dig(body, "data", "id")) or "").startswith(("per_", "com_"))
-        return 80 if ids and "type" in body and "createdAt" in body else 0
+        return 80 if ids and first(body, "type", "eventType") is not None and first(body, "createdAt", "timestamp") is not None else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one person or company, or its record."""
         if (kind := _word(body)) is not None:
             return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
-        source, data = text(body.get("type")) or "", as_dict(body.get("data"))
+        source, data = text(first(body, "type", "eventType")) or "", as_dict(body.get("data"))
         word, _, action = source.partition(".")
         object_id, what = text(data.get("id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
@@ -65,12 +65,12 @@ class Folk(CrmAdapter):
             word,
             object_id,
             source,
-            when(body.get("createdAt")),
-            text(body.get("id")),
+            when(first(body, "createdAt", "timestamp")),
+            text(first(body, "id", "eventId")),
             data,
             status=self.statuses(call, SHAPES[word].kind, word),
         )
-        if what == UPDATED:
+        if what == UPDATED and "changes" in data:
             item.changed = _set(as_list(data.get("changes")))
             item.record = {name: pair[0] for name, pair in item.changed.items()} | _added(as_list(data.get("changes")))
         item.thin = not data.get("changes")

@@ -13,7 +13,7 @@ from functools import partial
 from typing import ClassVar
 
 from touchbase.adapters.crm.hubspot.fetch import FETCHER, STATUS, read_fetched
-from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, read_object
+from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, properties_of, read_object
 from touchbase.adapters.crm.hubspot.proof import HUBSPOT
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
@@ -97,7 +97,7 @@ class HubSpot(CrmAdapter):
             if name is None:
                 return [note("unrecognised", item.source_event, item.object_type, item.object_id)]
             value = body.get("propertyValue")
-            item.record, item.changed = with_linkedin({name: value}), {name: (value, UNTOLD)}
+            item.record, item.changed = _beside(body), {name: (value, UNTOLD)}
             return item.events()
         if action == "associationChange":
             return _association(item, body)
@@ -105,9 +105,16 @@ class HubSpot(CrmAdapter):
             return _merge(item, body)
         if action not in PLAIN:
             return [note("ignored", item.source_event, item.object_type, item.object_id)]
-        item.what, item.changed, item.restored = PLAIN[action], {}, action == "restore"
-        item.thin = item.restored
+        item.what, item.restored = PLAIN[action], action == "restore"
+        item.record = _beside(body)
+        item.changed, item.thin = None if item.record else {}, item.restored
         return item.events()
+
+
+def _beside(body: Body) -> dict[str, object]:
+    """What an event tells of its record: the property that has changed, and what whoever hands the event on has put beside it."""
+    name = text(body.get("propertyName"))
+    return with_linkedin(properties_of(body) | ({} if name is None else {name: body.get("propertyValue")}))
 
 
 def _key(body: Body) -> str | None:

@@ -47,7 +47,7 @@ def is_object(body: Body) -> bool:
 def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     """The whole object as an update that may create; deals and the like are ignored."""
     body = _of_action(body) if _is_action(body) else body
-    record = _flat(body)
+    record = properties_of(body) if isinstance(body.get("properties"), dict) else dict(body)
     kind = _kind(body, record)
     object_id = text(
         first(body, "vid", "canonical-vid", "companyId", "hs_object_id", "objectId") or first(record, "hs_object_id") or body.get("id")
@@ -72,11 +72,10 @@ def _of_action(body: Body) -> Body:
     return {**found, "properties": {**as_dict(body.get("inputFields")), **as_dict(found.get("properties"))}}
 
 
-def _flat(body: Body) -> dict[str, object]:
-    properties = body.get("properties")
-    if not isinstance(properties, dict):
-        return dict(body)
-    return {name: value.get("value") if isinstance(value, dict) else value for name, value in properties.items()}
+def properties_of(body: Body) -> dict[str, object]:
+    """What stands under `properties`: plain values, or in the older form objects with their `value`."""
+    told = as_dict(body.get("properties"))
+    return {name: value.get("value") if isinstance(value, dict) else value for name, value in told.items()}
 
 
 def _kind(body: Body, record: Body) -> str | None:

@@ -36,6 +36,8 @@ SHAPES = {
     noise=NOISE),
 }  # fmt: skip
 ACTIONS = {"read": UPDATED, "created": CREATED, "updated": UPDATED, "destroyed": DELETED, "deleted": DELETED}
+RESOURCES = frozenset({"account", "call", "mailing", "opportunity", "sequence", "sequenceState", "task", "user"})
+"""What its webhooks are about, beside the prospects."""
 
 
 class Outreach(CrmAdapter):
@@ -79,8 +81,13 @@ class Outreach(CrmAdapter):
 def _is_record(body: Body) -> bool:
     """Whether a body is a record as the API has it, which relays post."""
     named = text(body.get("type"))
-    is_theirs = named == "prospect" or ".outreach.io/" in (text(dig(body, "links", "self")) or "")
+    is_theirs = named == "prospect" or ".outreach.io/" in (text(dig(body, "links", "self")) or "") or _is_bare(body)
     return is_theirs and named is not None and "id" in body and isinstance(body.get("attributes"), dict)
+
+
+def _is_bare(body: Body) -> bool:
+    """Whether a body is a resource without event and links, as the first webhooks sent it."""
+    return body.keys() == {"type", "id", "attributes", "relationships"} and text(body["type"]) in RESOURCES
 
 
 def _linked(relationships: object) -> Body:

@@ -59,15 +59,15 @@ class Pipedrive(CrmAdapter):
     """Reads Pipedrive's webhook calls."""
 
     tool = "pipedrive"
-    signs = frozenset({"meta", "visible_to"})
+    signs = frozenset({"meta", "visible_to", "current", "previous"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(KINDS, ("label", "label_ids"))
 
     def sure(self, body: Body, call: Call) -> int:
         """Version 2 names its entity, version 1 its object; both an action and Pipedrive's account."""
         meta = as_dict(body.get("meta"))
         if not ({"entity", "object"} & meta.keys()):
-            # A record as the API has it.
-            return 75 if body.keys() >= _OF_RECORD else 0
+            # A record as the API has it, or an event of version 1 without what stands around it.
+            return 75 if body.keys() >= _OF_RECORD else 85 if _is_named(body) else 0
         if meta.get("version") == "2.0" and "entity" in meta:
             return 100
         if "object" in meta and ("current" in body or "previous" in body):
@@ -114,7 +114,7 @@ class Pipedrive(CrmAdapter):
         named, meant = text(body.get("event")) or "", f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
         # What a relay has written over the event's name is no name of Pipedrive's.
         source = named if "." in named or meant == "." else meant
-        object_id = text(first(meta, "id") or first(current, "id") or first(previous, "id"))
+        object_id = text(first(current, "id") or first(previous, "id") or first(meta, "id"))
         at = first(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first(current, "update_time")
         if source.endswith(".deal"):
             staged = not previous or not _STAGES.isdisjoint(differences(current, previous, NOISE))
@@ -137,6 +137,12 @@ class Pipedrive(CrmAdapter):
         if kind is None or what is None:
             return note("ignored" if word and action else "unrecognised", source, word or None, object_id)
         return Item(SHAPES[kind], what, word, object_id, source, when(at), key, status=self.statuses(call, kind, word))
+
+
+def _is_named(body: Body) -> bool:
+    """Whether a body names its event as version 1 does, `updated.person`, beside the record as it is or was."""
+    action, _, word = (text(body.get("event")) or "").partition(".")
+    return action in ACTIONS and word != "" and (isinstance(body.get("current"), dict) or isinstance(body.get("previous"), dict))
 
 
 def _deal(source: str, object_id: str | None, data: Body, at: object, key: str | None) -> Deal:

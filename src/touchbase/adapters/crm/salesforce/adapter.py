@@ -13,6 +13,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.salesforce import records, stream
 from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
+from touchbase.adapters.crm.salesforce.picked import picked_in, read_picked
 from touchbase.adapters.crm.salesforce.retold import PLACES, is_retold, message_in, read_retold
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
@@ -55,7 +56,7 @@ class Salesforce(CrmAdapter):
             return 95
         if records.records_in(body) or stream.is_platform_event(body):
             return 85
-        return 60 if records.is_picked(body) else 0
+        return 60 if picked_in(body) is not None else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One change event, or one record."""
@@ -66,8 +67,10 @@ class Salesforce(CrmAdapter):
             return records.read_trigger(body, statuses)
         if stream.is_topic(body):
             return stream.read_topic(body, statuses)
-        if found := records.records_in(body) or ([body] if records.is_picked(body) else []):
+        if found := records.records_in(body):
             return [event for record in found for event in records.read_record(record, statuses)]
+        if (picked := picked_in(body)) is not None:
+            return read_picked(body, picked, statuses)
         # An event of an organisation's own: what its fields mean is told nowhere.
         own = [note("ignored", "PlatformEvent")] if stream.is_platform_event(body) else []
         return read_retold(body, statuses) or own or [note("unrecognised")]

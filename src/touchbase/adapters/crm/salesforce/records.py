@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
@@ -13,17 +11,15 @@ from touchbase.adapters.kit.reading import dig, flag, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
-_PLACES = ("payload", "data", "record", "sobject", "sObject", "object")
+PLACES = ("payload", "data", "record", "sobject", "sObject", "object")
 _VERSIONS = frozenset({"new", "old", "New", "Old"})
-SIGNS = frozenset({"attributes", "Id", "records", *_VERSIONS, *_PLACES})
+SIGNS = frozenset({"attributes", "Id", "records", *_VERSIONS, *PLACES})
 """Of these a body with records has at least one."""
-_ID = re.compile(r"[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?")
-_FIELDS = frozenset({"FirstName", "LastName", "Email", "Name", "Company", "Website", "Status", "LastModifiedDate", "AccountId", "OwnerId"})
 
 
 def records_in(body: Body) -> list[Body]:
     """The records in a body, known by their `attributes.type`: one, wherever who posts it has put it, or those that a query has found."""
-    for one in (body, *map(body.get, _PLACES)):
+    for one in (body, *map(body.get, PLACES)):
         if isinstance(one, dict) and "Id" in one and _is_record(one):
             return [one]
     return [as_dict(record) for record in as_list(body.get("records")) if _is_record(record)]
@@ -33,22 +29,18 @@ def _is_record(value: object) -> bool:
     return isinstance(value, dict) and "Id" in value and isinstance(dig(value, "attributes", "type"), str)
 
 
-def is_picked(body: Body) -> bool:
-    """Whether a body is fields that somebody has picked in a flow: their names are Salesforce's, and so is the id."""
-    object_id = text(body.get("Id")) or ""
-    is_known = object_id[:3] in PREFIXES and _ID.fullmatch(object_id) is not None and not _FIELDS.isdisjoint(body)
-    # A record that a relay has flattened tells its object itself, once its levels are there again.
-    return is_known and not any(name.startswith("attributes") for name in body)
-
-
 def read_record(body: Body, statuses: StatusNames) -> list[Event]:
     """A record as the REST interface writes it (`attributes.type`), posted by a flow or a relay."""
+    return read_as(DELETED if flag(body.get("IsDeleted")) is True else UPDATED, body, statuses)
+
+
+def read_as(what: str, body: Body, statuses: StatusNames) -> list[Event]:
+    """A record to which this has happened. Where it does not name its object, the beginning of its id tells it."""
     object_id = record_id(body.get("Id"))
     object_type = text(dig(body, "attributes", "type")) or PREFIXES.get((object_id or "")[:3])
     shape = shape_of(object_type, body)
     if shape is None:
         return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
-    what = DELETED if flag(body.get("IsDeleted")) is True else UPDATED
     return Item(
         shape,
         what,

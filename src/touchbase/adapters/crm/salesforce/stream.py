@@ -15,7 +15,7 @@ from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, 
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
@@ -51,13 +51,14 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     """The events of one change: one for each of its records."""
     header = as_dict(payload.get(HEADER))
     # Some relays name the channel's kind of event, `LeadChangeEvent`, in the place of the object.
-    object_type = (text(_bare(header.get("entityName"))) or "").removesuffix("ChangeEvent") or None
-    change = text(_bare(header.get("changeType"))) or ""
+    named = text(_bare(header.get("entityName"))) or text(first(payload, "sObjectType", "sobjectType")) or ""
+    object_type = named.removesuffix("ChangeEvent") or None
+    change = (text(_bare(header.get("changeType"))) or "").upper()
     # A gap event says that something happened, but not the values.
     what = CHANGES.get(change.removeprefix("GAP_"))
     record = _flat(payload)
     shape = shape_of(object_type, record)
-    ids = _ids(header)
+    ids = _ids(header, payload)
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
         return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids]
@@ -98,9 +99,9 @@ def read_topic(body: Body, statuses: StatusNames) -> list[Event]:
     return item.events()
 
 
-def _ids(header: Body) -> list[str | None]:
-    """The records that a change is about; relays that make one event of each name it alone."""
-    listed = as_list(_bare(header.get("recordIds"))) or [header.get("recordId")]
+def _ids(header: Body, payload: Body) -> list[str | None]:
+    """The records that a change is about; relays that make one event of each name it alone, in the header or beside the fields."""
+    listed = as_list(_bare(header.get("recordIds"))) or [first(header, "recordId") or payload.get("Id")]
     return [record_id(_bare(one)) for one in listed]
 
 

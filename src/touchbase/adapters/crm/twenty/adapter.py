@@ -122,7 +122,7 @@ def _flat(record: Body) -> Body:
     name = record.get("name")
     flat = {**record, **name} if isinstance(name, dict) else dict(record)
     for kind, (main, others) in _SEVERAL.items():
-        if isinstance(several := record.get(kind), dict):
+        if isinstance(several := record.get(kind), dict) and main in several:
             flat[kind] = [several.get(main), *as_list(several.get(others))]
     return flat
 

@@ -49,7 +49,7 @@ class Zoho(CrmAdapter):
             return 85
         if _shaped(body) is not None:
             return 60
-        return 70 if (text(body.get("operation")) or "").partition(".")[0] in MODULES and isinstance(body.get("data"), list) else 0
+        return 70 if _names_module(body) and isinstance(body.get("data"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One operation on one or many records, or one record."""
@@ -60,7 +60,7 @@ class Zoho(CrmAdapter):
         operation = text(body.get("operation")) or ""
         word = text(first(body, "module")) or text(dig(body, "module", "api_name")) or operation.partition(".")[0]
         shape, what = MODULES.get(word), OPERATIONS.get(operation.rpartition(".")[2])
-        records = {text(record.get("id")): record for record in map(as_dict, as_list(body.get("data"))) if record}
+        records = _records(body)
         ids = _ids(body) or list(records)
         source = f"{word}.{operation.rpartition('.')[2]}"
         if shape is None or what is None:
@@ -115,6 +115,19 @@ def _shaped(body: Body) -> tuple[str, Body] | None:
         return None
     word = named if named in MODULES else module_of(record) if named is None else None
     return None if word is None else (word, record)
+
+
+def _names_module(body: Body) -> bool:
+    """Whether an operation names a module of Zoho's, `Deals.create`, or stands beside one that we read."""
+    word, _, operation = (text(body.get("operation")) or "").rpartition(".")
+    return operation in OPERATIONS and (word[:1].isupper() or text(body.get("module")) in MODULES)
+
+
+def _records(body: Body) -> dict[str | None, Body]:
+    """The records in a call by their ids: a list of them, or one alone."""
+    told = body.get("data")
+    listed = [told] if isinstance(told, dict) else as_list(told)
+    return {text(record.get("id")): record for record in map(as_dict, listed) if record}
 
 
 def _ids(body: Body) -> list[str | None]:
