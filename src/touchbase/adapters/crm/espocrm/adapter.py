@@ -41,7 +41,9 @@ SHAPES = {
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
 _OF_LEAD = ("opportunityAmount", "convertedAt", "createdAccountId", "createdContactId")
 _OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
-_OF_COMPANY = ("sicCode", "website", "billingAddressCity", "industry")
+_OF_COMPANY = ("website", "industry")
+_OF_COMPANY_ALONE = ("sicCode", "billingAddressCity", "billingAddressStreet", "shippingAddressCity")
+"""Of these no person has one, while an account has an e-mail address as well."""
 
 
 class EspoCrm(CrmAdapter):
@@ -110,6 +112,8 @@ def _what(body: Body) -> str:
 def _guess(body: Body) -> str | None:
     if any(name in body for name in _OF_LEAD):
         return "Lead"
+    if any(name in body for name in _OF_COMPANY_ALONE):
+        return "Account"
     if any(name in body for name in _OF_PERSON):
         return "Contact"
     return "Account" if any(name in body for name in _OF_COMPANY) else None

@@ -3,8 +3,9 @@
 An event's name that holds a word for what happened and one for whom (`contact.created`, `LeadUpdated`), and
 a record with an id, an e-mail or a domain. A flat body with an e-mail, as relays are told to post it, is
 "here is the contact". `?event=contact.updated` behind the address helps where the body names nothing. A list of
-records below one key counts record by record; names in capitals and flattened ones (`contact__email`) are read
-like the usual ones (`shapes.py`). Where that does not do, a connection says where things stand (`mapped.py`).
+records below one key counts record by record, and what goes with a record inside it is not the record (`record.py`);
+names in capitals and flattened ones (`contact__email`) are read like the usual ones (`shapes.py`). Where that does
+not do, a connection says where things stand (`mapped.py`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from itertools import repeat
 from typing import ClassVar, NamedTuple
 
 from touchbase.adapters.crm.generic.mapped import read_mapped
+from touchbase.adapters.crm.generic.record import record_of
 from touchbase.adapters.crm.generic.shapes import (
     EVENT_KEYS,
     HOST_KEYS,
     ID_KEYS,
-    LIST_KEYS,
     MAIL_KEYS,
     OBJECT_KEYS,
-    RECORD_KEYS,
     SHAPES,
     STATUS_KEYS,
     TIME_KEYS,
@@ -30,14 +30,12 @@ from touchbase.adapters.crm.generic.shapes import (
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import CONTACT, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, first_of, host, in_query, mail
+from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
-
-_ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
 
 
 class Told(NamedTuple):
@@ -108,8 +106,8 @@ def _told(body: Body, call: Call) -> Told | None:
     words = words_of(source)
     if not OTHERS.isdisjoint(words):
         return None
-    record, key = _record(body)
     word = text(first(body, *OBJECT_KEYS))
+    record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
     known = first_of(record, MAIL_KEYS, mail) is not None
     object_id = text(
@@ -125,25 +123,6 @@ def _told(body: Body, call: Call) -> Told | None:
     elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
         return None
     return Told(body, record, what, kind, object_id, source, words)
-
-
-def _record(body: Body) -> tuple[Body, str | None]:
-    """The record in a body, up to three levels down, and the name of the last key that led there."""
-    inside = _objects_in(body)
-    key = next((name for name in _ONLY_LISTS if name in inside), None) if inside else None
-    if key is not None:
-        return usual(as_dict(body[key])), key
-    for _ in range(3):
-        name = next((name for name in RECORD_KEYS if name in inside), None) if inside else None
-        if name is None:
-            break
-        body, key = usual(as_dict(body[name])), name
-        inside = _objects_in(body)
-    return body, key
-
-
-def _objects_in(body: Body) -> list[str]:
-    return [name for name, value in body.items() if isinstance(value, dict)]
 
 
 ADAPTER = Generic()

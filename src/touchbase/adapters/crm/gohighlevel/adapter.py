@@ -3,8 +3,8 @@
 Event reference: the webhook pages of the vendor's API documents (read 2026-11-20). The record comes flat
 beside the type, and nothing says what changed. A delete carries the whole record too. `Record…` events are
 about companies and custom objects alike; only those that name the company object are used. Posts that people
-make up after these pages keep the record one level lower (`contact`, `data`), write `location_id`, or name the event under `event`;
-relays post the contact alone.
+make up after these pages keep the record one level lower (`contact`, `data`), write `location_id`, or name the event under `event`
+or with dots; relays post the contact alone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ BUSINESS = Shape(COMPANY, domain=("website", "domain"), company=("name",), usefu
 TYPES = {
     "ContactCreate": CREATED, "ContactUpdate": UPDATED, "ContactDelete": DELETED, "ContactTagUpdate": UPDATED, "ContactDndUpdate": UPDATED,
 }  # fmt: skip
+MADE_UP = {"contact.created": CREATED, "contact.updated": UPDATED, "contact.deleted": DELETED}
+"""How authors of custom posts call the same, who have left out the vendor's names."""
 RECORDS = {"RecordCreate": CREATED, "RecordUpdate": UPDATED, "RecordDelete": DELETED}
 DEALS = ("OpportunityCreate", "OpportunityStatusUpdate", "OpportunityStageUpdate")
 OF_ACCOUNT = frozenset({"LocationCreate", "LocationUpdate", "UserCreate", "UserUpdate", "UserDelete", "INSTALL", "UNINSTALL"})
@@ -45,8 +47,8 @@ _OF_AGENCY = frozenset({"companyId", "locations", "appId"})
 _OF_CONTACT = frozenset({"contactName", "dndSettings", "firstName", "lastName", "email"})
 _KINDS = frozenset({None, "lead", "customer"})
 _NAMED = frozenset({"event", "event_type", "eventType", "action", "topic"})
-_OF_OTHERS = frozenset({"firstObjectKey", "primaryDisplayProperty", "productType", "productId"})
-"""What links between records, kinds of objects, products and prices have, whose calls often name no event."""
+_OF_OTHERS = frozenset({"firstObjectKey", "primaryDisplayProperty", "productType", "productId", "pipelineStageId"})
+"""What links between records, kinds of objects, products, prices and opportunities have, whose calls often name no event."""
 _OF_WORKFLOW = frozenset({"workflow", "customData", "triggerData", "contact_type"})
 
 
@@ -55,7 +57,9 @@ class GoHighLevel(CrmAdapter):
 
     tool = "gohighlevel"
     proofs = (ed25519_body("x-ghl-signature"), rsa_body("x-wh-signature"))
-    signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", "altType", *_OF_WORKFLOW, *_HEADERS})
+    signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", "altType", "extras"}) | {
+        *_OF_WORKFLOW, *_HEADERS,
+    }  # fmt: skip
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -70,17 +74,17 @@ class GoHighLevel(CrmAdapter):
             return 85
         if source in NAMES or (source in OF_ACCOUNT and not _OF_AGENCY.isdisjoint(body)):
             return 90
-        if "workflow" in body and ("customData" in body or "triggerData" in body):
+        if ("workflow" in body and ("customData" in body or "triggerData" in body)) or _is_of_an_app(body):
             return 80
         is_of_location = "locationId" in body and (isinstance(body.get("properties"), list) or _is_bare(body))
-        return 60 if is_of_location or _is_others(body) else 0
+        return 60 if is_of_location or _is_others(body) or _is_made_up(body, source) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
         source = _name(body)
         at, key = when(body.get("timestamp")), text(first(body, "webhookId", "eventId"))
         status = self.statuses(call, CONTACT, "contact")
-        if "locationId" not in body and not _OF_WORKFLOW.isdisjoint(body):
+        if "locationId" not in body and not _OF_WORKFLOW.isdisjoint(body) and not _is_of_an_app(body):
             mapped = as_dict(body.get("customData"))
             number = text(first(body, "contact_id", "contactId") or first(mapped, "contact_id", "contactId", "contactID"))
             return Item(PERSON, UPDATED, "contact", number, "workflow", at, key, _flat({**mapped, **body}), status=status).events()
@@ -95,9 +99,9 @@ class GoHighLevel(CrmAdapter):
             # A contact as the API has it, that a relay posts.
             at = at or when(body.get("dateUpdated"))
             return Item(PERSON, UPDATED, "contact", object_id, None, at, key, _flat(body), status=status).events()
-        if source not in TYPES:
+        what = TYPES.get(source or "") or MADE_UP.get(source or "")
+        if what is None:
             return [note("ignored", source, None, text(first(body, "id", "_id")))]
-        what = TYPES[source]
         if what != DELETED:
             # Older deliveries have no time of their own, but the contact's creation and change have one.
             at = at or when(record.get("dateAdded" if what == CREATED else "dateUpdated"))
@@ -135,6 +139,16 @@ def _is_others(body: Body) -> bool:
     if "locationId" not in body:
         return body.get("altType") == "location" and "altId" in body
     return not _OF_OTHERS.isdisjoint(body) or ("role" in body and body.get("type") in ("account", "agency"))
+
+
+def _is_made_up(body: Body, source: str | None) -> bool:
+    """Whether a body is a custom post with the location in it, about a contact or a deal."""
+    return "locationId" in body and (source in MADE_UP or (source or "").startswith("opportunity."))
+
+
+def _is_of_an_app(body: Body) -> bool:
+    """Whether a body is what a trigger or step that an app adds to workflows tells the app: not of a contact, but of its own set-up."""
+    return "meta" in body and as_dict(body.get("extras")).keys() >= {"locationId", "workflowId"}
 
 
 def _is_record(inner: Body) -> bool:

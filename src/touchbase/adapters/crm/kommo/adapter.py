@@ -37,7 +37,7 @@ ENTITIES = ("contacts", "contact", "companies", "company")
 OTHERS = ("leads", "task", "tasks", "unsorted", "customers", "message", "talk", "note", "catalogs", "chat_message")
 ACTIONS = {"add": CREATED, "update": UPDATED, "delete": DELETED, "restore": UPDATED, "responsible": UPDATED}
 _NAMES = frozenset({*ENTITIES, *OTHERS})
-_VERBS = frozenset({*ACTIONS, "status", "note"})
+_VERBS = frozenset({*ACTIONS, "status", "note", "mail_in", "call_in", "chat", "site_visit", "period"})
 CODES = ("EMAIL", "WEB", "LINKEDIN")
 
 
@@ -45,13 +45,13 @@ class Kommo(CrmAdapter):
     """Reads Kommo's webhook calls."""
 
     tool = "kommo"
-    signs = _NAMES | {"account", "subdomain", "custom_fields_values"}
+    signs = _NAMES | {"account", "subdomain", "custom_fields_values", "add"}
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the account's subdomain beside an entity."""
-        if _alone(body) is not None:
+        if _alone(body) is not None or _is_message(body):
             return 80
         entities = [as_dict(body[name]) for name in _NAMES & body.keys()]
         if "subdomain" in body and "account_id" in body and isinstance(body.get("event"), dict):
@@ -72,6 +72,8 @@ class Kommo(CrmAdapter):
             return [note("ignored", text(dig(body, "event", "type_code")) or "event", "leads", text(dig(body, "event", "data", "id")))]
         if (word := _alone(body)) is not None:
             return self._records(word, "update", {**body, "type": word}, call)
+        if _is_message(body):
+            return [note("ignored", "add", "message", text(dig(body, "add", 0, "id")))]
         events: list[Event] = []
         for entity, actions in body.items():
             for action, records in as_dict(actions).items():
@@ -110,6 +112,11 @@ def _alone(body: Body) -> str | None:
     if "pipeline_id" in body or "status_id" in body:
         return "lead"
     return "contact" if "first_name" in body else "company"
+
+
+def _is_message(body: Body) -> bool:
+    """Whether a body is a chat's message without the name around it."""
+    return dig(body, "add", 0, "talk_id") is not None and dig(body, "add", 0, "chat_id") is not None
 
 
 def _flat(record: Body) -> Body:

@@ -4,7 +4,8 @@ Event reference: developer.monday.com, webhooks (read 2026-11-20). Which of a cl
 and which companies is the client's own affair: `?object=company` behind the address makes the items of that
 webhook companies, `?object=ignore` leaves them out, otherwise they are contacts; a connection may say it by
 board id (`objects`). Before it sends anything,
-monday asks for its `challenge` back. Sub-items use the same event names and are left out.
+monday asks for its `challenge` back. Sub-items use the same event names and are left out. Some relays hand on
+what stands below `event`, and nothing around it.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Monday(CrmAdapter):
     """Reads monday.com's webhook calls."""
 
     tool = "monday"
-    signs = frozenset({"challenge", "event", "runtimeMetadata", "column_values"})
+    signs = frozenset({"challenge", "event", "runtimeMetadata", "column_values", "triggerUuid", "app"})
     proofs = (MONDAY,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
@@ -65,6 +66,8 @@ class Monday(CrmAdapter):
             return 80
         if _is_item(body):
             return 80
+        if _is_event(body):
+            return 90
         event = as_dict(body.get("event"))
         # What moves between boards names none.
         return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
@@ -77,7 +80,7 @@ class Monday(CrmAdapter):
             return [note("ignored", text(dig(body, "payload", "blockKind")) or "automation")]
         if _is_item(body):
             return self._alone(body, call)
-        event = as_dict(body.get("event"))
+        event = body if _is_event(body) else as_dict(body.get("event"))
         source = text(event.get("type"))
         object_id = text(first(event, "pulseId", "itemId"))
         what = TYPES.get(source or "")
@@ -158,6 +161,11 @@ def _record(event: Body) -> Body:
 def _is_item(body: Body) -> bool:
     """Whether a body is an item as the API has it."""
     return "id" in body and "name" in body and dig(body, "column_values", 0, "id") is not None
+
+
+def _is_event(body: Body) -> bool:
+    """Whether a body is what else stands below `event`."""
+    return "type" in body and "event" not in body and (body.get("app") == "monday" or {"boardId", "triggerUuid"} <= body.keys())
 
 
 def _is_status(value: object) -> bool:

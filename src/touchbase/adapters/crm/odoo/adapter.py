@@ -3,11 +3,13 @@
 Event reference: recorded deliveries (read 2026-11-20). A call holds the fields that an administrator has
 ticked and says neither what happened nor when; so each is "here is the record". Empty values arrive as
 `false`. `_action` is the rule's label, not an event. Server actions and modules of others write `model` instead, name what
-happened by Odoo's own methods (`create`, `write`, `unlink`), and often keep the record one level lower.
+happened by Odoo's own methods (`create`, `write`, `unlink`), and often keep the record one level lower. Those about
+other models (`account.move`) are known by the form of their names.
 """
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
@@ -23,7 +25,7 @@ NOISE = frozenset(
     {
         "id", "_id", "_model", "model", "_action", "display_name", "complete_name", "contact_address", "contact_address_complete",
         "email_normalized",
-        "record_id", "res_id", "event", "operation", "method", "action", "timestamp",
+        "record_id", "res_id", "event", "operation", "method", "action", "trigger", "timestamp",
         "phone_sanitized", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
     }
 )  # fmt: skip
@@ -34,6 +36,7 @@ PERSON = Shape(
 METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED}
 """What a server action says has happened."""
 RECORDS = ("data", "record", "values", "vals", "payload", "fields")
+_MODEL = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
 
 
@@ -49,7 +52,8 @@ class Odoo(CrmAdapter):
         if "_model" in body and "_id" in body:
             return 100
         # A server action of the user's own writes `model`, which alone says little.
-        return 60 if "_model" in body or text(body.get("model")) == "res.partner" else 0
+        model = text(body.get("model")) or ""
+        return 60 if "_model" in body or model == "res.partner" or (_MODEL.fullmatch(model) and _method(body)) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One record as it is now."""
@@ -75,7 +79,7 @@ class Odoo(CrmAdapter):
 
 def _method(body: Body) -> str | None:
     """What a server action calls what has happened: `create`, `record.write`."""
-    named = text(first(body, "event", "operation", "method", "action", "event_type")) or ""
+    named = text(first(body, "event", "operation", "method", "action", "event_type", "trigger")) or ""
     method = named.lower().rpartition(".")[2]
     return method if method in METHODS else None
 

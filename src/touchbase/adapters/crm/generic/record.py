@@ -1,0 +1,55 @@
+"""Where in a body the record stands that it is about: in the body itself, or up to three levels down."""
+
+from __future__ import annotations
+
+from touchbase.adapters.crm.generic.shapes import HOST_KEYS, ID_KEYS, LIST_KEYS, MAIL_KEYS, RECORD_KEYS, usual
+from touchbase.adapters.crm.generic.words import noun_in, words_of
+from touchbase.adapters.kit.crm import COMPANY
+from touchbase.adapters.kit.crm_adapter import Body
+from touchbase.adapters.kit.crm_values import as_dict, first_of, host, mail
+from touchbase.adapters.kit.reading import first
+
+_ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
+_BESIDE_THE_ID = ("attributes", "fields")
+_DEEPEST = 3
+
+
+def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
+    """The record, and the name of the last key that led there; `kind` is what the body says itself that it is about, if it does."""
+    key = next((name for name in _ONLY_LISTS if isinstance(body.get(name), dict)), None)
+    if key is not None:
+        return usual(as_dict(body[key])), key
+    for depth in range(_DEEPEST):
+        name = next((name for name in _objects_in(body) if _leads_on(body, name, kind)), None)
+        if name is None:
+            break
+        inner = usual(as_dict(body[name]))
+        if depth and name in _BESIDE_THE_ID and "id" in body:
+            inner = {"id": body["id"], **inner}
+        body, key = inner, name
+        kind = kind or noun_in(words_of(name))
+    return body, key
+
+
+def _objects_in(body: Body) -> list[str]:
+    """The names below which a record may stand, the likeliest first."""
+    inside = {name for name, value in body.items() if isinstance(value, dict)}
+    return [name for name in RECORD_KEYS if name in inside] if inside else []
+
+
+def _leads_on(body: Body, name: str, kind: str | None) -> bool:
+    """Whether the record stands below this name, and is not here already, with its company, its parent or its own fields below."""
+    noun, inner = noun_in(words_of(name)), usual(as_dict(body[name]))
+    if noun is not None and kind is not None:
+        return not (_is_known(body) and not _is_known(inner)) if noun == kind else not _is_record(body)
+    if first_of(body, MAIL_KEYS, mail) is None:
+        return True
+    return noun != COMPANY and (_is_record(inner) or any(isinstance(value, dict) for value in inner.values()))
+
+
+def _is_record(body: Body) -> bool:
+    return first(body, *ID_KEYS) is not None or _is_known(body)
+
+
+def _is_known(body: Body) -> bool:
+    return first_of(body, MAIL_KEYS, mail) is not None or first_of(body, HOST_KEYS, host) is not None
