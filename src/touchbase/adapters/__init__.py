@@ -3,8 +3,9 @@
 A folder below `email_campaign/` or `crm/` holds `adapter.py` with `ADAPTER`. Nothing else names a tool.
 
 Beside what `domain/ports.Adapter` asks, an adapter may have `proofs`, the ways in which its tool proves who it
-is (`kit/proof.py`), `demands`: by a body's first byte, what says which body its protocol wants in return, and
-`fetcher`: how its API is asked for records that its calls leave out (`kit/fetch.py`).
+is (`kit/proof.py`), `demands`: by a body's first byte, what says which body its protocol wants in return,
+`fetcher`: how its API is asked for records that its calls leave out (`kit/fetch.py`), and `most_sure`: how sure it
+can be of any call (100 where it does not say).
 """
 
 from __future__ import annotations
