@@ -41,6 +41,7 @@ class Sighting:
     may_create: bool | None
     """Whether it may make a record; None: as the client's settings say."""
     detail: Detail
+    """What the history keeps of the event besides."""
     merged: Ref | None = None
     """The object that `ref` was merged into: both are one from then on, and were so all along."""
 
