@@ -48,7 +48,9 @@ class Settings:
         choices=("auto", "open", "keys"),
     )
     public_url: str = _setting(
-        "", "Address at which tools reach this server, such as https://hooks.example.com; empty: as each call says. Some tools sign it."
+        "",
+        "Address at which tools reach this server, such as https://hooks.example.com or https://example.com/touchbase; empty: as each call "
+        "says. Some tools sign it.",
     )
     trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
     cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")

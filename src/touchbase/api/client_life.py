@@ -64,7 +64,7 @@ async def create(call: Call) -> Answer:
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _new, NewClient, _checked)
     command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), call.api.parts.clock(), _checked(asked))
-    place = f"/admin/v1/clients/{command.client_id}".encode()
+    place = call.api.parts.reached_at(f"/admin/v1/clients/{command.client_id}")
     return await call.settle(
         lambda writes: call.api.clients.change(command, writes),
         lambda made: Answer(201, encode(detail_of(made, ())), headers=[(b"location", place)]),

@@ -154,12 +154,12 @@ async def connect(call: Call) -> Answer:
     secrets = [*asked.secrets, made] if made else asked.secrets
     now = api.parts.clock()
     wanted = Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings), asked.access_token or "")
-    place = f"/admin/v1/clients/{client.client_id}/connections/{asked.channel}/{asked.tool}"
+    place = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{asked.channel}/{asked.tool}")
 
     def answer(kept: Connection) -> Answer:
         # A secret is shown this once: the answer is kept without it.
         hidden = encode(described(kept)) if made else None
-        return Answer(201, encode(described(kept, made)), headers=[(b"location", place.encode())], kept_body=hidden)
+        return Answer(201, encode(described(kept, made)), headers=[(b"location", place)], kept_body=hidden)
 
     return await call.settle(lambda writes: api.connections.connect(wanted, writes), answer)
 

@@ -114,7 +114,7 @@ async def create(call: Call) -> Answer:
     key = ApiKey(made.key_id, made.digest, tuple(scopes), client, asked.name.strip(), at, asked.env, expires)
     command = StoreKey(key.key_id, key.digest, list(key.scopes), client, key.name, at, key.env, expires)
     client_id = await _client_id(call, key)
-    return await call.settle(lambda writes: writes.write(command), lambda _: _shown(key, client_id, at, made.text))
+    return await call.settle(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, made.text))
 
 
 async def key(call: Call) -> Answer:
@@ -129,7 +129,7 @@ async def rotate(call: Call) -> Answer:
     asked = read_struct(body, _rotation, KeyRotation, lambda partly: None)
     at, client_id = parts.clock(), await _client_id(call, known)
     text, command = service.rotation_of(known, at, asked.keep_old_seconds * SECOND)
-    answer = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(successor, client_id, at, text))
+    answer = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
     for changed in (known.key_id, known.replaces):
         if changed is not None:
             call.api.door.forget(changed)
@@ -157,10 +157,10 @@ def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
     )  # fmt: skip
 
 
-def _shown(made: ApiKey, client_id: str | None, at: Micros, text: str) -> Answer:
+def _shown(call: Call, made: ApiKey, client_id: str | None, at: Micros, text: str) -> Answer:
     """The answer that shows a key's text this once; it is kept for repeats without it."""
     plain = described(made, client_id, at)
-    headers = [(b"location", f"/admin/v1/keys/{made.key_id}".encode()), (b"cache-control", b"no-store")]
+    headers = [(b"location", call.api.parts.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
     return Answer(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, kept_body=encode(plain))
 
 

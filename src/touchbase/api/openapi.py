@@ -60,8 +60,8 @@ READING = ("401", "403", "404", "422", "503")
 WRITING = ("400", "401", "403", "404", "408", "409", "412", "413", "415", "422", "503")
 
 
-def description(version: str, *, keys_needed: bool) -> Json:
-    """The whole document."""
+def description(version: str, *, keys_needed: bool, public_url: str = "") -> Json:
+    """The whole document; without a `public_url` its paths begin where it was found."""
     _, schemas = msgspec.json.schema_components(TYPES, ref_template="#/components/schemas/{name}")
     for name, example in EXAMPLES.items():
         schemas[name]["examples"] = [example]
@@ -79,6 +79,8 @@ def description(version: str, *, keys_needed: bool) -> Json:
     }
     add_privacy(made["paths"], _operation, _answer, _parameter, {"id": ID, "limit": LIMIT, "cursor": CURSOR, "client": CLIENT})
     add_limits(made, _problem_name("429"))
+    if public_url:
+        made["servers"] = [{"url": public_url}]
     if keys_needed:
         components["securitySchemes"] = {
             "key": {"type": "http", "scheme": "bearer", "description": "A key, `tb_...`"},

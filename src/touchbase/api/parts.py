@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+from urllib.parse import urlsplit
 
 from touchbase.domain.connection import Arrival, Connection
 from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
@@ -123,7 +124,7 @@ class Parts:
     connections: Connections | None = None
     """Those that the inbox worker looks at too, so that a change is seen there at once; None: a set of its own."""
     public_url: str = ""
-    """The address under which tools reach us, without a slash at its end; empty: what the call's Host header says."""
+    """The address under which tools and callers reach us, without a slash at its end; empty: what the call's Host header says."""
     fetch_allowed: Sequence[str] = ()
     """Origins that tools' records may be asked of although they are not https."""
     protocol_answer: Callable[[bytes], ProtocolAnswer | None] = no_answer
@@ -136,3 +137,7 @@ class Parts:
     limiter: Limiter = field(default_factory=Limiter)
     """What clients and keys may ask for in a second."""
     failed_keys: FailedKeys = field(default_factory=FailedKeys)
+
+    def reached_at(self, path: str) -> bytes:
+        """One of our paths as callers reach it: a proxy may have put us under a path of its own, which `public_url` then names."""
+        return (urlsplit(self.public_url).path + path).encode()

@@ -67,7 +67,7 @@ class Kind(Generic[A, C, R]):
 def creating(api: Api, kind: Kind[A, C, R]) -> App:
     """`POST` of one record; with an idempotency key `RecordCalls.create` answers it."""
     decoder = msgspec.json.Decoder(kind.wanted)
-    route, location = f"{kind.name}.create", f"{kind.path}/".encode()
+    route, location = f"{kind.name}.create", api.parts.reached_at(f"{kind.path}/")
     keyed = once(RecordCalls(kind).create, of_client)
     store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
     limiter, custom = api.limiter, kind.custom
@@ -142,7 +142,7 @@ class RecordCalls(Generic[A, C, R]):
             created = result if isinstance(result, Created) else Created(result, is_new=False)
             made = self._answer(created.record, options.flat, client)
             made.status, made.record = 201 if created.is_new else 200, (kind.kind, created.record.id)
-            made.headers.append((b"location", f"{kind.path}/{created.record.id}".encode()))
+            made.headers.append((b"location", call.api.parts.reached_at(f"{kind.path}/{created.record.id}")))
             return made
 
         create = kind.restore if options.restore_erased and kind.restore is not None else kind.create

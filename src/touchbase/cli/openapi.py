@@ -9,9 +9,10 @@ from touchbase.cli.common import print_json, read_settings, setting_options
 
 
 @click.command()
-@setting_options("host", "auth")
+@setting_options("host", "auth", "public_url")
 def openapi(**options: object) -> None:
     """Print the interface's OpenAPI document, as a server with these options answers it."""
     from touchbase.api.openapi import description
 
-    print_json(description(touchbase.__version__, keys_needed=not read_settings(**options).open_mode))
+    settings = read_settings(**options)
+    print_json(description(touchbase.__version__, keys_needed=not settings.open_mode, public_url=settings.public_url.rstrip("/")))
