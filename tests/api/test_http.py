@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, scope_of
 
-from touchbase.domain.errors import Overloaded
+from touchbase.domain.errors import Overloaded, StoreUnavailable
 from touchbase.domain.ports import Store
 
 PATHS = {
@@ -108,12 +108,18 @@ class Failing:
     write = read
 
 
+NOT_NOW = [("overloaded", Overloaded("the queue is full", retry_after=2)), ("store_unavailable", StoreUnavailable("full", retry_after=2))]
+
+
+@pytest.mark.parametrize(("code", "error"), NOT_NOW)
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_an_engine_that_is_overloaded_is_503_with_retry_after(caller_of: Make, method: str) -> None:
-    reply = await caller_of(Failing(Overloaded("the queue is full", retry_after=2)))(method, "/public/v2/contacts", raw=b"{}")
+async def test_an_engine_that_cannot_now_is_503_with_retry_after_and_says_why(
+    caller_of: Make, method: str, code: str, error: Overloaded
+) -> None:
+    reply = await caller_of(Failing(error))(method, "/public/v2/contacts", raw=b"{}")
 
     assert (reply.status, reply.headers["retry-after"]) == (503, "2")
-    assert reply.problem["detail"] == "the queue is full"
+    assert (reply.problem["code"], reply.problem["detail"]) == (code, error.detail)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -11,10 +11,10 @@ from tests.conftest import Databases
 
 from touchbase.domain.commands import CreateCompany, EnsureClient
 from touchbase.domain.company import Company
-from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
+from touchbase.domain.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.domain.queries import FindClient, GetCompany, ListCompanies
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import committing, is_not_now, overloaded, refuse
+from touchbase.storage.postgres.connection import committing, is_not_now, refuse, unavailable
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
@@ -91,7 +91,9 @@ CREATE POLICY breaks ON company AS RESTRICTIVE FOR SELECT USING (CASE WHEN domai
 """
 
 
-@pytest.mark.parametrize(("state", "error"), [("57014", Overloaded), ("53200", Overloaded), ("22012", asyncpg.DivisionByZeroError)])
+@pytest.mark.parametrize(
+    ("state", "error"), [("57014", StoreUnavailable), ("53200", StoreUnavailable), ("22012", asyncpg.DivisionByZeroError)]
+)
 async def test_a_page_that_the_server_gives_up_harms_none_of_those_beside_it(
     empty_postgres_url: str, state: str, error: type[Exception]
 ) -> None:
@@ -120,16 +122,16 @@ async def _until_it_works(attempt) -> None:
     pytest.fail("it never worked again")
 
 
-async def test_a_read_only_server_is_overloaded_not_wrong(empty_postgres_url) -> None:
+async def test_a_read_only_server_is_unavailable_not_wrong(empty_postgres_url) -> None:
     await (await open_store(empty_postgres_url)).close()
     admin = await asyncpg.connect(empty_postgres_url)
     await admin.execute(f"ALTER DATABASE {await admin.fetchval('SELECT current_database()')} SET default_transaction_read_only = on")
     await admin.close()
     store = await open_store(empty_postgres_url)
 
-    with pytest.raises(Overloaded, match="read-only"):
+    with pytest.raises(StoreUnavailable, match="read-only"):
         await store.write(EnsureClient("acme", 1))
-    with pytest.raises(Overloaded, match="read-only"):
+    with pytest.raises(StoreUnavailable, match="read-only"):
         await store.check()
     await store.close()
 
@@ -143,7 +145,7 @@ async def test_when_another_server_writes_its_connections_are_looked_for(empty_p
     store = await open_store(empty_postgres_url)
     company = CreateCompany(Company(1, 0, 5, 5, "quill.example"))
     for command in (EnsureClient("acme", 1), company):
-        with pytest.raises(Overloaded, match="read-only"):
+        with pytest.raises(StoreUnavailable, match="read-only"):
             await store.write(command)
 
     await admin.execute("SET default_transaction_read_only = off")
@@ -271,7 +273,7 @@ async def test_a_statement_before_the_commit_that_is_lost_was_refused(postgres_u
         found = await store.read(FindClient("acme"))
         await store.close()
 
-    assert type(refused.value) is Overloaded
+    assert type(refused.value) is StoreUnavailable
     assert found is None
 
 
@@ -317,7 +319,7 @@ def test_a_server_that_does_not_let_us_in_any_more_says_nothing_about_a_command(
     ],
 )
 def test_what_an_error_says_of_the_database_is_for_the_log_alone(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
-    told = overloaded(error)
+    told = unavailable(error)
 
     assert told.detail == "cannot use the database now: the server's log says why"
     assert "10.0.0.5" in caplog.text

@@ -21,7 +21,7 @@ import pytest
 from touchbase.domain.commands import Command, CreateContact, EnsureClient
 from touchbase.domain.contact import Contact
 from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import BadAddress, Overloaded, UnusableStore
+from touchbase.domain.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindClient, ListClients, ListContacts
 from touchbase.storage import open_store
@@ -63,7 +63,7 @@ def _fill(commands: Sequence[Fill], ids: Ids) -> Plan[list[object]]:
 SMALL_DISK = {Pages: Handler(_pages), Fill: Handler(_fill)}
 
 
-async def test_a_full_disk_is_overloaded_keeps_nothing_and_recovers(sqlite_url, open_with) -> None:
+async def test_a_full_disk_is_unavailable_keeps_nothing_and_recovers(sqlite_url, open_with) -> None:
     store = await open_with(sqlite_url, SMALL_DISK)
     await store.write(Pages(300))
 
@@ -74,7 +74,7 @@ async def test_a_full_disk_is_overloaded_keeps_nothing_and_recovers(sqlite_url, 
     await asyncio.gather(*(store.write(Fill(f"later{n}")) for n in range(8)))
 
     assert refused
-    assert {type(answer) for answer in refused} == {Overloaded}
+    assert {type(answer) for answer in refused} == {StoreUnavailable}
     assert "full" in str(refused[0])
     assert kept == len(answers) - len(refused)
     assert len(await store.read(ListClients())) == kept + 8
@@ -118,11 +118,11 @@ def failing_disk() -> Iterator[FailingDisk]:
 
 
 @pytest.mark.parametrize("failure", [apsw.FullError, apsw.IOError])
-async def test_a_disk_that_fails_is_overloaded_and_checked_until_it_works(sqlite_url, failing_disk, failure) -> None:
+async def test_a_disk_that_fails_is_unavailable_and_checked_until_it_works(sqlite_url, failing_disk, failure) -> None:
     store = await open_store(sqlite_url)
     failing_disk.failing = failure
 
-    with pytest.raises(Overloaded, match="disk"):
+    with pytest.raises(StoreUnavailable, match="disk"):
         await store.check()
     refused = await asyncio.gather(*(store.write(EnsureClient(f"refused{n}", 1)) for n in range(5)), return_exceptions=True)
     failing_disk.failing = None
@@ -131,18 +131,18 @@ async def test_a_disk_that_fails_is_overloaded_and_checked_until_it_works(sqlite
     kept = await store.read(ListClients())
     await store.close()
 
-    assert [type(answer) for answer in refused] == [Overloaded] * 5
+    assert [type(answer) for answer in refused] == [StoreUnavailable] * 5
     assert [client.client_id for client in kept] == ["later"]
 
 
-async def test_a_disk_that_cannot_be_read_is_overloaded_until_it_can(sqlite_url, failing_disk) -> None:
+async def test_a_disk_that_cannot_be_read_is_unavailable_until_it_can(sqlite_url, failing_disk) -> None:
     store = await open_store(sqlite_url)
     client = (await store.write(EnsureClient("acme", 1))).number
     await store.close()
     store = await open_store(sqlite_url)
 
     failing_disk.unreadable = apsw.IOError
-    with pytest.raises(Overloaded, match="cannot use the store now"):
+    with pytest.raises(StoreUnavailable, match="cannot use the store now"):
         await store.read(ListContacts(client, 5))
     failing_disk.unreadable = None
 
@@ -335,7 +335,7 @@ async def test_a_file_that_cannot_be_written_anew_is_tried_again_later(
     with apsw.Connection(str(path)) as other:
         other.execute("CREATE TABLE in_the_way (one)")
         assert not await store.scrub()
-        with pytest.raises(Overloaded, match="another process holds the store locked"):
+        with pytest.raises(StoreUnavailable, match="another process holds the store locked"):
             await store.scrub(whole=True)
     assert await store.scrub()
     assert _traces(path) == []

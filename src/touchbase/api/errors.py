@@ -44,6 +44,7 @@ STATUS = {
     "rate_limited": 429,
     "internal_error": 500,
     "overloaded": 503,
+    "store_unavailable": 503,
     "outcome_unknown": 503,
 }
 

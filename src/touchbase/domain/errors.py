@@ -175,6 +175,12 @@ class Overloaded(TouchbaseError):
         self.retry_after = retry_after
 
 
+class StoreUnavailable(Overloaded):
+    """The store itself cannot be used now: its disk is full or gives errors, or its database is away. Less load would not help."""
+
+    code = "store_unavailable"
+
+
 class OutcomeUnknown(Overloaded):
     """The store went away while it committed: nobody can say whether it was carried out, and it was not answered as done.
 

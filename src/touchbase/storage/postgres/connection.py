@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import asyncpg
 
-from touchbase.domain.errors import OutcomeUnknown, Overloaded, UnusableStore
+from touchbase.domain.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.storage.postgres.wall import SETTING, begin, limit
 from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres, run_columns
 from touchbase.storage.sql.scope import NOBODY, Scope
@@ -142,12 +142,12 @@ def _is_constraint(error: BaseException) -> bool:
     return isinstance(error, asyncpg.IntegrityConstraintViolationError)
 
 
-def overloaded(error: BaseException) -> Overloaded:
+def unavailable(error: BaseException) -> StoreUnavailable:
     """The error for callers whose command could not be written now. What it says of addresses and roles is for the log alone."""
     log.warning("cannot use PostgreSQL now: %s", str(error) or type(error).__name__)
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
     advice = _WHAT_TO_DO.get(state, "the server's log says why")
-    return Overloaded(f"cannot use the database now: {advice}", retry_after=5)
+    return StoreUnavailable(f"cannot use the database now: {advice}", retry_after=5)
 
 
 def unknown(error: BaseException) -> OutcomeUnknown:
@@ -210,7 +210,7 @@ async def again(attempt: Callable[[], Awaitable[T]]) -> T:
             return await attempt()
         except Exception as error:
             if is_not_now(error):
-                raise overloaded(error) from error
+                raise unavailable(error) from error
             if not (is_try_again(error) or (count == 1 and _is_constraint(error))):
                 raise
             if count < TRIES:

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import apsw
 
-from touchbase.domain.errors import BadAddress, Overloaded, UnusableStore
+from touchbase.domain.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, T, for_sqlite
 
 OLDEST = (3, 51, 3)
@@ -96,9 +96,9 @@ def _open(path: str, flags: int) -> apsw.Connection:
     return connection
 
 
-def overloaded(error: BaseException) -> Overloaded:
+def unavailable(error: BaseException) -> StoreUnavailable:
     """The error for callers whose command could not be written now."""
-    return Overloaded(f"cannot use the store now: {advice(error)}", retry_after=5)
+    return StoreUnavailable(f"cannot use the store now: {advice(error)}", retry_after=5)
 
 
 def advice(error: BaseException) -> str:

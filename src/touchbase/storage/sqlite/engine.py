@@ -44,7 +44,7 @@ from touchbase.storage.sql.turn import Turn, merged, translated
 from touchbase.storage.sqlite.alone import Alone, Part
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
-from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, overloaded, path_of, read, write
+from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable, write
 from touchbase.storage.sqlite.schema import migrate, refuse_others
 from touchbase.storage.sqlite.writer import Writer
 
@@ -263,7 +263,7 @@ def _read(connection: apsw.Connection, plan: Plan[T]) -> T:
     try:
         return read(connection.cursor(), plan)
     except UNWRITABLE as error:
-        raise overloaded(error) from error
+        raise unavailable(error) from error
 
 
 def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:

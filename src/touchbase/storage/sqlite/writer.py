@@ -44,7 +44,7 @@ from touchbase.storage.sql.group import (
 )
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Retry
-from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, overloaded, write
+from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, unavailable, write
 from touchbase.storage.sqlite.log import LONGEST_LOG, Behind, Log
 
 T = TypeVar("T")
@@ -192,7 +192,7 @@ class Writer:
         except apsw.BusyError:
             return None  # another process is writing
         except UNWRITABLE as error:
-            return [overloaded(error) for _ in range(count)]
+            return [unavailable(error) for _ in range(count)]
         except Exception:
             return None  # it will be halved
         finally:
@@ -233,7 +233,7 @@ class Writer:
         try:
             return self._together(commands)
         except UNWRITABLE as error:
-            return [overloaded(error) for _ in commands]
+            return [unavailable(error) for _ in commands]
         except Exception as error:
             if len(commands) == 1:
                 return [error]
@@ -244,7 +244,7 @@ class Writer:
         try:
             return job(self)
         except UNWRITABLE as error:
-            return overloaded(error)
+            return unavailable(error)
         except Exception as error:
             return error
 
