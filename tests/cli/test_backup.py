@@ -133,7 +133,7 @@ def test_a_changed_backup_is_refused_and_nothing_is_touched(kept: Run) -> None:
     assert refused.exit_code == 1
     assert "is not as it was written" in refused.output
     assert clients(kept) == ["acme", "later"]
-    assert not [*Path.cwd().glob("*.restoring*"), *Path.cwd().glob("*.before-*")]
+    assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
 def test_a_damaged_backup_without_a_checksum_is_refused_too(kept: Run) -> None:
@@ -211,7 +211,7 @@ def test_without_the_master_key_nothing_is_restored(kept: Run) -> None:
 
     assert refused.exit_code == 1
     assert "sealed with the master key" in refused.output
-    assert not [*Path.cwd().glob("*.restoring*"), *Path.cwd().glob("*.before-*")]
+    assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
 def test_a_store_that_is_gone_comes_back_and_a_log_that_it_left_is_not_taken_for_the_new_ones(kept: Run) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -58,16 +57,15 @@ def written(out: Path | None) -> Iterator[IO[str]]:
         with click.open_file(str(out or "-"), "w", encoding="utf-8") as file:
             yield file
         return
-    part = out.with_name(f"{out.name}.{token_hex(8)}.part")
+    from touchbase.storage.part_file import part_of
+
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            yield file
-        os.replace(part, out)
+        with part_of(out) as part:
+            with part.open("w", encoding="utf-8") as file:
+                yield file
+            os.replace(part, out)
     except OSError as error:
         raise click.ClickException(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:

@@ -8,20 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import apsw
 
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.times import Micros
+from touchbase.storage.part_file import BESIDE, part_of
 from touchbase.storage.sql.migrate import APPLIED, packaged, pending
 from touchbase.storage.sqlite.connection import BUSY_MS, advice
 
 PAGES_IN_A_STEP = 2_000
 BYTES_IN_A_STEP = 1024 * 1024
-BESIDE = ("-wal", "-shm", "-journal")
-"""How the files end that SQLite keeps beside a store."""
 INFO = "backup_info"
 """A table that only backups have: when it was taken, and by which version."""
 
@@ -55,10 +53,9 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
 
     Raises `UnusableStore`.
     """
-    part = beside(target)
     _refuse_own(source, target)
     try:
-        with _part(part):
+        with part_of(target) as part:
             _copy(source, part, progress)
             _finish(part, program, now)
             check_integrity(part)
@@ -173,22 +170,6 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def beside(file: Path, ending: str = "part") -> Path:
-    """Where a file lies until it is whole. Nobody else's part is there, also when two are made for one name at once."""
-    return file.with_name(f"{file.name}.{token_hex(8)}.{ending}")
-
-
-@contextmanager
-def _part(part: Path) -> Iterator[None]:
-    """A new empty file that only its owner can read, gone afterwards unless it was renamed."""
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        yield
-    finally:
-        for left in (part, Path(f"{part}-journal")):
-            left.unlink(missing_ok=True)
-
-
 def _copy(source: Path, part: Path, progress: Progress) -> None:
     reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)  # leaves no log behind when it is alone
     reader.set_busy_timeout(BUSY_MS)
@@ -222,10 +203,10 @@ def _finish(part: Path, program: str, now: Micros) -> None:
 
 def _write_checksum(target: Path, checksum: str) -> None:
     file = checksum_file(target)
-    part = beside(file)
-    part.write_text(f"{checksum}  {target.name}\n", encoding="utf-8")
-    flush(part)
-    os.replace(part, file)
+    with part_of(file) as part:
+        part.write_text(f"{checksum}  {target.name}\n", encoding="utf-8")
+        flush(part)
+        os.replace(part, file)
     flush(target.parent)
 
 

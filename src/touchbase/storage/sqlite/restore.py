@@ -12,7 +12,8 @@ from pathlib import Path
 import apsw
 
 from touchbase.domain.errors import UnusableStore
-from touchbase.storage.sqlite.backup import BESIDE, INFO, applied, beside, check_integrity, flush, is_backup, read_backup, refuse_newer, why
+from touchbase.storage.part_file import BESIDE, part_of
+from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
 
 IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
 ERASURES = "0008_erasure"
@@ -27,21 +28,18 @@ def laid_out(backup: Path, target: Path) -> Iterator[Path]:
     """
     if backup.resolve() == target.resolve():
         raise UnusableStore(f"{target} is the store itself, not a backup of it")
-    part = beside(target, "restoring")
     try:
         read_backup(backup)
         check_integrity(backup)
         refuse_newer(backup)
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        shutil.copyfile(backup, part)
-        copy = apsw.Connection(str(part))
-        copy.execute(f"DROP TABLE IF EXISTS {INFO}")
-        copy.close()
-        yield part
+        with part_of(target) as part:
+            shutil.copyfile(backup, part)
+            copy = apsw.Connection(str(part))
+            copy.execute(f"DROP TABLE IF EXISTS {INFO}")
+            copy.close()
+            yield part
     except (OSError, apsw.Error) as error:
         raise UnusableStore(f"cannot restore {target} from {backup}: {why(error)}") from error
-    finally:
-        _remove(part)
 
 
 def is_readable(target: Path) -> bool:
@@ -136,8 +134,3 @@ def _make_one_file(part: Path) -> None:
     connection = apsw.Connection(str(part), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.pragma("journal_mode", "delete")
     connection.close()
-
-
-def _remove(part: Path) -> None:
-    for ending in ("", *BESIDE):
-        Path(f"{part}{ending}").unlink(missing_ok=True)

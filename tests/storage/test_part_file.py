@@ -1,0 +1,58 @@
+"""A file gets its name only when it is whole, and nothing stays of those who were killed before."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import names_in
+
+from touchbase.storage.part_file import LEFT_BEHIND, part_of
+
+KILLED = "b.db.0123456789abcdef.part"
+
+
+def left(folder: Path, name: str, seconds_ago: float) -> None:
+    (folder / name).write_text("people")
+    at = time.time() - seconds_ago
+    os.utime(folder / name, (at, at))
+
+
+def test_a_part_is_its_owners_alone_and_goes_with_what_lies_beside_it(tmp_path: Path) -> None:
+    with part_of(tmp_path / "b.db") as part:
+        mode = part.stat().st_mode & 0o777
+        Path(f"{part}-journal").write_text("")
+
+    assert mode == 0o600
+    assert names_in(tmp_path) == []
+
+
+def test_a_part_that_was_renamed_stays(tmp_path: Path) -> None:
+    with part_of(tmp_path / "b.db") as part:
+        part.write_text("whole")
+        part.replace(tmp_path / "b.db")
+
+    assert names_in(tmp_path) == ["b.db"]
+
+
+def test_what_somebody_killed_has_left_is_removed_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    left(tmp_path, KILLED, LEFT_BEHIND + 60)
+    left(tmp_path, f"{KILLED}-journal", LEFT_BEHIND + 60)
+    left(tmp_path, "b.db.fedcba9876543210.part", LEFT_BEHIND - 60)
+
+    with part_of(tmp_path / "b.db"):
+        pass
+
+    assert names_in(tmp_path) == ["b.db.fedcba9876543210.part"]
+
+
+@pytest.mark.parametrize("name", ["c.db.0123456789abcdef.part", "b.db", "b.db.part", f"{KILLED}.txt", f"x{KILLED}"])
+def test_what_only_looks_similar_is_somebody_elses(tmp_path: Path, name: str) -> None:
+    left(tmp_path, name, LEFT_BEHIND * 100)
+
+    with part_of(tmp_path / "b.db"):
+        pass
+
+    assert names_in(tmp_path) == [name]
