@@ -184,3 +184,9 @@ async def test_a_misspelt_setting_is_told_beside_those_that_there_are(here: Call
 
     assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
     assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; there are on_duplicate, ")
+
+
+async def test_of_very_many_unknown_names_only_the_first_are_told(call: Caller) -> None:
+    reply = await call.post("/admin/v1/clients", {f"k{n}": 1 for n in range(50_000)})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == [f"/k{n}" for n in range(100)]

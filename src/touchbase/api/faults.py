@@ -11,6 +11,7 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from touchbase.domain.text import NAME, why_unusable
 # An integer longer than this is out of every range; reading it digit by digit would take long.
 _LONGEST_INTEGER = 25
 MOST_TOLD = 100
-"""Faults from which on halves of surrogate pairs are not told any more."""
+"""Faults from which on halves of surrogate pairs, and names that we do not know, are not told any more."""
 
 
 class _OutOfRange:
@@ -122,7 +123,8 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
     if kind.forbid_unknown_fields:
         known = [field.encode_name for field in kind.fields]
         told = f"is no field of this object; there are {', '.join(known)}"
-        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", told) for name in data if name not in known]
+        unknown = (name for name in data if name not in known)
+        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", told) for name in islice(unknown, max(0, MOST_TOLD - len(faults)))]
     return kind.cls(**values)
 
 
