@@ -21,6 +21,8 @@ class Meaning:
     status: str | None = None
     kind: str | None = None
     counts_as_sent: bool = False
+    came_in: bool = False
+    """Whom the body names is one of us."""
 
 
 SENT = Meaning("email_sent")
@@ -51,6 +53,8 @@ COMPLETED = Meaning("campaign_completed")
 SAVED = Meaning("contact_saved")
 ACCOUNT = Meaning("account_event")
 OTHER = Meaning("other")
+CAME_IN = Meaning("other", came_in=True)
+"""A mail that came in at a sender's: no event of a campaign, and the address it was for is no lead's."""
 UNKNOWN = Meaning("unknown")
 
 

@@ -185,7 +185,7 @@ class Table:
         return Event(
             event=meaning.event,
             occurred_us=pick(item, self._times.get(meaning.event) or self._places["time"], when),
-            email=self.find(item, "email", address),
+            email=None if meaning.came_in else self.find(item, "email", address),
             linkedin_url=self.find(item, "linkedin", linkedin),
             status=status,
             kind=self._kind(meaning, item) if meaning.event == "email_bounced" else None,

@@ -37,7 +37,7 @@ SHAPES = {
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
 OLDER = {"create": "created", "update": "updated", "delete": "deleted", "merge": "merged"}
 
-_KINDS = ("orga_", "lead_", "cont_")
+_KINDS = ("orga_", "lead_", "cont_", "acti_", "oppo_", "task_")
 _STAGES = frozenset({"status_label", "status_type", "status_id"})
 
 
@@ -121,7 +121,8 @@ def _alone(body: Body) -> str | None:
 
 def _is_about_theirs(event: Body) -> bool:
     """Whether an event tells by its ids that it is about something of Close's: they begin with what they are."""
-    told = (event.get("organization_id"), event.get("lead_id"), as_dict(event.get("data")).get("id"), dig(event, "data", "lead_id"))
+    ids = event.get("organization_id"), event.get("lead_id"), event.get("object_id")
+    told = (*ids, as_dict(event.get("data")).get("id"), dig(event, "data", "lead_id"))
     return any((text(one) or "").startswith(_KINDS) for one in told)
 
 

@@ -56,6 +56,7 @@ ADAPTER = Mailgun(
         "dropped": m.SEND_FAILED,
         "unsubscribed": m.UNSUBSCRIBED,
         "complained": m.COMPLAINED,
+        "stored": m.CAME_IN,
     },
     nameless={"body-plain": "stored"},  # a mail that a route hands on
     name="event-data.event event event.0",

@@ -54,7 +54,7 @@ ADAPTER = Mandrill(
         "reject": m.SEND_FAILED,
         "unsub": m.UNSUBSCRIBED,
         "spam": m.COMPLAINED,
-        "inbound": m.OTHER,
+        "inbound": m.CAME_IN,
         "sync": m.OTHER,
     },
     nameless={"reject": "sync"},  # a change of the denylist or safelist

@@ -68,7 +68,7 @@ ADAPTER = Resend(
         "email_failed": m.SEND_FAILED,
         "email_suppressed": m.SEND_FAILED,
         "email_scheduled": m.OTHER,
-        "email_received": m.OTHER,
+        "email_received": m.CAME_IN,
         "contact_created": m.OTHER,
         "contact_updated": m.OTHER,
         "contact_deleted": m.OTHER,

@@ -65,7 +65,7 @@ ADAPTER = SparkPost(
         "error": m.OTHER,
     },
     # The last three are about mails that came in, a test between templates, and short messages.
-    beginnings={"generation_": m.SEND_FAILED, "relay_": m.OTHER, "ab_test_": m.OTHER, "sms_": m.OTHER},
+    beginnings={"generation_": m.SEND_FAILED, "relay_": m.CAME_IN, "ab_test_": m.OTHER, "sms_": m.OTHER},
     nameless={"content": "relay_message"},  # a mail that is handed on
     name="type",
     email="rcpt_to raw_rcpt_to",
