@@ -3,7 +3,7 @@
 One reply can arrive as ALL_EMAIL_REPLIES, FIRST_EMAIL_REPLIES and ALL_POSITIVE_REPLIES. `webhook_id` looks
 like the subscription's id, so nothing is recognised by it. Any label of a team may follow LEAD_MARKED_AS.
 A machine's answer comes under the same names as a person's; the label beside it tells them apart. Where no
-other key has the lead of a reply, it is the one that has written it.
+other key has the lead, it is the one that has written a reply, or that a mail of ours went to.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 _MARKED = "lead_marked_as_"
-_WRITER = paths("from_email")
-_REPLIES = frozenset({"email_replied", "email_auto_replied"})
+_WRITER, _WRITTEN_TO = paths("from_email"), paths("to_email")
+_SIDES = {"email_replied": _WRITER, "email_auto_replied": _WRITER, "email_sent": _WRITTEN_TO, "manual_email_sent": _WRITTEN_TO}
+"""Which side of a mail is the lead."""
 
 
 class PlusVibe(Table):
@@ -33,10 +34,10 @@ class PlusVibe(Table):
         return m.AUTO_REPLIED if is_automatic else meaning
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; a reply without another address is its writer's."""
+        """One call; where no other key has the lead, a mail's other side is it."""
         event = super().read(item, call)
-        if event.email is None and event.event in _REPLIES:
-            event.email = pick(item, _WRITER, person)
+        if event.email is None and (side := _SIDES.get(event.event)):
+            event.email = pick(item, side, person)
         return event
 
 
