@@ -23,7 +23,10 @@ ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
 RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
 TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to recipients.0.email recipients.0 mail.destination.0")
 PLAIN = paths("email Email emailAddress email_address")
-SENDER = paths("from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail")
+SENDER = paths(
+    "from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail "
+    "reply.from_email_address reply.from_email reply.from reply.from.address"
+)
 OURS = paths(
     "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email"
 )
@@ -57,7 +60,8 @@ LABEL = paths(
     "latestOutcome outcome interest_status lead.status prospect.status contact.status"
 )
 BOUNCE = paths(
-    "bounce_type bounceType bounce.type severity Type type kind smtp_code status_code status code reason bounce_reason description msg"
+    "bounce_type bounceType bounce.type bounce_details.type bounce_details.reason severity Type type kind smtp_code status_code status "
+    "code reason bounce_reason description msg"
 )
 AUTOMATED = paths("automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply")
 CHANNEL = paths("channel channelType channel_type campaign.channel campaign.campaign_type")

@@ -65,6 +65,8 @@ ADAPTER = HeyReach(
         Shape("leadProfile eventType", 85),
         Shape("lead.profileUrl eventType", 78, named=True),
         Shape("lead.linkedInUrl eventType", 78, named=True),
+        Shape("lead.linkedinUrl event_type", 70, named=True),
+        Shape("lead.linkedin_url event_type", 70, named=True),
         Shape("lead_profile_url event_type", 75, named=True),
         Shape("leadProfileUrl eventType", 75, named=True),
         Shape("eventType lead", 70, named=True, spelt=str.isupper),
@@ -98,6 +100,7 @@ ADAPTER = HeyReach(
     time="timestamp",
     linkedin=(
         "lead.profile_url leadProfile.linkedInUrl leadProfile.profileUrl lead.profileUrl lead.linkedInUrl lead_profile_url leadProfileUrl"
+        " lead.linkedinUrl lead.linkedin_url"
     ),
     first_name="lead.first_name leadProfile.firstName lead.firstName lead_first_name leadFirstName",
     last_name="lead.last_name leadProfile.lastName lead.lastName lead_last_name leadLastName",

@@ -3,6 +3,7 @@
 A call names the prospect by id only, never by address; a `prospect` event with an address tells who that
 is, and what waited for the id is then applied. There is no sent event: delivered stands for it. The time
 is that of the fact; `meta.deliveredAt` is when the call was made and serves only where there is no other.
+Integrators also write the second version of a call down without `meta`, with name and time at its top.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ ADAPTER = Outreach(
     shapes=(
         Shape("meta.eventName data.type", 95),
         Shape("meta.eventName data.attributes", 95),
+        Shape("payloadVersion type data.type", 85),
         Shape("meta.eventName", 90, header="outreach-webhook-cleanup-token"),
         Shape("data", 85, header="outreach-webhook-cleanup-token"),
         Shape("data", 85, header="outreach-webhook-signature"),
@@ -55,9 +57,9 @@ ADAPTER = Outreach(
         "mailing_unsubscribed": m.UNSUBSCRIBED,
         "sequencestate_finished": m.COMPLETED,
     },
-    name="meta.eventName",
+    name="meta.eventName type",
     email="data.attributes.emails.0 data.attributes.emails.0.email data.attributes.email",
-    time="data.attributes.updatedAt meta.deliveredAt",
+    time="data.attributes.updatedAt meta.deliveredAt createdAt",
     times={
         "email_delivered": "data.attributes.deliveredAt",
         "email_opened": "data.attributes.openedAt",

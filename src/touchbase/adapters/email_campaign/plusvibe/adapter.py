@@ -2,7 +2,8 @@
 
 One reply can arrive as ALL_EMAIL_REPLIES, FIRST_EMAIL_REPLIES and ALL_POSITIVE_REPLIES. `webhook_id` looks
 like the subscription's id, so nothing is recognised by it. Any label of a team may follow LEAD_MARKED_AS.
-A machine's answer comes under the same names as a person's; the label beside it tells them apart.
+A machine's answer comes under the same names as a person's; the label beside it tells them apart. Where no
+other key has the lead, it is the one that has written a reply, or that a mail of ours went to.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import status_of
 from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.adapters.kit.reading import person
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.domain.events import Event
+from touchbase.domain.ports import Call
 
 _MARKED = "lead_marked_as_"
+_WRITER, _WRITTEN_TO = paths("from_email"), paths("to_email")
+_SIDES = {"email_replied": _WRITER, "email_auto_replied": _WRITER, "email_sent": _WRITTEN_TO, "manual_email_sent": _WRITTEN_TO}
+"""Which side of a mail is the lead."""
 
 
 class PlusVibe(Table):
@@ -25,6 +32,13 @@ class PlusVibe(Table):
         meaning = super().meaning(name, item)
         is_automatic = meaning is m.REPLIED and self.find(item, "label", status_of) == "out_of_office"
         return m.AUTO_REPLIED if is_automatic else meaning
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One call; where no other key has the lead, a mail's other side is it."""
+        event = super().read(item, call)
+        if event.email is None and (side := _SIDES.get(event.event)):
+            event.email = pick(item, side, person)
+        return event
 
 
 ADAPTER = PlusVibe(
@@ -56,6 +70,7 @@ ADAPTER = PlusVibe(
     name="webhook_event",
     email="lead_email email",
     time="date",
+    times={"email_replied": "date replied_date", "email_auto_replied": "date replied_date"},
     linkedin="linkedin_person_url linkedin_url",
     first_name="first_name lead_first_name",
     last_name="last_name lead_last_name",

@@ -1,6 +1,7 @@
 """Replyify: its webhook calls in our words.
 
-Both ends of the mail are named: what was received comes from the lead, what was sent goes to them.
+Both ends of the mail are named: what was received comes from the lead, what was sent goes to them. What is done
+with an answer afterwards is about the answer, so about the one who wrote it.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import person
-from touchbase.adapters.kit.table import Item, Shape, Table, any_name, paths, pick
+from touchbase.adapters.kit.table import Item, Shape, Table, any_name, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-_FROM, _TO = paths("data.from_email"), paths("data.to_email data.email")
+_FROM, _TO = paths("data.from_email data.email"), paths("data.to_email data.email")
+_ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forwarded"})
 
 
 class Replyify(Table):
@@ -21,7 +23,7 @@ class Replyify(Table):
     def read(self, item: Item, call: Call) -> Event:
         """One call; which end is the lead depends on the direction."""
         event = super().read(item, call)
-        incoming = event.event in ("email_replied", "email_auto_replied")
+        incoming = event.event in ("email_replied", "email_auto_replied") or plain(event.source_event or "") in _ABOUT_AN_ANSWER
         event.email = pick(item, _FROM if incoming else _TO, person)
         return event
 

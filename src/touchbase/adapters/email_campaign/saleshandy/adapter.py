@@ -19,13 +19,15 @@ _ABOUT_NOBODY = {
     "email_account_paused": m.ACCOUNT,
     "sequence_paused": m.OTHER,
     "inbox_analyser_test_completed": m.OTHER,
+    "task_created": m.OTHER,
+    "task_updated": m.OTHER,
     "bulk_task_updated": m.OTHER,
     "call_task_updated": m.OTHER,
     "custom_task_updated": m.OTHER,
     "linkedin_task_updated": m.OTHER,
     "whatsapp_task_updated": m.OTHER,
 }
-"""No other tool has names like these."""
+"""No other tool of campaigns spells names like these with hyphens."""
 
 
 class Saleshandy(Table):

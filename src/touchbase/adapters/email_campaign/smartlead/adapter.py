@@ -4,7 +4,8 @@ Two generations of keys arrive, and an older shape with `event` and a nested `le
 no event, and the key of their time shows it. `from_email` is our mailbox and `to_email` the lead's side also
 on a reply, where a colleague may be the one who answers: the contact of the campaign is `sl_lead_email`.
 Calls about an account or a whole campaign have another envelope, `type` and `data`; an address in that is a
-sender's. A bounce may name the lead nowhere but in its description, and no time but its letter's.
+sender's. A bounce may name the lead nowhere but in its description, and no time but its letter's; a category
+that a relay has left out stands in the description as well.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 import re
 
 from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import status_of
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import address, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -32,6 +34,8 @@ _ITS_OWN = frozenset(
 """Names that no other tool spells so."""
 _TOLD = re.compile(r"\bto ([^\s@]+@[^\s@]+) (?:got )?bounced\b", re.IGNORECASE)
 """The lead in a bounce's description."""
+_CATEGORY = re.compile(r"\bcategory updated to (.+?)\s*$", re.IGNORECASE)
+"""The category in its change's description."""
 _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
 
 
@@ -43,10 +47,13 @@ class Smartlead(Table):
         return super().named(item, call) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; a bounce without an address is that of whom its description tells."""
+        """One call; what a bounce or a category has nowhere else its description tells."""
         event = super().read(item, call)
-        if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(text(item.get("description")) or "")):
+        description = text(item.get("description")) or ""
+        if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(description)):
             event.email = address(told[1])
+        if plain(event.source_event or "") == "lead_category_updated" and event.status is None and (told := _CATEGORY.search(description)):
+            event.event, event.status = "lead_status_changed", status_of(told[1])
         return event
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
