@@ -47,6 +47,7 @@ def flattened(body: dict[str, Any], sign: str, above: str = "") -> dict[str, Any
         [{"data": OPENED}], {"value": TEXT}, {"value": OPENED}, {"events": [OPENED]}, {"items": [OPENED]}, {"results": [OPENED]},
         {"raw_body": TEXT, "querystring": {}, "headers": {"Http-Host": "r"}}, {"payload": OPENED, "source": "s", "received_at": AT},
         {"httpMethod": "POST", "resource": "/", "headers": {"Host": "r"}, "requestContext": {}, "body": TEXT, "isBase64Encoded": False},
+        {"payload": {**HTTP, "body": {"data": OPENED, "contentType": "application/json"}, "rawBody": {"data": ""}}},
     ],
 )  # fmt: skip
 def test_a_relays_wrapping_is_taken_off(wrapped: object) -> None:

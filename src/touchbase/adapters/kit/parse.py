@@ -24,7 +24,7 @@ _WRAPPERS = ("body", "payload", "data", "json", "raw_body", "value", "items", "r
 _RELAY_KEYS = frozenset(
     {
         "headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring", "pairedItem",
-        "binary", "context", "source", "received_at",
+        "binary", "context", "source", "received_at", "contentType",
     }
 )  # fmt: skip
 _DEEPEST_WRAP = 5

@@ -25,6 +25,13 @@ KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": 
 OBJECTS = {CONTACT: "people", COMPANY: "companies"}
 SHAPES = {CONTACT: Shape(CONTACT), COMPANY: Shape(COMPANY)}
 ACTIONS = {"record.created": CREATED, "record.updated": UPDATED, "record.deleted": DELETED, "record.merged": UPDATED}
+OTHERS = frozenset(
+    {
+        "list-entry", "list-attribute", "object-attribute", "note-content", "workspace-member", "call-recording", "activity-record",
+        "entry-attribute",
+    }
+)  # fmt: skip
+"""What else Attio has events about, of those names that nobody else gives."""
 
 
 class Attio(CrmAdapter):
@@ -47,7 +54,7 @@ class Attio(CrmAdapter):
             return 70
         if "webhook_id" in body and any("event_type" in event for event in objects(body.get("events"))):
             return 100
-        if any(map(_names_record, [body, *objects(body.get("events"))])):
+        if any(_names_record(one) or _names_other(one) for one in (body, *objects(body.get("events")))):
             return 90
         return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
 
@@ -103,6 +110,12 @@ class Attio(CrmAdapter):
 def _names_record(body: Body) -> bool:
     """Whether a body is an event about a record, also without the workspace that Attio names beside it."""
     return text(body.get("event_type")) in ACTIONS and dig(body, "id", "record_id") is not None
+
+
+def _names_other(body: Body) -> bool:
+    """Whether a body is an event of Attio's about anything else, known by its name, by the id or, in the older form, by the collection."""
+    word = (text(body.get("event_type")) or "").rpartition(".")[0]
+    return word in OTHERS or (word != "" and f"{word}_id" in as_dict(body.get("id"))) or (word == "entry" and "collection_id" in body)
 
 
 def _word(call: Call, object_id: str | None, otherwise: str | None) -> str:

@@ -52,7 +52,7 @@ class Monday(CrmAdapter):
     """Reads monday.com's webhook calls."""
 
     tool = "monday"
-    signs = frozenset({"challenge", "event", "runtimeMetadata", "column_values", "triggerUuid", "app"})
+    signs = frozenset({"challenge", "event", "runtimeMetadata", "column_values", "triggerUuid", "app", "type"})
     proofs = (MONDAY,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
@@ -64,7 +64,7 @@ class Monday(CrmAdapter):
         if "runtimeMetadata" in body and isinstance(body.get("payload"), dict):
             # A step of an automation that an app provides.
             return 80
-        if _is_item(body):
+        if _is_item(body) or _is_about_an_app(body):
             return 80
         if _is_event(body):
             return 90
@@ -78,6 +78,8 @@ class Monday(CrmAdapter):
             return [note("handshake", "challenge")]
         if "runtimeMetadata" in body and "event" not in body:
             return [note("ignored", text(dig(body, "payload", "blockKind")) or "automation")]
+        if _is_about_an_app(body):
+            return [note("ignored", text(body.get("type")), "app", text(dig(body, "data", "app_id")))]
         if _is_item(body):
             return self._alone(body, call)
         event = body if _is_event(body) else as_dict(body.get("event"))
@@ -161,6 +163,14 @@ def _record(event: Body) -> Body:
 def _is_item(body: Body) -> bool:
     """Whether a body is an item as the API has it."""
     return "id" in body and "name" in body and dig(body, "column_values", 0, "id") is not None
+
+
+def _is_about_an_app(body: Body) -> bool:
+    """Whether a body tells what happens to an app of the marketplace: who installs it, or pays for it."""
+    told, word = as_dict(body.get("data")), text(body.get("type")) or ""
+    return "account_id" in told and (
+        word.startswith(("app_subscription_", "app_trial_")) or (word != "" and {"app_id", "account_slug"} <= told.keys())
+    )
 
 
 def _is_event(body: Body) -> bool:

@@ -17,6 +17,8 @@ from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
+_OBJECTS = b"urn:sobject."
+"""How the namespaces of the objects begin, in answers of the interface too: those have no notifications."""
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _ROOT = re.compile(r"<[\w.:-]+")
@@ -26,8 +28,9 @@ _DECLARES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def is_outbound(body: bytes) -> bool:
-    """Whether a body is XML in the namespace of Outbound Messages."""
-    return body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and NAMESPACE in body
+    """Whether a body is XML in the namespace of Outbound Messages, or has lost it and tells of objects all the same."""
+    is_xml = body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    return is_xml and (NAMESPACE in body or (_OBJECTS in body and b"Notification>" in body))
 
 
 def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:

@@ -3,7 +3,8 @@
 Event reference: docs.twenty.com, webhooks, and the product's source (read 2026-11-20). The two disagree:
 the page writes `event`, `data` and `timestamp`, the product sends `eventName`, `record` and `eventDate`;
 both are read. The whole record comes along, and an update lists the names of the changed fields. Releases
-of 2024 name in `eventType` what the webhook is for instead, `*.*`: then the record is all that is told. Where a workflow
+of 2024 name in `eventType` what the webhook is for instead, `*.*`: then the record is all that is told; the first of them
+name the action before the object, `create.person`. Where a workflow
 hands on its trigger, the record stands in `properties`, as it is and as it was. Workflows and relays also post it alone.
 """
 
@@ -76,7 +77,7 @@ class Twenty(CrmAdapter):
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one record."""
         source = text(first(body, "eventName", "event", "eventType")) or ""
-        named, _, action = source.rpartition(".")
+        named, action = _named(source)
         properties = as_dict(body.get("properties"))
         record = as_dict(body.get("record")) or as_dict(body.get("data")) or as_dict(properties.get("after") or properties.get("before"))
         if not source and "objectMetadata" not in body:
@@ -106,6 +107,13 @@ class Twenty(CrmAdapter):
         item = Item(SHAPES[word], what, word, text(record.get("id")), None, when(record.get("updatedAt")), record=_flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
+
+
+def _named(source: str) -> tuple[str, str]:
+    """What an event is about and what happened to it; where only one of the two is told, the other is a star."""
+    first_word, _, last_word = source.rpartition(".")
+    is_turned = first_word in OLDER and (last_word not in OLDER.keys() | ACTIONS.keys() or last_word == "*")
+    return (last_word, first_word) if is_turned else (first_word, last_word)
 
 
 def _word(record: Body) -> str | None:

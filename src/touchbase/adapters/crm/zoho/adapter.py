@@ -24,7 +24,10 @@ from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
 
-_IDS = ("Lead_Id", "Contact_Id", "Account_Id", "Record_Id", "Lead_ID", "Contact_ID", "Account_ID")
+_IDS = (
+    "Lead_Id", "Contact_Id", "Account_Id", "Record_Id", "Lead_ID", "Contact_ID", "Account_ID", "lead_id", "contact_id", "account_id",
+    "record_id",
+)  # fmt: skip
 """What people call the id in a webhook's body."""
 _OWN = frozenset({"Last_Name", "Lead_Status", "Contact_Status", "Account_Name"})
 """Field names that Zoho's modules have, and that others do not write like that."""
