@@ -30,9 +30,11 @@ ADAPTER = SendGrid(
     shapes=(
         Shape("sg_event_id event", 95),
         Shape("sg_message_id event", 90),
-        Shape("event email timestamp smtp-id", 85, named=True),
+        Shape("event email smtp-id", 85, named=True),
         Shape("event email", 85, header="x-twilio-email-event-webhook-signature"),
         Shape("useragent event email timestamp", 75, named=True),
+        Shape("envelope from to charsets", 85),
+        Shape("envelope from to SPF", 85),
     ),
     names={
         "processed": m.SENT,
@@ -48,7 +50,9 @@ ADAPTER = SendGrid(
         "group_resubscribe": m.RESUBSCRIBED,
         "spamreport": m.COMPLAINED,
         "account_status_change": m.ACCOUNT,
+        "inbound": m.OTHER,
     },
+    nameless={"envelope": "inbound"},  # a mail that came in (Inbound Parse)
     name="event",
     email="email",
     time="timestamp",
