@@ -12,6 +12,9 @@ from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof_keys import ecdsa_timed_body
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
 
+_OWN_NAMES = frozenset({"spamreport", "group_unsubscribe", "group_resubscribe"})
+"""Names that no other tool has."""
+
 
 class SendGrid(Table):
     """Reads SendGrid's events."""
@@ -32,7 +35,9 @@ ADAPTER = SendGrid(
         Shape("sg_message_id event", 90),
         Shape("event email smtp-id", 85, named=True),
         Shape("event email", 85, header="x-twilio-email-event-webhook-signature"),
+        Shape("asm_group_id event email", 85, named=True),
         Shape("useragent event email timestamp", 75, named=True),
+        Shape("event email timestamp", 75, spelt=_OWN_NAMES.__contains__),
         Shape("envelope from to charsets", 85),
         Shape("envelope from to SPF", 85),
     ),
