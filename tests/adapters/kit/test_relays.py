@@ -45,6 +45,7 @@ def flattened(body: dict[str, Any], sign: str, above: str = "") -> dict[str, Any
         {**HTTP, "body": OPENED, "bodyRaw": TEXT, "inferred_body_type": "JSON"}, {"event": {**HTTP, "body": OPENED}},
         {"steps": {"trigger": {"event": {**HTTP, "body": OPENED}, "context": {"id": "c"}}}}, {"data": TEXT}, {"payload": TEXT},
         [{"data": OPENED}], {"value": TEXT}, {"value": OPENED}, {"events": [OPENED]}, {"items": [OPENED]}, {"results": [OPENED]},
+        {"_json": [OPENED]},
         {"raw_body": TEXT, "querystring": {}, "headers": {"Http-Host": "r"}}, {"payload": OPENED, "source": "s", "received_at": AT},
         {"httpMethod": "POST", "resource": "/", "headers": {"Host": "r"}, "requestContext": {}, "body": TEXT, "isBase64Encoded": False},
         {"payload": {**HTTP, "body": {"data": OPENED, "contentType": "application/json"}, "rawBody": {"data": ""}}},

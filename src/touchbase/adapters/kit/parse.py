@@ -20,7 +20,7 @@ from touchbase.domain.ports import Call
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
-_WRAPPERS = ("body", "payload", "data", "json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps")
+_WRAPPERS = ("body", "payload", "data", "json", "_json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps")
 _RELAY_KEYS = frozenset(
     {
         "headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring", "pairedItem",

@@ -11,6 +11,7 @@ from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 
+_TYPES = frozenset({"subscribe", "unsubscribe", "profile", "upemail", "cleaned", "campaign"})
 _REASON, _ACTION = paths("data.reason"), paths("data.action")
 
 
@@ -35,6 +36,7 @@ ADAPTER = Mailchimp(
     shapes=(
         Shape("fired_at type data.list_id", 95),
         Shape("fired_at type data", 85),
+        Shape("type data.list_id", 85, spelt=_TYPES.__contains__),
     ),
     names={},
     name="type",

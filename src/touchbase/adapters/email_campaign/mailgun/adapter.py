@@ -43,6 +43,7 @@ ADAPTER = Mailgun(
         Shape("user-variables event recipient timestamp", 80, named=True),
         Shape("token event timestamp signature", 78, named=True),
         Shape("body-plain recipient sender", 85),
+        Shape("body-mime recipient sender", 85),
     ),
     names={
         "delivered": m.DELIVERED_AS_SENT,
@@ -58,7 +59,7 @@ ADAPTER = Mailgun(
         "complained": m.COMPLAINED,
         "stored": m.CAME_IN,
     },
-    nameless={"body-plain": "stored"},  # a mail that a route hands on
+    nameless={"body-plain": "stored", "body-mime": "stored"},  # a mail that a route hands on
     name="event-data.event event event.0",
     email="event-data.recipient recipient recipient.0 event-data.message.headers.to message.headers.to",
     time="event-data.timestamp timestamp timestamp.1 timestamp.0",

@@ -29,6 +29,10 @@ ADAPTER = Mailjet(
         Shape("MessageID event email time", 90),
         Shape("Message_GUID event", 90),
         Shape("customcampaign event", 85),
+        Shape("mj_list_id event", 90),
+        Shape("CustomID event email", 85, named=True),
+        Shape("hard_bounce event email", 85, named=True),
+        Shape("MessageID event time", 80, named=True),
         Shape("Parts Sender Recipient", 85),
     ),
     names={

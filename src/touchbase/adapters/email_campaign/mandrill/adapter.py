@@ -41,6 +41,7 @@ ADAPTER = Mandrill(
         Shape("msg.email event ts", 92),
         Shape("msg event _id", 88),
         Shape("reject.email action type", 85),
+        Shape("entry.email action type", 85),
         Shape("event", 85, header="x-mandrill-signature", named=True),
     ),
     names={
@@ -57,9 +58,9 @@ ADAPTER = Mandrill(
         "inbound": m.CAME_IN,
         "sync": m.OTHER,
     },
-    nameless={"reject": "sync"},  # a change of the denylist or safelist
+    nameless={"reject": "sync", "entry": "sync"},  # a change of the denylist, and of the safelist
     name="event",
-    email="msg.email reject.email",
+    email="msg.email reject.email entry.email",
     time="ts",
     campaign="msg.metadata.campaign msg.metadata.campaign_id",
     message="_id msg._id",

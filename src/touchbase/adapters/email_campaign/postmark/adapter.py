@@ -62,6 +62,7 @@ ADAPTER = Postmark(
         Shape("OriginalLink MessageID Recipient", 90),
         Shape("FirstOpen MessageID Recipient", 90),
         Shape("FromFull MessageID ToFull", 90),
+        Shape("Type MessageID Email", 80),
     ),
     names={
         "delivery": m.DELIVERED_AS_SENT,
@@ -77,6 +78,7 @@ ADAPTER = Postmark(
         "FirstOpen": "Open",
         "SuppressSending": "SubscriptionChange",
         "FromFull": "Inbound",
+        "Type": "Bounce",
     },
     name="RecordType",
     email="Recipient Email",

@@ -51,6 +51,7 @@ ADAPTER = Resend(
         Shape("type data.email_id created_at", 92),
         Shape("type data", 90, header="svix-id"),
         Shape("type", 80, header="svix-id", named=True),
+        Shape("type data.email_id", 80, named=True),
         Shape("type data.to created_at", 80, named=True),
         Shape("type data.unsubscribed data.email created_at", 80, named=True),
         Shape("type data.audience_id created_at", 80, named=True),

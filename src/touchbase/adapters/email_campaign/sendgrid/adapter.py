@@ -12,6 +12,9 @@ from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof_keys import ecdsa_timed_body
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
 
+_OWN_NAMES = frozenset({"spamreport", "group_unsubscribe", "group_resubscribe"})
+"""Names that no other tool has."""
+
 
 class SendGrid(Table):
     """Reads SendGrid's events."""
@@ -30,9 +33,13 @@ ADAPTER = SendGrid(
     shapes=(
         Shape("sg_event_id event", 95),
         Shape("sg_message_id event", 90),
-        Shape("event email timestamp smtp-id", 85, named=True),
+        Shape("event email smtp-id", 85, named=True),
         Shape("event email", 85, header="x-twilio-email-event-webhook-signature"),
+        Shape("asm_group_id event email", 85, named=True),
         Shape("useragent event email timestamp", 75, named=True),
+        Shape("event email timestamp", 75, spelt=_OWN_NAMES.__contains__),
+        Shape("envelope from to charsets", 85),
+        Shape("envelope from to SPF", 85),
     ),
     names={
         "processed": m.SENT,
@@ -48,7 +55,9 @@ ADAPTER = SendGrid(
         "group_resubscribe": m.RESUBSCRIBED,
         "spamreport": m.COMPLAINED,
         "account_status_change": m.ACCOUNT,
+        "inbound": m.CAME_IN,
     },
+    nameless={"envelope": "inbound"},  # a mail that came in (Inbound Parse)
     name="event",
     email="email",
     time="timestamp",

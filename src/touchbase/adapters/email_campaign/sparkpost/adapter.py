@@ -66,7 +66,8 @@ ADAPTER = SparkPost(
     },
     # The last three are about mails that came in, a test between templates, and short messages.
     beginnings={"generation_": m.SEND_FAILED, "relay_": m.CAME_IN, "ab_test_": m.OTHER, "sms_": m.OTHER},
-    nameless={"content": "relay_message"},  # a mail that is handed on
+    # A mail that is handed on, and a bounce of which little is left.
+    nameless={"content": "relay_message", "bounce_class": "bounce"},
     name="type",
     email="rcpt_to raw_rcpt_to",
     time="timestamp",
