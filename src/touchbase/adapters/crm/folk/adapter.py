@@ -83,7 +83,7 @@ class Folk(CrmAdapter):
 
 def _word(body: Body) -> str | None:
     """What a body is the record of, if it is one: folk's ids begin with it."""
-    if "customFieldValues" not in body or "type" in body:
+    if "type" in body or not ("customFieldValues" in body or ("createdAt" in body and "name" in body)):
         return None
     return {"per": "person", "com": "company"}.get((text(body.get("id")) or "").partition("_")[0])
 

@@ -13,6 +13,7 @@ from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
 from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.fetching import ApiCall
 
@@ -29,9 +30,10 @@ FETCHER = ApiFetcher("https://api.folk.app", 1, 120, _make, inner)
 
 
 def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
-    """One record, without a time."""
+    """One record. folk's own tell no time, but some relays' do."""
     groups = as_dict(body.get("customFieldValues"))
     custom: Body = {}
     for _, fields in sorted(groups.items(), reverse=True):
         custom |= {name: value for name, value in as_dict(fields).items() if value is not None}
-    return Item(shapes[word], UPDATED, word, text(body.get("id")), source, record={**custom, **body}, status=statuses).events()
+    at, record = when(body.get("updatedAt")), {**custom, **body}
+    return Item(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()

@@ -4,7 +4,7 @@ Event reference: the webhook pages of the vendor's API documents (read 2026-11-2
 beside the type, and nothing says what changed. A delete carries the whole record too. `Record…` events are
 about companies and custom objects alike; only those that name the company object are used. Posts that people
 make up after these pages keep the record one level lower (`contact`, `data`), write `location_id`, or name the event under `event`
-or with dots; relays post the contact alone.
+or with dots; relays post the contact alone, or a form that it has sent.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class GoHighLevel(CrmAdapter):
             return 85
         if source in NAMES or (source in OF_ACCOUNT and not _OF_AGENCY.isdisjoint(body)):
             return 90
-        if ("workflow" in body and ("customData" in body or "triggerData" in body)) or _is_of_an_app(body):
+        if ("workflow" in body and ("customData" in body or "triggerData" in body)) or _is_of_an_app(body) or _is_form(body):
             return 80
         is_of_location = "locationId" in body and (isinstance(body.get("properties"), list) or _is_bare(body))
         return 60 if is_of_location or _is_others(body) or _is_made_up(body, source) else 0
@@ -95,10 +95,11 @@ class GoHighLevel(CrmAdapter):
         if source in DEALS:
             stages = (text(record.get("status")), text(first(record, "pipelineStageName", "pipelineStageId")))
             return Deal(source, text(record.get("id")), stages, at, key, ("contact", text(record.get("contactId")))).events(call)
-        if _is_bare(body):
-            # A contact as the API has it, that a relay posts.
-            at = at or when(body.get("dateUpdated"))
-            return Item(PERSON, UPDATED, "contact", object_id, None, at, key, _flat(body), status=status).events()
+        if _is_form(body) or _is_bare(body):
+            # A contact as the API has it, that a relay posts, or what it has filled in.
+            at = at or when(first(body, "dateUpdated", "createdAt"))
+            number = text(body.get("contactId")) if _is_form(body) else object_id
+            return Item(PERSON, UPDATED, "contact", number, None, at, key, _flat(_filled_in(body)), status=status).events()
         what = TYPES.get(source or "") or MADE_UP.get(source or "")
         if what is None:
             return [note("ignored", source, None, text(first(body, "id", "_id")))]
@@ -132,6 +133,15 @@ def _name(body: Body) -> str | None:
 def _is_bare(body: Body) -> bool:
     """Whether a body is a contact as the API has it, without what happened: its `type` is no event's."""
     return text(body.get("type")) in _KINDS and _NAMED.isdisjoint(body) and not _OF_CONTACT.isdisjoint(body)
+
+
+def _is_form(body: Body) -> bool:
+    """Whether a body is a form that a contact has sent, as the API has it: what was filled in stands beside the location it was for."""
+    return "formId" in body and "contactId" in body and "location_id" in as_dict(body.get("others"))
+
+
+def _filled_in(body: Body) -> Body:
+    return {**as_dict(body.get("others")), **body} if _is_form(body) else body
 
 
 def _is_others(body: Body) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import ClassVar
 
 from touchbase.adapters.crm.hubspot.fetch import FETCHER, STATUS, read_fetched
-from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, properties_of, read_object
+from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, member_of_list, properties_of, read_object
 from touchbase.adapters.crm.hubspot.proof import HUBSPOT
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
@@ -46,7 +46,7 @@ class HubSpot(CrmAdapter):
     proofs = (HUBSPOT,)
     signs = frozenset(
         {
-            "subscriptionType", "eventType", "hs_object_id", "properties", "callbackId",
+            "subscriptionType", "eventType", "hs_object_id", "properties", "callbackId", "listId",
             "x-hubspot-signature", "x-hubspot-signature-v3", "x-hubspot-signature-version",
         }
     )  # fmt: skip
@@ -60,7 +60,7 @@ class HubSpot(CrmAdapter):
         if "eventType" in body and "portalId" in body and "objectId" in body:
             return 95
         signed = any(name.startswith("x-hubspot-") for name in call.headers)
-        if is_object(body):
+        if is_object(body) or member_of_list(body) is not None:
             return 100 if signed else 90
         return 60 if signed else 0
 
@@ -68,6 +68,7 @@ class HubSpot(CrmAdapter):
         """One app event, or one whole object of a workflow."""
         source = text(first(body, "subscriptionType", "eventType"))
         if source is None:
+            body = member_of_list(body) or body
             # A workflow's hand-written body is known by HubSpot's signature alone; then an e-mail must do.
             known = is_object(body) or mail(body.get("email"))
             return read_object(body, partial(self.statuses, call)) if known else [note("unrecognised")]

@@ -2,7 +2,8 @@
 
 Four forms: the older one of workflows (`vid` or `companyId`, each property an object with its `value`),
 the newer one (`id` or `objectId`, each property a plain value), the flat one that a user writes by hand in
-a workflow, known by its `hs_object_id`, and that of an app's own action in a workflow (`callbackId`).
+a workflow, known by its `hs_object_id`, and that of an app's own action in a workflow (`callbackId`). Relays that
+watch a list hand on its new member below `contact`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,13 @@ CONTACT_ID = "0-1"
 COMPANY_ID = "0-2"
 OWN = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodifieddate"})
 """Properties that every object has, under names that no other CRM uses."""
+_NAMED = {
+    CONTACT_ID: CONTACT, "contact": CONTACT, "contacts": CONTACT, COMPANY_ID: COMPANY, "company": COMPANY, "companies": COMPANY,
+}  # fmt: skip
+_OF_GOODS = frozenset({"price", "hs_product_id", "hs_sku", "quantity"})
+"""What products and line items have, which are called by a `name` as companies are."""
+_OF_COMPANY = frozenset({"industry", "lifecyclestage", "numberofemployees", "annualrevenue"})
+"""What tells a company from a deal, a ticket or goods where only watched properties come along."""
 
 SHAPES = {
     CONTACT: Shape(
@@ -42,6 +50,12 @@ def is_object(body: Body) -> bool:
     if not isinstance(properties, dict):
         return False
     return any(name in body for name in ("vid", "companyId", "dealId", "portalId", "portal-id")) or not OWN.isdisjoint(properties)
+
+
+def member_of_list(body: Body) -> Body | None:
+    """The contact that has joined a list, where a relay tells so."""
+    member = body.get("contact")
+    return member if "listId" in body and isinstance(member, dict) and is_object(member) else None
 
 
 def read_object(body: Body, statuses: StatusNames) -> list[Event]:
@@ -81,16 +95,26 @@ def properties_of(body: Body) -> dict[str, object]:
 def _kind(body: Body, record: Body) -> str | None:
     named = text(first(body, "objectTypeId", "objectType", "object_type")) or ""
     if named:
-        return {CONTACT_ID: CONTACT, "contact": CONTACT, COMPANY_ID: COMPANY, "company": COMPANY}.get(named.lower())
+        return _NAMED.get(named.lower())
     if "vid" in body:
         return CONTACT
     if "companyId" in body:
         return COMPANY
     if "dealId" in body or "dealname" in record or "hs_pipeline_stage" in record:
         return None
+    return _by_properties(record)
+
+
+def _by_properties(record: Body) -> str | None:
+    """What an object is that names no kind and has no id of one kind alone."""
     if any(name in record for name in ("email", "firstname", "lastname")):
         return CONTACT
-    return COMPANY if any(name in record for name in ("domain", "name")) else None
+    if "domain" in record or ("name" in record and _OF_GOODS.isdisjoint(record)):
+        return COMPANY
+    # Only contacts keep the time of their last change under a name without HubSpot's prefix.
+    if "lastmodifieddate" in record:
+        return CONTACT
+    return COMPANY if "hs_lastmodifieddate" in record and not _OF_COMPANY.isdisjoint(record) else None
 
 
 def _of_contact(body: Body) -> dict[str, object]:

@@ -33,8 +33,10 @@ def message_in(body: Body) -> bytes | None:
 
 
 def is_retold(body: Body) -> bool:
-    """Whether a body is a message taken apart: an envelope, or what is in it, with notifications."""
+    """Whether a body is a message taken apart: an envelope, what is in it, or one of its notifications."""
     names = " ".join(body)
+    if "bject" in names and _is_notification(body):
+        return True
     return ("nvelope" in names or "otification" in names) and next(_notifications(body, 0), None) is not None
 
 
@@ -43,7 +45,14 @@ def read_retold(body: Body, statuses: StatusNames) -> list[Event]:
     message = message_in(body)
     if message is not None:
         return read_outbound(message, statuses)
-    return [event for found in _notifications(body, 0) for event in _read(found, statuses)]
+    notifications = [body] if _is_notification(body) else _notifications(body, 0)
+    return [event for found in notifications for event in _read(found, statuses)]
+
+
+def _is_notification(body: Body) -> bool:
+    """Whether a body is a notification itself: of a record with its type among its attributes, as only XML has them."""
+    fields = next((as_dict(_alone(value)) for name, value in body.items() if _bare(name) == "sobject"), {})
+    return any(name.endswith("xsi:type") for name in _attributes(fields))
 
 
 def _notifications(node: object, depth: int) -> Iterator[Body]:

@@ -39,7 +39,7 @@ TIME = paths(
     "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
     "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
     "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time date_time eventTimestamp event.timestamp "
-    "event.created_at event.createdAt message.timestamp CreatedAt Timestamp datetime"
+    "event.created_at event.createdAt message.timestamp CreatedAt Timestamp datetime created"
 )
 """Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
 

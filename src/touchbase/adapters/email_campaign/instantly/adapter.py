@@ -2,7 +2,7 @@
 
 One call carries one flat event. A label that a team gives its leads arrives as the event's name, as it
 is written there, which is why a name that looks like none of the system's is taken for a status. A
-lead's imported columns stand beside the system's keys.
+lead's imported columns stand beside the system's keys. Relays also post a lead as the API tells it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ ADAPTER = Instantly(
         Shape("event_type workspace", 80, named=True, spelt=str.islower),
         Shape("event_type lead_email", 75, named=True, spelt=str.islower),
         Shape("event_type lead_email email_account", 60),
+        Shape("upload_method timestamp_created email", 80),
     ),
     names={
         "email_sent": m.SENT,
@@ -64,14 +65,16 @@ ADAPTER = Instantly(
         "campaign_completed": m.COMPLETED,
         "account_error": m.ACCOUNT,
         "supersearch_enrichment_completed": m.OTHER,
+        "lead_record": m.SAVED,
     },
+    nameless={"upload_method": "lead_record"},
     name="event_type",
     email="lead_email email",
-    time="timestamp",
+    time="timestamp timestamp_updated timestamp_created",
     linkedin="linkedin_url linkedinUrl linkedIn linkedin linkedin_profile",
     first_name="firstName first_name lead_first_name",
     last_name="lastName last_name lead_last_name",
-    campaign="campaign_name campaign_id",
+    campaign="campaign_name campaign_id campaign",
     message="email_id",
     bounce="bounce_type bounce_reason",
 )

@@ -12,7 +12,8 @@ from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 
 _TYPES = frozenset({"subscribe", "unsubscribe", "profile", "upemail", "cleaned", "campaign"})
-_REASON, _ACTION = paths("data.reason"), paths("data.action")
+_REASON, _ACTION, _STATUS = paths("data.reason"), paths("data.action"), paths("status")
+_MEMBERS = {"unsubscribed": m.UNSUBSCRIBED, "cleaned": m.HARD_BOUNCED}
 
 
 class Mailchimp(Table):
@@ -21,6 +22,8 @@ class Mailchimp(Table):
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the type, and for those that leave by why they did."""
         known, reason = plain(name), pick(item, _REASON, text)
+        if known == "member":
+            return _MEMBERS.get(pick(item, _STATUS, text) or "", m.SAVED)
         if known == "cleaned":
             return m.COMPLAINED if reason == "abuse" else m.HARD_BOUNCED
         if known == "unsubscribe":
@@ -37,12 +40,14 @@ ADAPTER = Mailchimp(
         Shape("fired_at type data.list_id", 95),
         Shape("fired_at type data", 85),
         Shape("type data.list_id", 85, spelt=_TYPES.__contains__),
+        Shape("unique_email_id email_address list_id", 80),
     ),
     names={},
+    nameless={"unique_email_id": "member"},
     name="type",
-    email="data.email data.new_email data.merges.EMAIL",
-    time="fired_at",
-    first_name="data.merges.FNAME",
-    last_name="data.merges.LNAME",
+    email="data.email data.new_email data.merges.EMAIL email_address",
+    time="fired_at last_changed",
+    first_name="data.merges.FNAME merge_fields.FNAME",
+    last_name="data.merges.LNAME merge_fields.LNAME",
     campaign="data.campaign_id",
 )
