@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters.kit.parse import parse, unwrap
+from touchbase.adapters.kit.parse import layers, parse, unwrap
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.ports import Call
 
@@ -190,6 +190,14 @@ def test_a_column_with_brackets_in_its_name_makes_no_form_of_a_json_body() -> No
 
 def test_no_envelope_says_that_we_have_fetched_what_is_in_it() -> None:
     assert "x-touchbase-fetched" not in unwrap(call('{"headers": {"X-Touchbase-Fetched": "people"}, "body": {"a": 1}}')).headers
+
+
+@pytest.mark.parametrize("wrapper", ["data", "payload", "body"])
+def test_a_form_written_down_below_a_wrapper_is_a_form(wrapper: str) -> None:
+    first, *_ = [layer for layer in layers(call(json.dumps({wrapper: {"type": "update", "contact[id]": "7"}}))) if "type" in layer.data]
+
+    assert first.form
+    assert first.data == {"type": "update", "contact": {"id": "7"}}
 
 
 def test_several_wrapped_calls_are_one_list() -> None:

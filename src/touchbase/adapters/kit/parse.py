@@ -83,10 +83,17 @@ def _unwrapped(call: Call) -> Call | None:
     if _is_envelope(data):
         return _opened(call, data)
     if (value := _inside(data)) is not None:
-        return replace(call, data=value)
+        return _holding(call, value)
     if _looks_flat(data):
         return replace(call, data=_from_flat(data), form=True)
     return unflattened(call)
+
+
+def _holding(call: Call, value: object) -> Call:
+    """The call with this for its body, which is a form if somebody has written one down as an object."""
+    if isinstance(value, dict) and _looks_flat(value):
+        return replace(call, data=_from_flat(value), form=True)
+    return replace(call, data=value)
 
 
 def unflattened(call: Call) -> Call | None:

@@ -33,6 +33,7 @@ TYPES = {
 TAGGINGS = ("contact_tag_added", "contact_tag_removed")
 TAGGED = Shape(CONTACT, email=PERSON.email, first_name=PERSON.first_name, last_name=PERSON.last_name, linkedin=PERSON.linkedin)
 _OF_CONTACT = frozenset({"ip4", "orgname", "customer_acct_name"})
+_OF_DEAL = frozenset({"contact_email", "contactid", "stage_title", "stageid", "pipeline_title", "pipelineid"})
 _NOT_THEIRS = frozenset({"event", "event_type", "eventType", "topic", "action"})
 """Where other tools name their events, which ActiveCampaign does under `type`."""
 _OF_API = frozenset({"cdate", "udate", "email"})
@@ -44,7 +45,7 @@ class ActiveCampaign(CrmAdapter):
     """Reads ActiveCampaign's webhook calls."""
 
     tool = "activecampaign"
-    signs = frozenset({"contact", "account", "initiated_from", "initiated_by", "cdate"})
+    signs = frozenset({"contact", "account", "deal", "date_time", "initiated_from", "initiated_by", "cdate"})
     status: ClassVar[tuple[str, ...]] = ()
 
     def sure(self, body: Body, call: Call) -> int:
@@ -56,9 +57,13 @@ class ActiveCampaign(CrmAdapter):
             return 0
         if call.form and "id" in contact and "email" in contact:
             return 85
-        is_posted = "email" in contact and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form)))
-        is_event = "date_time" in body and "type" in body and ("id" in contact or "id" in as_dict(body.get("account")))
-        return 80 if is_posted or is_event or (contact or body).keys() >= _OF_API else 0
+        # A contact may have no address: somebody known by telephone only.
+        is_named = "email" in contact or "id" in contact
+        is_posted = is_named and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form)))
+        is_dated = "date_time" in body and "type" in body
+        is_event = is_dated and ("id" in contact or "id" in as_dict(body.get("account")) or (call.form and "list" in body))
+        is_deal = len(_OF_DEAL & as_dict(body.get("deal")).keys()) > (not call.form)
+        return 80 if is_posted or is_event or is_deal or (contact or body).keys() >= _OF_API else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One event about one contact or account."""
@@ -68,7 +73,7 @@ class ActiveCampaign(CrmAdapter):
         is_account = bool(account) and (source or "").startswith("account_")
         what = TYPES.get(source) if source is not None else UPDATED if contact else None
         if what is None:
-            return [note("ignored" if source else "unrecognised", source)]
+            return [note("ignored" if source or "deal" in body else "unrecognised", source)]
         kind, word, record = (COMPANY, "account", account) if is_account else (CONTACT, "contact", contact)
         own = _own(record.get("fields"))
         item = Item(

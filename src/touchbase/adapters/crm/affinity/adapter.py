@@ -28,7 +28,9 @@ PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
 _MARKS = frozenset({"organization_ids", "person_ids"})
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
 _AROUND = ("list_entry", "field_value")
-KNOWN = ("person", "organization", "company", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder")
+KNOWN = (
+    "person", "organization", "company", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder", "sample",
+)  # fmt: skip
 
 
 class Affinity(CrmAdapter):
@@ -61,6 +63,8 @@ class Affinity(CrmAdapter):
         # The newer word for the same record.
         word = ORGANIZATION if word == "company" else word
         at = when(body.get("sent_at"))
+        if word == "sample":
+            return [note("handshake", source)]
         if word in SHAPES and action in ACTIONS:
             record = as_dict(inner.get("company")) or inner if action == "merged" else inner
             item = Item(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)

@@ -59,13 +59,16 @@ class Dynamics365(CrmAdapter):
     """Reads Dynamics 365's webhook calls."""
 
     tool = "dynamics365"
-    signs = frozenset({"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "@odata.etag", "@odata.context", "ItemInternalId"})
+    signs = _ROW_MARKS | {"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "eventTime", "specversion"}
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SHAPES, ("statuscode", "statecode"))
 
     def sure(self, body: Body, call: Call) -> int:
         """Known by the names of message and entity, or by the marks of Power Automate's triggers."""
+        body = _context(body)
         if "MessageName" in body and "PrimaryEntityName" in body:
             return 100
+        if "MessageName" in body and _target_word(body) is not None:
+            return 90
         if "x-ms-dynamics-entity-name" in call.headers:
             # Less sure of a body that is no context: a relay may have wrapped it, and passed the headers on.
             return 95 if "PrimaryEntityId" in body or "InputParameters" in body else 45
@@ -77,13 +80,14 @@ class Dynamics365(CrmAdapter):
 
     def read(self, body: Body, call: Call) -> list[Event]:
         """One message about one record, or about several."""
+        body = _context(body)
         if "MessageName" not in body and isinstance(body.get("value"), list):
             # What a query has found.
             return [event for row in map(as_dict, as_list(body["value"])) for event in self._row(row, call)] or [note("ignored")]
         if "MessageName" not in body and ("SdkMessage" in body or _ROW_MARKS & body.keys()):
             return self._row(body, call)
         source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name"))
-        word = text(body.get("PrimaryEntityName") or call.headers.get("x-ms-dynamics-entity-name"))
+        word = text(body.get("PrimaryEntityName") or call.headers.get("x-ms-dynamics-entity-name")) or _target_word(body)
         object_id, what = text(body.get("PrimaryEntityId")), MESSAGES.get((source or "").lower())
         if word is None or source is None:
             return [note("unrecognised", source, word, object_id)]
@@ -126,6 +130,17 @@ class Dynamics365(CrmAdapter):
         item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
         item.status = self.statuses(call, SHAPES[word].kind, word)
         return item.events()
+
+
+def _context(body: Body) -> Body:
+    """The context, which an event grid keeps under `data`."""
+    inner = as_dict(body.get("data"))
+    return inner if "MessageName" in inner else body
+
+
+def _target_word(body: Body) -> str | None:
+    """What kind of record the target says that it is."""
+    return text(as_dict(_pairs(body.get("InputParameters")).get("Target")).get("LogicalName"))
 
 
 def _row_word(body: Body) -> str | None:

@@ -39,6 +39,8 @@ SHAPES = {
     "Account": Shape(COMPANY, domain=("website",), company=("name",), useful=("phoneNumber", "industry", "type"), noise=NOISE),
 }
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
+_OWN = frozenset({"modifiedById", "emailAddressData", "emailAddressIsOptedOut", "emailAddressIsInvalid"})
+"""Names that no other CRM has; of a record that nobody has changed yet, who changed it is left out."""
 _OF_LEAD = ("opportunityAmount", "convertedAt", "createdAccountId", "createdContactId")
 _OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
 _OF_COMPANY = ("website", "industry")
@@ -50,17 +52,17 @@ class EspoCrm(CrmAdapter):
     """Reads EspoCRM's webhook calls."""
 
     tool = "espocrm"
-    signs = frozenset({"id", "entityType", "signature", "x-signature"})
+    signs = frozenset({"id", "entityType", "event", "signature", "x-signature"})
     proofs = (ESPOCRM,)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
 
     def sure(self, body: Body, call: Call) -> int:
         """A list of plain records, best with EspoCRM's signature or the event behind the address."""
-        if "entityType" in body and _named(body) is not None:
+        if _named(body) is not None:
             return 70
         if "id" not in body or "subscriptionType" in body:
             return 0
-        is_marked = "modifiedById" in body or ("modifiedAt" in body and "assignedUserId" in body)
+        is_marked = not _OWN.isdisjoint(body) or ("modifiedAt" in body and "assignedUserId" in body)
         if not isinstance(call.data, list):
             # A relay has taken the record out of its list.
             return 55 if is_marked or _names_event(in_query(call.request.query, "event")) else 0
@@ -75,7 +77,7 @@ class EspoCrm(CrmAdapter):
         """One record, by the event that its webhook was made for."""
         event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or _named(body) or ""
         if _named(body) is not None:
-            body = {"modifiedAt": body.get("timestamp"), **as_dict(body.get("entity"))}
+            body = {"modifiedAt": body.get("timestamp"), **as_dict(first(body, "entity", "data"))}
         word, _, action = event.partition(".")
         word = word or text(first(body, "entityType", "_scope")) or _guess(body) or ""
         action, _, field = action.partition(".")
@@ -98,9 +100,12 @@ def _names_event(behind: str | None) -> bool:
 
 
 def _named(body: Body) -> str | None:
-    """The event that an integration of somebody's own names beside the record: `Lead.create`."""
-    word, action = text(body.get("entityType")), text(body.get("event"))
-    return f"{word}.{action}" if word in SHAPES and action in ACTIONS and isinstance(body.get("entity"), dict) else None
+    """The event that an integration of somebody's own names beside the record: `Lead.create`, whole or in two parts."""
+    word, action = text(body.get("entityType")), text(body.get("event")) or ""
+    if word is None:
+        word, _, action = action.partition(".")
+    is_named = word in SHAPES and action.partition(".")[0] in ACTIONS and isinstance(first(body, "entity", "data"), dict)
+    return f"{word}.{action}" if is_named else None
 
 
 def _what(body: Body) -> str:

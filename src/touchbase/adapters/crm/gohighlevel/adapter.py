@@ -9,6 +9,7 @@ or with dots; relays post the contact alone, or a form that it has sent.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
@@ -38,8 +39,10 @@ DEALS = ("OpportunityCreate", "OpportunityStatusUpdate", "OpportunityStageUpdate
 OF_ACCOUNT = frozenset({"LocationCreate", "LocationUpdate", "UserCreate", "UserUpdate", "UserDelete", "INSTALL", "UNINSTALL"})
 """About an agency's locations, colleagues and apps: some have an e-mail, and none is a contact's."""
 NAMES = frozenset({*TYPES, *RECORDS, *DEALS})
-WRAPPERS = ("contact", "data", "opportunity")
+WRAPPERS = ("contact", "data", "body", "opportunity")
 COMPANY_OBJECTS = ("business", "businesses", "company", "companies")
+_VENDORS = re.compile("(?:[A-Z][a-z]+){2,}")
+"""How the vendor writes the names of events."""
 _FIELDS = ("id", "key", "fieldKey")
 _VALUES = ("value", "field_value", "fieldValue", "fieldValueString")
 _HEADERS = ("x-ghl-signature", "x-wh-signature")
@@ -72,7 +75,7 @@ class GoHighLevel(CrmAdapter):
             return 90 if "id" in body or "type" in body else 45
         if "location" in body and ("contact_id" in body or "full_name" in body) and not _OF_WORKFLOW.isdisjoint(body):
             return 85
-        if source in NAMES or (source in OF_ACCOUNT and not _OF_AGENCY.isdisjoint(body)):
+        if source in NAMES or _is_below(body, source):
             return 90
         if ("workflow" in body and ("customData" in body or "triggerData" in body)) or _is_of_an_app(body) or _is_form(body):
             return 80
@@ -126,8 +129,16 @@ class GoHighLevel(CrmAdapter):
 
 def _name(body: Body) -> str | None:
     """The event's name: under `type`, in posts that people make up also under `event`, like the vendor's."""
-    named = text(body.get("type"))
-    return named if named is not None or (other := text(body.get("event"))) not in NAMES else other
+    named, other = text(body.get("type")), text(body.get("event")) or ""
+    if named is not None:
+        return named
+    return other if other in NAMES or ("locationId" in body and _VENDORS.fullmatch(other)) else None
+
+
+def _is_below(body: Body, source: str | None) -> bool:
+    """Whether a body is the vendor's by its event's name and the account's numbers, which may stand below `data`."""
+    told = body.keys() | as_dict(body.get("data")).keys()
+    return (source in OF_ACCOUNT and not _OF_AGENCY.isdisjoint(told)) or ("locationId" in told and bool(_VENDORS.fullmatch(source or "")))
 
 
 def _is_bare(body: Body) -> bool:

@@ -2,9 +2,10 @@
 
 Event reference: recorded deliveries (read 2026-11-20). A call holds the fields that an administrator has
 ticked and says neither what happened nor when; so each is "here is the record". Empty values arrive as
-`false`. `_action` is the rule's label, not an event. Server actions and modules of others write `model` instead, name what
-happened by Odoo's own methods (`create`, `write`, `unlink`), and often keep the record one level lower. Those about
-other models (`account.move`) are known by the form of their names.
+`false`. `_action`, in some `_name`, is the rule's label, not an event. Server actions and modules of others write
+`model` instead, name what happened by Odoo's own methods (`create`, `write`, `unlink`), often keep the record one
+level lower, and some tell several records by their numbers. Those about other models (`account.move`) are known by
+the form of their names.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, host
+from touchbase.adapters.kit.crm_values import as_dict, as_list, host
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, first, flag, text
 from touchbase.adapters.kit.times import when
@@ -23,9 +24,9 @@ from touchbase.domain.ports import Call
 
 NOISE = frozenset(
     {
-        "id", "_id", "_model", "model", "_action", "display_name", "complete_name", "contact_address", "contact_address_complete",
-        "email_normalized",
-        "record_id", "res_id", "event", "operation", "method", "action", "trigger", "timestamp",
+        "id", "_id", "_model", "model", "_action", "_name", "display_name", "complete_name", "contact_address",
+        "contact_address_complete", "email_normalized",
+        "record_id", "res_id", "ids", "event", "operation", "method", "action", "trigger", "timestamp",
         "phone_sanitized", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
     }
 )  # fmt: skip
@@ -36,6 +37,7 @@ PERSON = Shape(
 METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED}
 """What a server action says has happened."""
 RECORDS = ("data", "record", "values", "vals", "payload", "fields")
+_IDS = ("_id", "id", "record_id", "res_id")
 _MODEL = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
 
@@ -56,10 +58,18 @@ class Odoo(CrmAdapter):
         return 60 if "_model" in body or model == "res.partner" or (_MODEL.fullmatch(model) and _method(body)) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One record as it is now."""
+        """One record as it is now, or the numbers of several."""
+        numbers = [number for one in as_list(body.get("ids")) if (number := text(one)) is not None]
+        if numbers and first(body, *_IDS) is None:
+            # Values that are written into several at once are nobody's own: an address among them would make one of all.
+            told = body if len(numbers) == 1 else {name: value for name, value in body.items() if name not in RECORDS}
+            return [event for number in numbers for event in self._one({**told, "id": number}, call)]
+        return self._one(body, call)
+
+    def _one(self, body: Body, call: Call) -> list[Event]:
         model = text(first(body, "_model", "model"))
         record = _record(body)
-        object_id = text(first(body, "_id", "id", "record_id", "res_id") or first(record, "id"))
+        object_id = text(first(body, *_IDS) or first(record, "id"))
         is_lead = model == "crm.lead" and record.get("type") == "lead"
         if model != "res.partner" and not is_lead:
             return [note("ignored" if model else "unrecognised", None, model, object_id)]
