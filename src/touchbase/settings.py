@@ -187,11 +187,16 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{user}:***@{place}", query=""))
 
 
+# Not every Python says the same of an IPv4 address in IPv6 clothes.
+_LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
+
+
 def _is_loopback(address: str) -> bool:
     try:
-        return ipaddress.ip_address(address).is_loopback
+        found = ipaddress.ip_address(address)
     except ValueError:
         return False
+    return any(found in network for network in _LOOPBACK)
 
 
 def _is_address(url: str) -> bool:

@@ -21,7 +21,9 @@ LEAD = paths(
 )
 ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
 RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
-TO = paths("to.0 to.0.email to.0.address to.email to.address to To event_data.to recipients.0.email recipients.0 mail.destination.0")
+TO = paths(
+    "to.0 to.0.email to.0.address to.email to.address to To event_data.to recipients.0.email recipients.0 mail.destination.0 object.to"
+)
 PLAIN = paths("email Email emailAddress email_address")
 SENDER = paths(
     "from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail "
