@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.conftest import Start
 
-from touchbase.server.peer import Proxies, peer_of
+from touchbase.server.peer import Proxies, address_of
 
 LISTED = ("10.0.0.0/8", "127.0.0.1", "fd00::/8")
 
@@ -43,13 +43,13 @@ CHAINS = {
 
 @pytest.mark.parametrize(("chain", "caller"), CHAINS.values(), ids=CHAINS)
 def test_the_caller_is_the_rightmost_address_that_is_no_proxy(chain: str, caller: str) -> None:
-    assert peer_of(after_belief(("x-forwarded-for", chain))) == caller
+    assert address_of(after_belief(("x-forwarded-for", chain))) == caller
 
 
 def test_several_headers_are_one_chain() -> None:
     scope = after_belief(("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1"), ("x-forwarded-for", "10.1.2.3"))
 
-    assert peer_of(scope) == "192.0.2.1"
+    assert address_of(scope) == "192.0.2.1"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_host_is_what_the_nearest_proxy_says_if_it_is_one(said: str, host: b
 
 
 def test_a_caller_without_an_address_has_none() -> None:
-    assert peer_of({"client": None}) == peer_of({}) == ""
+    assert address_of({"client": None}) == address_of({}) == ""
 
 
 addresses = st.one_of(st.ip_addresses().map(str), st.sampled_from(["10.1.2.3", "127.0.0.1", "unknown", "", "::1", "fd00::7"]))
@@ -85,7 +85,7 @@ addresses = st.one_of(st.ip_addresses().map(str), st.sampled_from(["10.1.2.3", "
 
 @given(st.lists(addresses, max_size=5), st.ip_addresses(v=4, network="192.0.2.0/24").map(str))
 def test_whatever_a_caller_writes_it_stays_the_one_whom_the_proxy_saw(made_up: list[str], real: str) -> None:
-    assert peer_of(after_belief(("x-forwarded-for", ", ".join([*made_up, real])))) == real
+    assert address_of(after_belief(("x-forwarded-for", ", ".join([*made_up, real])))) == real
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
@@ -94,14 +94,14 @@ def test_any_text_leaves_a_scope_that_is_whole(chain: str, scheme: str, host: st
 
     scope = after_belief(*((name, text.encode("utf-8", "replace").decode("latin-1")) for name, text in said))
 
-    socket.inet_pton(socket.AF_INET6 if ":" in peer_of(scope) else socket.AF_INET, peer_of(scope).partition("%")[0])
+    socket.inet_pton(socket.AF_INET6 if ":" in address_of(scope) else socket.AF_INET, address_of(scope).partition("%")[0])
     assert scope["scheme"] in ("http", "https")
 
 
 async def told(scope: Any, receive: Any, send: Any) -> None:
     """Answers with what the application is told of its caller."""
     host = dict(scope["headers"])[b"host"].decode()
-    body = json.dumps([peer_of(scope), scope["scheme"], host]).encode()
+    body = json.dumps([address_of(scope), scope["scheme"], host]).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
 

@@ -12,7 +12,7 @@ NOBODY = ""
 
 
 def peer_of(scope: Mapping[str, Any]) -> str:
-    """The peer of an ASGI scope; the one place that says where a call's address comes from."""
+    """The peer of an ASGI scope. Where a proxy is trusted, the scope tells of its caller by now."""
     return peer_at(scope.get("client"))
 
 

@@ -16,7 +16,7 @@ import msgspec
 from touchbase.server.cycle import Cycle
 from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp
 from touchbase.server.metrics import Metrics
-from touchbase.server.peer import peer_of
+from touchbase.server.peer import address_of
 
 UNKNOWN_ROUTE = "none"
 
@@ -74,7 +74,7 @@ class Observer:
             cycle.sent_bytes,
             noted("touchbase.request_id", ""),
             client_in_logs(client) if client else "",
-            peer_of(scope),
+            address_of(scope),
         )
         self._encode(line, writer.buffer, -1)
         writer.buffer += b"\n"

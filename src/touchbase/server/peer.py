@@ -19,7 +19,7 @@ _HOST = re.compile(rb"(?:[A-Za-z0-9._\-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _SCHEMES = {b"http": "http", b"https": "https"}
 
 
-def peer_of(scope: Mapping[str, Any]) -> str:
+def address_of(scope: Mapping[str, Any]) -> str:
     """The caller's address, as far as it can be known; empty where a connection has none (a Unix socket)."""
     client = scope.get("client")
     return client[0] if client else ""
