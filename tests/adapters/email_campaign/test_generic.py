@@ -244,6 +244,16 @@ def test_a_nameless_reply_is_told_by_its_flag(said: object, event: str) -> None:
     assert one({"is_reply": said, "lead_email": "nora@example.com"}).event == event
 
 
+@pytest.mark.parametrize(
+    "new", ["new_category", "newCategory", "new_status", "newStatus", "new_stage", "newStage", "new_label", "newLabel"]
+)
+@pytest.mark.parametrize("old", ["lead_category", "category", "lead_status", "status", "label", "stage"])
+def test_a_status_that_calls_itself_new_is_the_new_one(old: str, new: str) -> None:
+    event = one({"event": "lead_status_changed", "email": "lead@example.com", old: "Neutral", new: "Not Interested"})
+
+    assert event.status == "not_interested"
+
+
 def test_a_status_may_stand_with_the_person() -> None:
     event = one({"event": "lead.status.updated", "lead": {"email": "nora@example.com", "status": "Meeting Booked"}})
 

@@ -122,6 +122,12 @@ def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | N
         (["421 busy"], "soft"), (["4.2.2"], "soft"), (["software said 550"], "hard"), ([""], "unknown"),
         (["gone fishing"], "unknown"), ([], "unknown"),
         (["soft", "550"], "soft"), ([552], "hard"), (["id 15503 of 4501"], "unknown"),
+        (["BOUNCE_HARD"], "hard"), (["bounce_soft"], "soft"), (["spam_block"], "soft"), (["MailboxFull"], "soft"),
+        (["550 5.2.2 The mailbox is full"], "soft"), (["552 Quota exceeded"], "soft"), (["Inbox full"], "soft"),
+        (["552 5.2.2 over the quota"], "soft"), (["the software is old"], "unknown"),
+        (["The address couldn't be found"], "hard"), (["The address couldn\u2019t be found"], "hard"), (["Address not found"], "hard"),
+        (["Host or domain name not found"], "hard"), (["unknown recipient"], "hard"), (["This account doesn\u2019t exist"], "hard"),
+        (["page not found"], "unknown"), (["user found"], "unknown"), (["non-existent mailbox"], "hard"),
     ],
 )  # fmt: skip
 def test_a_bounce_is_as_bad_as_its_reasons_say(reasons: list[object], kind: str) -> None:

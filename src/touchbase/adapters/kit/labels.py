@@ -27,9 +27,16 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _HARD = re.compile(
-    r"\b(hard|permanent|invalid|bad_?mailbox|nonexistent|does ?n[o']t exist|no such user|user unknown|unknown user)", re.IGNORECASE
+    r"(?:\b|_)(?:hard|permanent|invalid|bad_?mailbox|non-?existent|(?:does|do) ?n[o'\u2019]t exist|no such user|user unknown"
+    r"|unknown (?:user|recipient)"
+    r"|(?:address|user|recipient|mailbox|domain(?: name)?) (?:(?:was |is )?not|(?:could|can) ?n[o'\u2019]t be) found)",
+    re.IGNORECASE,
 )
-_SOFT = re.compile(r"\b(soft(?!ware)|temporar|transient|block|mailbox full|over ?quota|greylist|try again)", re.IGNORECASE)
+_SOFT = re.compile(
+    r"(?:\b|_)(?:soft(?!ware)|temporar|transient|block|greylist|try again"
+    r"|(?:mail|in)box ?(?:is )?full|over ?(?:the )?quota|quota exceeded)",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"(?<![\d.])([45])(?:\d\d\b|\.\d{1,3}\.\d{1,3}\b)")
 
 

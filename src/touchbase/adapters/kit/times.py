@@ -44,6 +44,15 @@ def when(value: object) -> Micros | None:
     return None
 
 
+def moment(data: object, *keys: str) -> Micros | None:
+    """The first moment that an object names under one of these keys; a value that names none hides no other."""
+    if isinstance(data, dict):
+        for key in keys:
+            if (found := when(data.get(key))) is not None:
+                return found
+    return None
+
+
 def _from_text(text: str) -> Micros | None:
     # The usual text, read at once: `2026-11-20T09:30:00.123Z`. Others go the long way.
     if len(text) >= 19 and text[4] == "-" and text[10] in "T ":

@@ -14,8 +14,8 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOL
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, plain
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, items, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.reading import dig, items, text
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -82,7 +82,7 @@ class ActiveCampaign(CrmAdapter):
             word,
             text(record.get("id")),
             source,
-            when(first(body, "date_time") or record.get("udate")),
+            moment(body, "date_time") or moment(record, "udate"),
         )
         item.record, item.status = with_linkedin({**own, **record}), self.statuses(call, kind, word)
         if source in TAGGINGS:

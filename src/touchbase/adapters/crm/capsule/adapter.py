@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -69,7 +69,7 @@ class Capsule(CrmAdapter):
         if word not in SHAPES:
             return [note("unrecognised", source, word or None, text(record.get("id")))]
         # A deleted party shows when it was last changed, which is not when it was deleted.
-        at = when(first(record, "deletedAt")) if what == DELETED else when(first(record, "updatedAt", "createdAt"))
+        at = moment(record, *_TIMES[what])
         # A network's entry holds a name there, not a page of the party's own.
         pages = [one for one in as_list(record.get("websites")) if dig(one, "service") in (None, "URL")]
         custom = {name: dig(one, "value") for one in as_list(record.get("fields")) if (name := text(dig(one, "definition", "name")))}
@@ -78,6 +78,9 @@ class Capsule(CrmAdapter):
             told = with_linkedin(told)
         status = self.statuses(call, SHAPES[word].kind, word)
         return Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=told, status=status).events()
+
+
+_TIMES = {CREATED: ("updatedAt", "createdAt"), UPDATED: ("updatedAt",), DELETED: ("deletedAt",)}
 
 
 def _event(body: Body) -> str | None:

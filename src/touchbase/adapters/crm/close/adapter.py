@@ -20,7 +20,7 @@ from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -79,7 +79,9 @@ class Close(CrmAdapter):
         previous = as_dict(event.get("previous_data"))
         object_id = text(first(event, "object_id") or first(data, "id") or first(previous, "id"))
         source = f"{word}.{action}" if word and action else None
-        at = when(first(event, "date_updated", "date_created") or first(data, "date_updated", "date_created"))
+        # A record's creation is the event's time where that is what happened.
+        of_record = ("date_updated", "date_created") if action == "created" else ("date_updated",)
+        at = moment(event, "date_updated", "date_created") or moment(data, *of_record)
         if source == "activity.lead_status_change.created":
             return self._status_change(event, data, source, at)
         if word == "opportunity":

@@ -17,7 +17,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -108,7 +108,7 @@ class Dynamics365(CrmAdapter):
         now |= {name: after[name] for name in _OPTIONS if name in now and isinstance(after.get(name), str)}
         key, object_id = _known(body.get("OperationId")), _known(body.get("PrimaryEntityId"))
         own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
-        at = when(body.get("OperationCreatedOn")) or when(now.get("modifiedon"))
+        at = moment(body, "OperationCreatedOn") or moment(now, "modifiedon") or moment(body, *_OF_GRID)
         item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
         item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(call, item.shape.kind, word)
         if what == UPDATED and source not in ("Upsert", "Restore"):
@@ -132,10 +132,14 @@ class Dynamics365(CrmAdapter):
         return item.events()
 
 
+_OF_GRID = ("eventTime", "time")
+"""Where an event grid and a cloud event say when it happened."""
+
+
 def _context(body: Body) -> Body:
     """The context, which an event grid keeps under `data`."""
     inner = as_dict(body.get("data"))
-    return inner if "MessageName" in inner else body
+    return {**{name: body.get(name) for name in _OF_GRID}, **inner} if "MessageName" in inner else body
 
 
 def _target_word(body: Body) -> str | None:

@@ -18,7 +18,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -84,7 +84,8 @@ class EspoCrm(CrmAdapter):
         object_id, what = text(body.get("id")), DELETED if body.get("deleted") is True else ACTIONS.get(action or _what(body))
         if word not in SHAPES or what is None:
             return [note("ignored" if word else "unrecognised", event or None, word or None, object_id)]
-        item = Item(SHAPES[word], what, word, object_id, event or None, when(first(body, "modifiedAt", "createdAt")))
+        at = moment(body, "modifiedAt", *(["createdAt"] if what == CREATED else []))
+        item = Item(SHAPES[word], what, word, object_id, event or None, at)
         item.record = with_linkedin(body) if item.shape is _PERSON else body
         item.status = self.statuses(call, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
         if what == UPDATED and action:

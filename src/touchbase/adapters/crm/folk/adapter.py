@@ -15,7 +15,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.proof import standard_webhooks
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
 
@@ -65,7 +65,7 @@ class Folk(CrmAdapter):
             word,
             object_id,
             source,
-            when(first(body, "createdAt", "timestamp")),
+            moment(body, "createdAt", "timestamp"),
             text(first(body, "id", "eventId")),
             data,
             status=self.statuses(call, SHAPES[word].kind, word),

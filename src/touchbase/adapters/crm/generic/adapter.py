@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 from touchbase.adapters.crm.generic.mapped import read_mapped
 from touchbase.adapters.crm.generic.record import record_of
 from touchbase.adapters.crm.generic.shapes import (
+    CREATION_KEYS,
     EVENT_KEYS,
     HOST_KEYS,
     ID_KEYS,
@@ -28,12 +29,12 @@ from touchbase.adapters.crm.generic.shapes import (
     usual,
 )  # fmt: skip
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
-from touchbase.adapters.kit.crm import CONTACT, UPDATED, Item
+from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -80,7 +81,9 @@ class Generic(CrmAdapter):
 
     def _item(self, told: Told, call: Call) -> Item:
         body, record, kind = told.body, told.record, told.kind
-        at = when(first(body, *TIME_KEYS) or first(record, *TIME_KEYS))
+        # Beside the record `created_at` tells of the event, in the record of the record.
+        of_record = [key for key in TIME_KEYS if told.what == CREATED or key not in CREATION_KEYS]
+        at = moment(body, *TIME_KEYS) or (moment(record, *of_record) if record is not body else None)
         item = Item(SHAPES[kind], told.what, kind, told.object_id, told.source, at, restored=RESTORED in told.words)
         item.record = with_linkedin(record) if kind == CONTACT else record
         item.status = self.statuses(call, kind, kind)

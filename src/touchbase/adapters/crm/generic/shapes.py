@@ -52,6 +52,7 @@ TIME_KEYS = (
     "createdAt",
     "date",
 )
+CREATION_KEYS = ("created_at", "createdAt")
 MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
 HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
 ID_KEYS = ("id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id")

@@ -19,7 +19,7 @@ from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof_keys import ed25519_body, rsa_body
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -100,7 +100,7 @@ class GoHighLevel(CrmAdapter):
             return Deal(source, text(record.get("id")), stages, at, key, ("contact", text(record.get("contactId")))).events(call)
         if _is_form(body) or _is_bare(body):
             # A contact as the API has it, that a relay posts, or what it has filled in.
-            at = at or when(first(body, "dateUpdated", "createdAt"))
+            at = at or moment(body, "dateUpdated", "createdAt")
             number = text(body.get("contactId")) if _is_form(body) else object_id
             return Item(PERSON, UPDATED, "contact", number, None, at, key, _flat(_filled_in(body)), status=status).events()
         what = TYPES.get(source or "") or MADE_UP.get(source or "")

@@ -16,7 +16,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, path_of
 from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.reading import dig, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.fetching import ApiCall
 
@@ -50,7 +50,7 @@ FETCHER = ApiFetcher("https://api.hubapi.com", 50, 120, _make, lambda answer: as
 def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...]) -> list[Event]:
     """One record of an answer. The status set last is the record's, and counts from when it was set."""
     record = as_dict(body.get("properties"))
-    at = when(text(record.get("lastmodifieddate")) or text(record.get("hs_lastmodifieddate")) or body.get("updatedAt"))
+    at = moment(record, *_TIMES) or moment(body, "updatedAt")
     item = Item(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched", at, record=record, status=statuses)
     versions = as_dict(body.get("propertiesWithHistory"))
     item.status_at = {name: _newest(versions.get(name)) for name in statuses}

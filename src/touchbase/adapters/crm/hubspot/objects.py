@@ -13,7 +13,7 @@ from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 
 CONTACT_ID = "0-1"
@@ -71,8 +71,8 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
     if kind == CONTACT:
         record = with_linkedin(record | _of_contact(body))
     what = DELETED if body.get("isDeleted") is True or body.get("archived") is True else UPDATED
-    gone = body.get("archivedAt") if what == DELETED else None
-    at = when(gone or first(record, "lastmodifieddate", "hs_lastmodifieddate") or first(body, "updatedAt"))
+    gone = moment(body, "archivedAt") if what == DELETED else None
+    at = gone or moment(record, "lastmodifieddate", "hs_lastmodifieddate") or moment(body, "updatedAt")
     return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
 
 

@@ -16,7 +16,7 @@ from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Change, Event
 from touchbase.domain.ports import Call
 
@@ -80,6 +80,8 @@ class Intercom(CrmAdapter):
         for part, record in _parts(item) if words[:2] == ["company", "contact"] else [(kind, item if kind == COMPANY else _person(item))]:
             # Users, leads and contacts are one kind of object with one kind of id; the topic's age decides its name.
             about = Item(SHAPES[part], what, part, text(record.get("id")), topic, at, key, record, status=self.statuses(call, part, part))
+            if what != DELETED:
+                about.at = at or moment(record, "updated_at")
             events += _told(about, words, item)
         return events or [note("ignored", topic, kind)]
 

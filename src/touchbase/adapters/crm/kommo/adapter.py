@@ -15,7 +15,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, dig, first, items, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -96,7 +96,7 @@ class Kommo(CrmAdapter):
             if word not in SHAPES:
                 events.append(note("ignored", source, word, text(record.get("id"))))
                 continue
-            at = when(first(record, "updated_at", "last_modified") or first(record, "created_at", "date_create"))
+            at = moment(record, "updated_at", "last_modified") or (moment(record, "created_at", "date_create") if what == CREATED else None)
             item = Item(SHAPES[word], what, word, text(record.get("id")), source, at)
             item.record = with_linkedin(_flat(record)) if word == "contact" else _flat(record)
             item.status = self.statuses(call, item.shape.kind, word)

@@ -20,7 +20,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOL
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link, plain
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.delivery import ProtocolAnswer
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
@@ -89,7 +89,7 @@ class Monday(CrmAdapter):
         kind = self._kind(event, call)
         if what is None or kind is None or "parentItemId" in event or (source or "").startswith("subitem"):
             return [note("ignored" if source else "unrecognised", source, "item", object_id)]
-        at = when(first(event, "triggerTime", "changedAt"))
+        at = moment(event, "triggerTime", "changedAt")
         item = Item(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
         item.restored = source in ("restore_pulse", "item_restored")
         item.record = _record(event)

@@ -18,7 +18,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, host
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, first, flag, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -83,7 +83,7 @@ class Odoo(CrmAdapter):
             record["website"] = found
         method = None if "_model" in body else _method(body)
         what = DELETED if flag(body.get("active", record.get("active"))) is False else METHODS.get(method or "", UPDATED)
-        source, at = text(body.get("_action")) or method, when(first(record, "write_date") or body.get("timestamp"))
+        source, at = text(body.get("_action")) or method, moment(record, "write_date") or moment(body, "timestamp")
         return Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model)).events()
 
 

@@ -15,7 +15,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -67,8 +67,8 @@ class Outreach(CrmAdapter):
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
         record = _linked(data.get("relationships")) | as_dict(data.get("attributes"))
-        delivered = first(meta, "deliveredAt")
-        at = when(delivered if what == DELETED else first(record, "updatedAt") or delivered)
+        delivered = moment(meta, "deliveredAt")
+        at = delivered if what == DELETED else moment(record, "updatedAt") or delivered
         item = Item(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
         item.status = self.statuses(call, item.shape.kind, word)
         if action == "read":

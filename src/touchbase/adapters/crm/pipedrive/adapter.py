@@ -19,9 +19,10 @@ from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.reading import first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+from touchbase.domain.times import Micros
 
 NOISE = frozenset(
     {
@@ -97,10 +98,11 @@ class Pipedrive(CrmAdapter):
     def _version_2(self, meta: Body, data: Body, previous: Body, call: Call) -> list[Event]:
         object_id = text(first(meta, "entity_id") or first(data, "id") or first(previous, "id"))
         source = f"{text(meta.get('action')) or ''}.{text(meta.get('entity')) or ''}"
+        at = moment(meta, "timestamp") or moment(data, "update_time")
         if meta.get("entity") == "deal":
             staged = text(meta.get("action")) == "create" or not _STAGES.isdisjoint(previous)
-            return _deal(source, object_id, data if staged else {}, first(meta, "timestamp"), text(meta.get("id"))).events(call)
-        item = self._item(source, object_id, first(meta, "timestamp"), text(meta.get("id")), call)
+            return _deal(source, object_id, data if staged else {}, at, text(meta.get("id"))).events(call)
+        item = self._item(source, object_id, at, text(meta.get("id")), call)
         if not isinstance(item, Item):
             return [item]
         item.record = _with_linkedin(_flat(data or previous))
@@ -115,7 +117,7 @@ class Pipedrive(CrmAdapter):
         # What a relay has written over the event's name is no name of Pipedrive's.
         source = named if "." in named or meant == "." else meant
         object_id = text(first(current, "id") or first(previous, "id") or first(meta, "id"))
-        at = first(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first(current, "update_time")
+        at = moment(meta, "timestamp_micro", "timestamp_milli", "timestamp") or moment(current, "update_time")
         if source.endswith(".deal"):
             staged = not previous or not _STAGES.isdisjoint(differences(current, previous, NOISE))
             return _deal(source, object_id, current if staged else {}, at, None).events(call)
@@ -131,12 +133,12 @@ class Pipedrive(CrmAdapter):
             item.changed = differences(current, previous, NOISE)
         return item.events()
 
-    def _item(self, source: str, object_id: str | None, at: object, key: str | None, call: Call) -> Item | Event:
+    def _item(self, source: str, object_id: str | None, at: Micros | None, key: str | None, call: Call) -> Item | Event:
         action, _, word = source.partition(".")
         kind, what = KINDS.get(word), ACTIONS.get(action)
         if kind is None or what is None:
             return note("ignored" if word and action else "unrecognised", source, word or None, object_id)
-        return Item(SHAPES[kind], what, word, object_id, source, when(at), key, status=self.statuses(call, kind, word))
+        return Item(SHAPES[kind], what, word, object_id, source, at, key, status=self.statuses(call, kind, word))
 
 
 def _is_named(body: Body) -> bool:
@@ -145,11 +147,11 @@ def _is_named(body: Body) -> bool:
     return action in ACTIONS and word != "" and (isinstance(body.get("current"), dict) or isinstance(body.get("previous"), dict))
 
 
-def _deal(source: str, object_id: str | None, data: Body, at: object, key: str | None) -> Deal:
+def _deal(source: str, object_id: str | None, data: Body, at: Micros | None, key: str | None) -> Deal:
     """A deal whose stage has changed, as it is now; won and lost count before the stage."""
     stages = (text(data.get("status")), text(data.get("stage_id")))
     person, organization = text(_id(data.get("person_id"))), text(_id(data.get("org_id")))
-    return Deal(source, object_id, stages, when(at), key, ("person", person), ("organization", organization))
+    return Deal(source, object_id, stages, at, key, ("person", person), ("organization", organization))
 
 
 def _id(link: object) -> object:

@@ -13,7 +13,7 @@ from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
@@ -71,7 +71,7 @@ def read_notification(record: Body, object_type: str | None, key: str | None, st
     if shape is None:
         return [note("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
     what = _what(record)
-    at = when(record.get("LastModifiedDate")) or when(record.get("SystemModstamp"))
+    at = moment(record, "LastModifiedDate", "SystemModstamp")
     item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, with_linkedin(record), nulls_clear=True)
     item.status = statuses(shape.kind, object_type)
     if what == DELETED:

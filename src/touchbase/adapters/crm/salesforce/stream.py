@@ -16,7 +16,7 @@ from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 
 HEADER = "ChangeEventHeader"
@@ -62,7 +62,8 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
     if shape is None or what is None:
         understood = object_type is not None and bool(change)
         return [note("ignored" if understood else "unrecognised", change or None, object_type, one) for one in ids]
-    item = Item(shape, what, object_type, None, change, when(_bare(header.get("commitTimestamp"))), _key(header), with_linkedin(record))
+    at = when(_bare(header.get("commitTimestamp"))) or moment(record, "LastModifiedDate")
+    item = Item(shape, what, object_type, None, change, at, _key(header), with_linkedin(record))
     item.status = statuses(shape.kind, object_type)
     item.restored = change.endswith("UNDELETE")
     if what == UPDATED and not item.restored:

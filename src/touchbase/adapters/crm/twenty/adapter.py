@@ -18,7 +18,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOL
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -88,7 +88,7 @@ class Twenty(CrmAdapter):
             what = DELETED
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
-        at = when(first(body, "eventDate", "timestamp"))
+        at = moment(body, "eventDate", "timestamp") or moment(record, *_TIMES[what])
         item = Item(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         item.restored = action == "restored"
@@ -107,6 +107,9 @@ class Twenty(CrmAdapter):
         item = Item(SHAPES[word], what, word, text(record.get("id")), None, when(record.get("updatedAt")), record=_flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
+
+
+_TIMES = {CREATED: ("updatedAt", "createdAt"), UPDATED: ("updatedAt",), DELETED: ("deletedAt",)}
 
 
 def _named(source: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
 
@@ -70,12 +70,13 @@ class Zoho(CrmAdapter):
             return [note("ignored" if word and operation else "unrecognised", source, word or None, one) for one in ids or [None]]
         if body.get("ids") == [] and not records:
             return [note("ignored", source, word)]
-        at = when(first(body, "server_time", "timestamp"))
+        at = moment(body, "server_time", "timestamp")
         values = {text(one.get("record_id")): as_dict(one.get("values")) for one in map(as_dict, as_list(body.get("affected_values")))}
         events: list[Event] = []
         for one in ids or [None]:
             told = values.get(one, {})
             item = Item(shape, what, word, one, source, at, record=with_linkedin(records.get(one) or told))
+            item.at = at or moment(item.record, *_TIMES[what])
             item.status = self.statuses(call, shape.kind, word)
             item.thin = not item.record
             if what == UPDATED and one not in records:
@@ -96,7 +97,7 @@ class Zoho(CrmAdapter):
 
     def _shaped(self, word: str, record: Body, body: Body, call: Call) -> list[Event]:
         what = OPERATIONS.get((text(body.get("operation")) or "").lower(), UPDATED)
-        at = when(first(record, "Modified_Time") or first(body, "server_time", "timestamp"))
+        at = moment(record, *_TIMES[what]) or moment(body, "server_time", "timestamp")
         item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=with_linkedin(record))
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
@@ -104,6 +105,9 @@ class Zoho(CrmAdapter):
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One lead, contact or account that we have asked for."""
         return read_fetched(body, word, self.statuses(call, kind, word))
+
+
+_TIMES = {CREATED: ("Modified_Time", "Created_Time"), UPDATED: ("Modified_Time",), DELETED: ()}
 
 
 def _shaped(body: Body) -> tuple[str, Body] | None:

@@ -58,7 +58,8 @@ LAST_NAME = ("last_name", "lastName", "LastName", "leadLastName", "lead_last_nam
 FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName", "prospectName", "prospect_name")
 MESSAGE = paths("message_id messageId message-id MessageID email_id emailId event_id eventId")
 LABEL = paths(
-    "lead_category.new_name lead_category new_category category new_status lead_status newStatus status label labels.0 stage "
+    "lead_category.new_name new_category newCategory new_status newStatus new_stage newStage new_label newLabel "
+    "lead_category category lead_status status label labels.0 stage "
     "latestOutcome outcome interest_status lead.status prospect.status contact.status"
 )
 BOUNCE = paths(

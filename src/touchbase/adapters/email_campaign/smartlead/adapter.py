@@ -118,7 +118,7 @@ ADAPTER = Smartlead(
     email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail lead_data.email to_email to sender_detail",
     time="event_timestamp timestamp reply_message.time reply.received_at created_at",
     times={
-        "email_sent": "event_timestamp time_sent",
+        "email_sent": "event_timestamp time_sent timestamp sent_message.time",
         "email_opened": "event_timestamp time_opened",
         "email_clicked": "event_timestamp time_clicked",
         "email_replied": "event_timestamp time_replied",
