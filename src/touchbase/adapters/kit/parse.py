@@ -21,7 +21,11 @@ from touchbase.domain.ports import Call
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
-_WRAPPERS = ("body", "payload", "data", "json", "_json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps")
+_OBJECTS = frozenset({'{"', "{\n", "{\r", "{ ", "[{", "[\n", "[\r", "[ "})
+"""How a text begins that may hold an object, or a list of them."""
+_WRAPPERS = frozenset(
+    {"body", "payload", "data", "json", "_json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps"}
+)
 _RELAY_KEYS = frozenset(
     {
         "headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring", "pairedItem",
@@ -100,7 +104,11 @@ def _object_unwrapped(call: Call, data: dict[str, object]) -> Call | None:
 
 def _with_objects(call: Call, data: dict[str, object]) -> Call | None:
     """The call with the objects that somebody has written into its fields as texts, as a table's or a form's; None without any."""
-    found = {name: read for name, value in data.items() if isinstance(value, str) and isinstance(read := unquoted(value), dict | list)}
+    if b'\\"' not in call.request.body:
+        # An object in a text has its quotes escaped.
+        return None
+    texts = {name: value for name, value in data.items() if isinstance(value, str) and value[:2] in _OBJECTS}
+    found = {name: read for name, value in texts.items() if (read := unquoted(value)) is not value and read is not None}
     return replace(call, data=data | found) if found else None
 
 
@@ -146,11 +154,22 @@ def _deep(item: dict[str, object]) -> dict[str, object] | None:
 
 def _inside(item: object) -> object:
     """What a lone wrapper holds, also where it has it as a text; None for any other value."""
-    for key in _WRAPPERS if isinstance(item, dict) else ():
-        if isinstance(item, dict) and key in item and item.keys() <= _RELAY_KEYS | {key}:
-            value = unquoted(item[key])
-            return value if isinstance(value, dict | list) else None
-    return None
+    held = _lone_key(item) if isinstance(item, dict) else None
+    if held not in _WRAPPERS or not isinstance(item, dict):
+        return None
+    value = unquoted(item[held])
+    return value if isinstance(value, dict | list) else None
+
+
+def _lone_key(item: dict[str, object]) -> str | None:
+    """The only name in an object that is not a relay's own."""
+    found = None
+    for key in item:
+        if key not in _RELAY_KEYS:
+            if found is not None:
+                return None
+            found = key
+    return found
 
 
 def _is_envelope(item: object) -> bool:
@@ -213,7 +232,7 @@ def _looks_flat(data: dict[str, object]) -> bool:
 
 def _from_flat(data: dict[str, object]) -> dict[str, object]:
     """Form fields that somebody has written down as JSON, bracketed names and all; web frameworks put every value into a list."""
-    if all(isinstance(value, list) and len(value) < 2 for value in data.values()):
+    if all(isinstance(value, list) and len(value) < 2 and not objects(value) for value in data.values()):
         data = {name: value[0] for name, value in data.items() if isinstance(value, list) and value}
     return forms.nested(data.items()) | _json_fields([(name, value) for name, value in data.items() if isinstance(value, str)])
 
@@ -231,10 +250,10 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
 
 
 def _json_fields(fields: list[tuple[str, str]]) -> dict[str, object]:
-    """Those fields whose text is a JSON object or list, where such is expected."""
+    """Those fields whose text is a JSON object or a list of such, or any list where one is expected."""
     found: dict[str, object] = {}
     for name, value in fields:
-        if (name in _HOLDS_JSON or len(fields) == 1) and value.lstrip()[:1] in ("{", "["):
+        if (name in _HOLDS_JSON or len(fields) == 1 or value[:2] in _OBJECTS) and value.lstrip()[:1] in ("{", "["):
             read = _from_json(value.encode("utf-8", "replace"))
             if read is not None:
                 found[name] = read
