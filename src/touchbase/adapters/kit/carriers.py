@@ -7,16 +7,20 @@ from collections.abc import Mapping
 
 from touchbase.adapters.kit.reading import dig
 
-_BELOW = (("specversion", "data"), ("detail-type", "detail"), ("dataVersion", "data"))
-"""What shows an event bus' envelope, and where that has what it carries."""
+_BELOW = (
+    ("specversion", "data"), ("detail-type", "detail"), ("dataVersion", "data"), ("_msgid", "payload"), ("providerConfigKey", "payload"),
+)  # fmt: skip
+"""What shows the envelope of an event bus, or of a relay that forwards a provider's calls, and where that has what it carries."""
 _TEXTS = (
     ("TopicArn", "Message", False),
     ("token_id", "content", False),
     ("$content", "$content", True),
     ("data_base64", "data_base64", True),
 )
-"""What shows the envelope of a topic, of a catcher of calls, of a flow or of a bus; where that has its text, and whether in base64."""
-_MARKS = frozenset({"headers", "isBase64Encoded", "message", "Records", *(text[0] for text in _TEXTS), *(place[0] for place in _BELOW)})
+"""What shows the envelope of a topic, of a flow or of a bus; where that has its text, and whether in base64."""
+_MARKS = frozenset(
+    {"headers", "isBase64Encoded", "message", "Records", "eventSource", *(text[0] for text in _TEXTS), *(place[0] for place in _BELOW)}
+)
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
@@ -40,6 +44,8 @@ def headers_of(data: Mapping[str, object]) -> dict[str, object]:
 def _one(data: Mapping[str, object]) -> object:
     if "isBase64Encoded" in data or isinstance(data.get("headers"), dict):
         return _gateways(data)
+    if "eventSource" in data:
+        return _recorded(data)
     if isinstance(data.get("message"), dict):
         return _bytes(dig(data, "message", "data"), is_base64=True) if "subscription" in data else None
     for mark, place, is_base64 in _TEXTS:
@@ -52,7 +58,7 @@ def _one(data: Mapping[str, object]) -> object:
 
 
 def _gateways(data: Mapping[str, object]) -> object:
-    """An HTTP gateway's body is a text, JSON or not; one that is an object has been read by a relay, and is that relay's wrapping."""
+    """An HTTP gateway's body is a text, JSON or not; a catcher of calls names it `content`. One that is an object is a relay's wrapping."""
     body = data.get("body") if "body" in data else data.get("content")
     return _bytes(body, is_base64=data.get("isBase64Encoded") in (True, "true", "True"))
 
@@ -60,6 +66,8 @@ def _gateways(data: Mapping[str, object]) -> object:
 def _recorded(record: Mapping[str, object]) -> object:
     if isinstance(topic := record.get("Sns"), dict):
         return _bytes(topic.get("Message"))
+    if isinstance(stream := record.get("kinesis"), dict):
+        return _bytes(stream.get("data"), is_base64=True)
     return _bytes(record.get("body")) if "eventSource" in record else None
 
 
