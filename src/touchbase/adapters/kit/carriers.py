@@ -18,15 +18,16 @@ _TEXTS = (
     ("data_base64", "data_base64", True),
 )
 """What shows the envelope of a topic, of a flow or of a bus; where that has its text, and whether in base64."""
-_MARKS = frozenset(
+MARKS = frozenset(
     {"headers", "isBase64Encoded", "message", "Records", "eventSource", *(text[0] for text in _TEXTS), *(place[0] for place in _BELOW)}
 )
+"""Names of which every carrier shows one."""
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def carried(data: Mapping[str, object]) -> list[object] | None:
     """The bodies that a carrier holds: bytes that are still to be read, or objects and lists; None for what is no carrier."""
-    if _MARKS.isdisjoint(data):
+    if MARKS.isdisjoint(data):
         return None
     if isinstance(records := data.get("Records"), list):
         bodies = [body for record in records if isinstance(record, dict) and (body := _recorded(record)) is not None]

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from touchbase.adapters.kit import forms
-from touchbase.adapters.kit.carriers import carried, headers_of
+from touchbase.adapters.kit.carriers import MARKS, carried, headers_of
 from touchbase.adapters.kit.reading import objects
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.fetching import FETCHED
@@ -91,15 +91,20 @@ def _unwrapped(call: Call) -> Call | None:
 
 
 def _object_unwrapped(call: Call, data: dict[str, object]) -> Call | None:
-    if _is_envelope(data):
-        return _opened(call, data)
-    if (bodies := carried(data)) is not None and (unloaded := _unloaded(call, headers_of(data), bodies)) is not None:
-        return unloaded
+    if not MARKS.isdisjoint(data) and (opened := _opened_or_unloaded(call, data)) is not None:
+        return opened
     if (value := _inside(data)) is not None:
         return _holding(call, value)
     if _looks_flat(data):
         return replace(call, data=_from_flat(data), form=True)
     return unflattened(call) or _with_objects(call, data)
+
+
+def _opened_or_unloaded(call: Call, data: dict[str, object]) -> Call | None:
+    if _is_envelope(data):
+        return _opened(call, data)
+    bodies = carried(data)
+    return None if bodies is None else _unloaded(call, headers_of(data), bodies)
 
 
 def _with_objects(call: Call, data: dict[str, object]) -> Call | None:
