@@ -128,3 +128,51 @@ def test_a_crms_flattened_call_is_found_too() -> None:
     body = {"meta": meta, "data": {"id": 7, "name": "Nora"}}
 
     assert told(flattened(body, "__"), CRM)[0] == "pipedrive"
+
+
+def test_flattened_calls_in_a_list_are_found() -> None:
+    bundle = {"__IMTINDEX__": 1, **flattened(CLICKED, "__")}
+
+    assert told([bundle, bundle]) == ("mailgun", [("email_clicked", "nora@example.com")] * 2)
+
+
+def test_forms_in_a_list_below_their_wrappers_are_found() -> None:
+    fields = {
+        "type": "unsubscribe",
+        "fired_at": "2026-11-20 09:30:00",
+        "data[email]": "nora@example.com",
+        "data[list_id]": "l",
+        "data[id]": "m",
+    }
+
+    assert told([{"body": fields}, {"body": fields}]) == ("mailchimp", [("email_unsubscribed", "nora@example.com")] * 2)
+
+
+def test_a_level_may_be_a_column_of_several_words() -> None:
+    body = {"contact__LinkedIn Profile": "x", "contact__Größe der Firma": "5", "event": "contact.updated"}
+
+    assert unwrapped(body) == {"contact": {"LinkedIn Profile": "x", "Größe der Firma": "5"}, "event": "contact.updated"}
+
+
+def test_objects_that_are_written_into_fields_as_texts_are_objects_again() -> None:
+    clicked = {name: json.dumps(value) for name, value in CLICKED.items()}
+    created = {
+        "meta": {"version": "2.0", "action": "create", "entity": "person", "entity_id": "7", "id": "m"},
+        "data": {"id": 7, "name": "Nora"},
+    }
+
+    assert told(urlencode(clicked).encode()) == ("mailgun", [("email_clicked", "nora@example.com")])
+    assert told({name: json.dumps(value) for name, value in created.items()}, CRM) == told(created, CRM)
+
+
+def test_a_text_that_only_begins_like_an_object_stays_a_text() -> None:
+    body = {"event": "x", "note": '{"half": 1', "other": "{name}, hello"}
+
+    assert unwrapped(body) == body
+
+
+def test_a_lone_list_of_objects_is_no_forms_field_whatever_the_header_says() -> None:
+    body = {"events": [{"event_type": "record.updated", "id": {"object_id": "people", "record_id": "r"}, "actor": {}}]}
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+
+    assert parse(WebhookRequest(CRM, headers, "", json.dumps(body).encode())).data == body

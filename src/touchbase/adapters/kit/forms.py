@@ -17,7 +17,7 @@ _NAME = re.compile(rb'content-disposition:\s*form-data[^\r\n]*?\bname="([^"\r\n]
 # Escapes that mean nothing to a form itself: taken one by one they cost three times as much as this does over all.
 _HARMLESS = tuple((f"%{ord(sign):{case}}", sign) for sign in "[]@:/ ," for case in ("02X", "02x"))
 _SIGNS = ("__", ".")
-_LEVEL = re.compile(r"[\w$-]+", re.ASCII)
+_LEVEL = re.compile(r"[\w$-](?:[\w$ -]*[\w$-])?")
 _OFTEN_LEVELS = frozenset(
     {
         "body", "payload", "data", "event-data", "event", "lead", "contact", "prospect", "person", "recipient", "campaign", "sequence",

@@ -13,6 +13,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from touchbase.adapters.kit import forms
+from touchbase.adapters.kit.carriers import MARKS, carried, headers_of
 from touchbase.adapters.kit.reading import objects
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.fetching import FETCHED
@@ -20,7 +21,11 @@ from touchbase.domain.ports import Call
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
-_WRAPPERS = ("body", "payload", "data", "json", "_json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps")
+_OBJECTS = frozenset({'{"', "{\n", "{\r", "{ ", "[{", "[\n", "[\r", "[ "})
+"""How a text begins that may hold an object, or a list of them."""
+_WRAPPERS = frozenset(
+    {"body", "payload", "data", "json", "_json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps"}
+)
 _RELAY_KEYS = frozenset(
     {
         "headers", "params", "query", "webhookUrl", "executionMode", "method", "path", "url", "ip", "hookUrl", "querystring", "pairedItem",
@@ -38,7 +43,11 @@ def parse(request: WebhookRequest) -> Call:
     Never raises. A list of form fields is an object; one field that holds JSON is read as JSON. A form that somebody
     has written down as JSON, bracketed names and all, is a form.
     """
-    body = request.body.strip()
+    return _read(request, request.headers, request.body)
+
+
+def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> Call:
+    body = body.strip()
     if body.startswith(_MARKS):
         body = _without_mark(body)
     if body[:3].upper() in (b"%7B", b"%5B"):
@@ -46,15 +55,15 @@ def parse(request: WebhookRequest) -> Call:
         body = unquote_to_bytes(body.replace(b"+", b" ")).strip()
     if body[:1] in (b"{", b"[", b'"'):
         data = _from_json(body.rstrip(b"="))
-        if isinstance(data, dict) and (_says_form(request.headers) or _looks_flat(data)):
-            return Call(request, request.headers, _from_flat(data), form=True)
+        if isinstance(data, dict) and (_says_form(headers) or _looks_flat(data)):
+            return Call(request, headers, _from_flat(data), form=True)
         if isinstance(data, list) and any(map(_looks_flat, objects(data))):
             data = [_from_flat(item) if isinstance(item, dict) and _looks_flat(item) else item for item in data]
-        return Call(request, request.headers, data)
+        return Call(request, headers, data)
     fields = _fields(body)
     if not fields:
-        return Call(request, request.headers, None)
-    return Call(request, request.headers, forms.nested(fields) | _json_fields(fields), form=True)
+        return Call(request, headers, None)
+    return Call(request, headers, forms.nested(fields) | _json_fields(fields), form=True)
 
 
 def layers(call: Call) -> Iterator[Call]:
@@ -78,15 +87,34 @@ def _unwrapped(call: Call) -> Call | None:
     data = call.data
     if isinstance(data, list):
         return _each_unwrapped(call, data)
-    if not isinstance(data, dict):
-        return None
-    if _is_envelope(data):
-        return _opened(call, data)
+    return _object_unwrapped(call, data) if isinstance(data, dict) else None
+
+
+def _object_unwrapped(call: Call, data: dict[str, object]) -> Call | None:
+    if not MARKS.isdisjoint(data) and (opened := _opened_or_unloaded(call, data)) is not None:
+        return opened
     if (value := _inside(data)) is not None:
         return _holding(call, value)
     if _looks_flat(data):
         return replace(call, data=_from_flat(data), form=True)
-    return unflattened(call)
+    return unflattened(call) or _with_objects(call, data)
+
+
+def _opened_or_unloaded(call: Call, data: dict[str, object]) -> Call | None:
+    if _is_envelope(data):
+        return _opened(call, data)
+    bodies = carried(data)
+    return None if bodies is None else _unloaded(call, headers_of(data), bodies)
+
+
+def _with_objects(call: Call, data: dict[str, object]) -> Call | None:
+    """The call with the objects that somebody has written into its fields as texts, as a table's or a form's; None without any."""
+    if b'\\"' not in call.request.body:
+        # An object in a text has its quotes escaped.
+        return None
+    texts = {name: value for name, value in data.items() if isinstance(value, str) and value[:2] in _OBJECTS}
+    found = {name: read for name, value in texts.items() if (read := unquoted(value)) is not value and read is not None}
+    return replace(call, data=data | found) if found else None
 
 
 def _holding(call: Call, value: object) -> Call:
@@ -107,17 +135,46 @@ def _each_unwrapped(call: Call, data: list[Any]) -> Call | None:
         if len(data) == 1:
             return _opened(call, data[0])
         return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
+    held = [carried(item) if isinstance(item, dict) else None for item in data]
+    if any(held):
+        bodies = [body for one in held for body in one or ()]
+        return _unloaded(call, headers_of(data[0]), bodies) if all(held) else None
     inner = [_inside(item) for item in data]
-    return replace(call, data=[event for value in inner for event in _listed(value)]) if inner and None not in inner else None
+    if inner and None not in inner:
+        return replace(call, data=[event for value in inner for event in _listed(value)])
+    return _each_deep(call, data)
+
+
+def _each_deep(call: Call, data: list[Any]) -> Call | None:
+    """The call with the levels of every item that are written into its names; None where no item shows that."""
+    deep = [_deep(item) if isinstance(item, dict) else None for item in data]
+    if not any(deep):
+        return None
+    return replace(call, data=[item if below is None else below for item, below in zip(data, deep, strict=True)])
+
+
+def _deep(item: dict[str, object]) -> dict[str, object] | None:
+    return _from_flat(item) if _looks_flat(item) else forms.unflattened(item)
 
 
 def _inside(item: object) -> object:
     """What a lone wrapper holds, also where it has it as a text; None for any other value."""
-    for key in _WRAPPERS if isinstance(item, dict) else ():
-        if isinstance(item, dict) and key in item and item.keys() <= _RELAY_KEYS | {key}:
-            value = unquoted(item[key])
-            return value if isinstance(value, dict | list) else None
-    return None
+    held = _lone_key(item) if isinstance(item, dict) else None
+    if held not in _WRAPPERS or not isinstance(item, dict):
+        return None
+    value = unquoted(item[held])
+    return value if isinstance(value, dict | list) else None
+
+
+def _lone_key(item: dict[str, object]) -> str | None:
+    """The only name in an object that is not a relay's own."""
+    found = None
+    for key in item:
+        if key not in _RELAY_KEYS:
+            if found is not None:
+                return None
+            found = key
+    return found
 
 
 def _is_envelope(item: object) -> bool:
@@ -130,11 +187,33 @@ def unquoted(value: object) -> object:
     return _from_json(value.encode("utf-8", "replace")) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
+def _unloaded(call: Call, headers: dict[str, object], bodies: list[object]) -> Call | None:
+    """The call with what a carrier holds, read as it would be alone; None where that is nothing that can be read."""
+    named = {**call.headers, **_named(headers)}
+    inner = [_read_inside(call, named, body) if isinstance(body, bytes) else _holding(call, body) for body in bodies]
+    if any(one.data is None for one in inner):
+        return None
+    if len(inner) == 1:
+        return replace(inner[0], settings=call.settings)
+    return replace(call, data=[event for one in inner for event in _listed(one.data)])
+
+
+def _read_inside(call: Call, headers: Mapping[str, str], body: bytes) -> Call:
+    """The call with this for its body. One in XML, which is read by its own tool only, stays a text below `body`."""
+    if body.lstrip().startswith(b"<"):
+        return replace(call, data={"body": body.decode("utf-8", "replace")}, headers=headers)
+    return _read(call.request, headers, body)
+
+
+def _named(headers: dict[str, object]) -> dict[str, str]:
+    """The headers that an envelope tells of. What we have fetched ourselves never comes in one, whatever that says."""
+    return {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
+
+
 def _opened(call: Call, envelope: dict[str, object]) -> Call:
     headers = envelope["headers"]
     assert isinstance(headers, dict)
-    # What we have fetched ourselves never comes in an envelope, whatever that says.
-    named = {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
+    named = _named(headers)
     data = unquoted(envelope["body"])
     if isinstance(data, dict) and (_says_form(named) or _looks_flat(data)):
         return replace(call, data=_from_flat(data), headers={**call.headers, **named}, form=True)
@@ -158,7 +237,7 @@ def _looks_flat(data: dict[str, object]) -> bool:
 
 def _from_flat(data: dict[str, object]) -> dict[str, object]:
     """Form fields that somebody has written down as JSON, bracketed names and all; web frameworks put every value into a list."""
-    if all(isinstance(value, list) and len(value) < 2 for value in data.values()):
+    if all(isinstance(value, list) and len(value) < 2 and not objects(value) for value in data.values()):
         data = {name: value[0] for name, value in data.items() if isinstance(value, list) and value}
     return forms.nested(data.items()) | _json_fields([(name, value) for name, value in data.items() if isinstance(value, str)])
 
@@ -176,10 +255,10 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
 
 
 def _json_fields(fields: list[tuple[str, str]]) -> dict[str, object]:
-    """Those fields whose text is a JSON object or list, where such is expected."""
+    """Those fields whose text is a JSON object or a list of such, or any list where one is expected."""
     found: dict[str, object] = {}
     for name, value in fields:
-        if (name in _HOLDS_JSON or len(fields) == 1) and value.lstrip()[:1] in ("{", "["):
+        if (name in _HOLDS_JSON or len(fields) == 1 or value[:2] in _OBJECTS) and value.lstrip()[:1] in ("{", "["):
             read = _from_json(value.encode("utf-8", "replace"))
             if read is not None:
                 found[name] = read

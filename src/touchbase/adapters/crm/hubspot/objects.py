@@ -12,7 +12,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item,
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.reading import dig, first, flag, text
 from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 
@@ -70,7 +70,7 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
         return [note("ignored", None, text(first(body, "objectTypeId", "objectType")), object_id)]
     if kind == CONTACT:
         record = with_linkedin(record | _of_contact(body))
-    what = DELETED if body.get("isDeleted") is True or body.get("archived") is True else UPDATED
+    what = DELETED if flag(body.get("isDeleted")) or flag(body.get("archived")) else UPDATED
     gone = moment(body, "archivedAt") if what == DELETED else None
     at = gone or moment(record, "lastmodifieddate", "hs_lastmodifieddate") or moment(body, "updatedAt")
     return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()

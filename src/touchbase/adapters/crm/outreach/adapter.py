@@ -87,7 +87,7 @@ def _is_record(body: Body) -> bool:
 
 def _is_bare(body: Body) -> bool:
     """Whether a body is a resource without event and links, as the first webhooks sent it."""
-    return body.keys() == {"type", "id", "attributes", "relationships"} and text(body["type"]) in RESOURCES
+    return body.keys() - {"links"} == {"type", "id", "attributes", "relationships"} and text(body["type"]) in RESOURCES
 
 
 def _linked(relationships: object) -> Body:

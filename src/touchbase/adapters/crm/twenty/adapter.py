@@ -84,7 +84,7 @@ class Twenty(CrmAdapter):
             return self._alone(record or body, call)
         word = text(dig(body, "objectMetadata", "nameSingular")) or _PLURALS.get(named, named)
         object_id, what = text(record.get("id")), ACTIONS.get(action) or OLDER.get(action)
-        if action == "*" and record.get("deletedAt") is not None:
+        if action == "*" and first(record, "deletedAt") is not None:
             what = DELETED
         if word not in SHAPES or what is None:
             return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
@@ -103,7 +103,7 @@ class Twenty(CrmAdapter):
         word = _word(record)
         if word is None:
             return [note("unrecognised")]
-        what = DELETED if record.get("deletedAt") is not None else UPDATED
+        what = DELETED if first(record, "deletedAt") is not None else UPDATED
         item = Item(SHAPES[word], what, word, text(record.get("id")), None, when(record.get("updatedAt")), record=_flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
