@@ -1,0 +1,106 @@
+"""Whoever is named in a call beside its lead is nobody's contact: mailboxes, colleagues, machines, and other events' people."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from touchbase.adapters import Adapters
+from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.events import Event
+
+OURS = "una@example.net"
+NORA = "nora@example.com"
+
+
+def events(adapters: Adapters, body: object) -> list[Event]:
+    return adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event_type": "account_error", "workspace": "w1", "email_account": OURS, "email": OURS},
+        {"_id": "act_1", "type": "connectionIssue", "teamId": "tea_1", "email": OURS},
+        {"webhook_event": "SYSTEM_ALERT", "workspace_id": "w1", "webhook_id": "h1", "email": OURS},
+        {"event_type": "EMAIL_ACCOUNT_DISCONNECTED", "secret_key": "s", "from_email": OURS, "to_email": OURS},
+        {"type": "sender_identity.verified", "created_at": "2026-11-20T09:30:00Z", "data": {"id": "1", "email": OURS}, "webhook_id": "h1"},
+        {"event_object": "email_account", "event_action": "disconnected", "email": OURS},
+        {"event": "mailbox.disconnected", "email": OURS},
+        {"event": "warmup.disabled", "data": {"email": OURS}},
+    ],
+)
+def test_what_is_told_of_a_mailbox_is_about_no_person(adapters: Adapters, body: object) -> None:
+    (told,) = events(adapters, body)
+
+    assert (told.event, told.email) == ("account_event", None)
+
+
+def test_an_account_event_of_an_unknown_tool_keeps_the_lead_it_names(adapters: Adapters) -> None:
+    (told,) = events(adapters, {"event": "account.limit_reached", "email": OURS, "lead": {"email": NORA}})
+
+    assert (told.event, told.email) == ("account_event", NORA)
+
+
+def test_the_notice_of_a_mail_server_is_not_about_the_mailbox_it_came_to(adapters: Adapters) -> None:
+    notice = {"event": "email_bounced", "from": "Mail Delivery <mailer-daemon@example.org>", "to": OURS}
+
+    (alone,) = events(adapters, notice)
+    (named,) = events(adapters, notice | {"email": NORA})
+
+    assert (alone.email, named.email) == (None, NORA)
+
+
+def test_a_bounce_of_our_own_no_reply_address_is_about_whom_the_mail_was_to(adapters: Adapters) -> None:
+    (told,) = events(adapters, {"event": "email_bounced", "from": "noreply@example.net", "to": NORA})
+
+    assert told.email == NORA
+
+
+@pytest.mark.parametrize("event", ["email_sent", "email_opened", "email_clicked"])
+def test_the_writer_of_our_mail_is_not_its_reader(adapters: Adapters, event: str) -> None:
+    (told,) = events(adapters, {"event": event, "email": OURS, "from_email": OURS})
+
+    assert told.email is None
+
+
+def test_a_mail_to_oneself_has_its_reader(adapters: Adapters) -> None:
+    (told,) = events(adapters, {"event": "email_sent", "from": OURS, "to": OURS})
+
+    assert told.email == OURS
+
+
+@pytest.mark.parametrize("writer", ["no.reply@example.org", "noreply-17@example.org", "MailerDaemon@example.org", "bounces+9@example.org"])
+def test_a_machine_is_nobody_however_it_is_written(adapters: Adapters, writer: str) -> None:
+    (told,) = events(adapters, {"event": "email_replied", "from": writer})
+
+    assert told.email is None
+
+
+def test_a_reply_of_a_machine_makes_no_lead_of_it_at_amplemarket(adapters: Adapters) -> None:
+    body = {"is_reply": True, "from": "mailer-daemon@example.org", "to": [OURS], "sequence": {"id": "s1"}, "dynamic_fields": {}}
+
+    (told,) = events(adapters, body)
+
+    assert told.email is None
+
+
+def test_each_of_several_events_keeps_its_own_person(adapters: Adapters) -> None:
+    body = {
+        "lead": {"email": NORA},
+        "first_name": "Nora",
+        "linkedin_url": "https://www.linkedin.com/in/nora-quill",
+        "events": [{"event": "email_opened", "email": "otto@example.com"}, {"event": "email_replied", "to": OURS}],
+    }
+
+    otto, nora = events(adapters, body)
+
+    assert (otto.email, otto.first_name, otto.linkedin_url) == ("otto@example.com", None, None)
+    assert (nora.email, nora.first_name) == (NORA, "Nora")
+
+
+def test_events_that_name_nobody_are_of_whom_their_wrapping_names(adapters: Adapters) -> None:
+    body = {"lead": {"email": NORA}, "events": [{"event": "email_opened"}, {"event": "email_clicked"}]}
+
+    assert [told.email for told in events(adapters, body)] == [NORA, NORA]
