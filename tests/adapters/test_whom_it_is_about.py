@@ -7,15 +7,16 @@ import json
 import pytest
 
 from touchbase.adapters import Adapters
-from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event
 
 OURS = "una@example.net"
 NORA = "nora@example.com"
 
 
-def events(adapters: Adapters, body: object) -> list[Event]:
-    return adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+def events(adapters: Adapters, body: object, channel: str = EMAIL_CAMPAIGN) -> list[Event]:
+    return adapters.translate(WebhookRequest(channel, {}, "", json.dumps(body).encode())).events
 
 
 @pytest.mark.parametrize(
@@ -104,3 +105,35 @@ def test_events_that_name_nobody_are_of_whom_their_wrapping_names(adapters: Adap
     body = {"lead": {"email": NORA}, "events": [{"event": "email_opened"}, {"event": "email_clicked"}]}
 
     assert [told.email for told in events(adapters, body)] == [NORA, NORA]
+
+
+@pytest.mark.parametrize("word", ["user", "team_member", "owner", "agent", "location", "mailbox", "app", "deal", "task", "ticket"])
+def test_a_colleagues_record_or_a_deals_is_no_contact(adapters: Adapters, word: str) -> None:
+    record = {"id": "9", "email": OURS, "name": "Una Ours"}
+
+    for body in ({"event": f"{word}.created", "data": record}, {"event": "created", "object": word, "data": record}):
+        with pytest.raises(UnrecognisedPayload):
+            events(adapters, body, CRM)
+
+
+def test_a_contacts_change_of_owner_is_the_contacts(adapters: Adapters) -> None:
+    body = {"event": "contact.owner_changed", "data": {"id": "1", "email": NORA, "owner": {"id": "9", "email": OURS}}}
+
+    (told,) = events(adapters, body, CRM)
+
+    assert (told.event, told.email, told.object_id) == ("contact.updated", NORA, "1")
+
+
+def test_a_list_of_contacts_is_of_contacts(adapters: Adapters) -> None:
+    (told,) = events(adapters, {"object": "list", "data": [{"id": "1", "email": NORA}]}, CRM)
+
+    assert (told.event, told.email) == ("contact.updated", NORA)
+
+
+def test_a_contact_of_intercom_is_not_the_user_it_holds(adapters: Adapters) -> None:
+    item = {"type": "contact", "id": "c1", "email": NORA, "user": {"id": "u1", "email": OURS}}
+    body = {"type": "notification_event", "topic": "contact.created", "data": {"item": item}}
+
+    (told,) = events(adapters, body, CRM)
+
+    assert (told.email, told.object_id) == (NORA, "c1")
