@@ -137,3 +137,32 @@ def test_a_contact_of_intercom_is_not_the_user_it_holds(adapters: Adapters) -> N
     (told,) = events(adapters, body, CRM)
 
     assert (told.email, told.object_id) == (NORA, "c1")
+
+
+def test_a_workspace_that_is_an_object_hides_no_lead(adapters: Adapters) -> None:
+    body = {"event_type": "email_opened", "workspace": {"id": "w1"}, "campaign_id": "c1", "lead": {"email": NORA}}
+
+    (told,) = events(adapters, body)
+
+    assert (told.event, told.email) == ("email_opened", NORA)
+
+
+def test_a_reply_of_a_machine_makes_no_lead_of_it_at_snov_io(adapters: Adapters) -> None:
+    body = {"event_object": "campaign_reply", "event_action": "received", "from_email": "mailer-daemon@example.org"}
+
+    (told,) = events(adapters, body)
+
+    assert (told.event, told.email) == ("email_replied", None)
+
+
+def test_the_owners_profile_is_not_the_contacts(adapters: Adapters) -> None:
+    body = {
+        "email": NORA,
+        "owner_linkedin_url": "https://www.linkedin.com/in/una-ours",
+        "x_linkedin": "https://www.linkedin.com/in/nora-quill",
+    }
+
+    (both,) = events(adapters, body, CRM)
+    (owners,) = events(adapters, {name: value for name, value in body.items() if name != "x_linkedin"}, CRM)
+
+    assert (both.linkedin_url, owners.linkedin_url) == ("https://www.linkedin.com/in/nora-quill", None)
