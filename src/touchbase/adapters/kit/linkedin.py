@@ -9,6 +9,7 @@ from touchbase.adapters.kit.crm_values import Record, link
 LINKEDIN = "linkedin address"
 """The property under which an adapter keeps what it has found, for its `Shape` to name last."""
 _NO_LETTERS = re.compile(r"[\W_]+")
+_OF_US = re.compile(r"owner|sender|assignee|assigned", re.IGNORECASE)
 
 
 def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
@@ -24,12 +25,13 @@ def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
 
 
 def _named(record: Record) -> tuple[str, str] | None:
-    """`x_studio_linkedin`, `LinkedIn URL`, `new_linkedinprofile` and `linked_in` all say LinkedIn."""
+    """`x_studio_linkedin`, `LinkedIn URL`, `new_linkedinprofile` and `linked_in` all say LinkedIn; `owner_linkedin` says a colleague's."""
     names = " ".join(record)
     # Most records' names hold no `k`: quicker told than that none says LinkedIn.
     if "k" not in names.lower() or "linkedin" not in _NO_LETTERS.sub("", names).lower():
         return None
     for name, value in record.items():
-        if "linkedin" in _NO_LETTERS.sub("", name).lower() and (found := link(value)) is not None:
+        says_linkedin = "linkedin" in _NO_LETTERS.sub("", name).lower() and _OF_US.search(name) is None
+        if says_linkedin and (found := link(value)) is not None:
             return name, found
     return None

@@ -72,14 +72,21 @@ def address(value: object) -> str | None:
     return found
 
 
-NOBODY = frozenset({"mailer-daemon", "postmaster", "no-reply", "noreply", "no_reply", "donotreply", "do-not-reply", "do_not_reply"})
-"""Local parts behind which no person sits."""
+_NOBODY = ("mailerdaemon", "postmaster", "noreply", "donotreply")
+_BOUNCES = frozenset({"bounce", "bounces"})
+_BETWEEN_WORDS = str.maketrans("", "", "-_.")
 
 
 def person(value: object) -> str | None:
     """An address as `address`, but None for those behind which no person sits: for guessing who somebody is."""
     found = address(value)
-    return None if found is None or found.partition("@")[0].partition("+")[0] in NOBODY else found
+    return None if found is None or is_nobody(found) else found
+
+
+def is_nobody(found: str) -> bool:
+    """Whether no person sits behind an address: a machine's, however it is written and whatever follows (`no.reply-17`)."""
+    local = found.partition("@")[0].partition("+")[0].translate(_BETWEEN_WORDS)
+    return local.startswith(_NOBODY) or local in _BOUNCES
 
 
 def linkedin(value: object) -> str | None:

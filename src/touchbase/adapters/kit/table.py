@@ -182,11 +182,13 @@ class Table:
             meaning = meaning if status else OTHER
         first_name, last_name = self._names(item)
         object_id = self.find(item, "object_id", text)
+        # What is told of a mailbox or an account names its owner, who is one of us.
+        is_ours = meaning.came_in or meaning.event == "account_event"
         return Event(
             event=meaning.event,
             occurred_us=pick(item, self._times.get(meaning.event) or self._places["time"], when),
-            email=None if meaning.came_in else self.find(item, "email", address),
-            linkedin_url=self.find(item, "linkedin", linkedin),
+            email=None if is_ours else self.find(item, "email", address),
+            linkedin_url=None if is_ours else self.find(item, "linkedin", linkedin),
             status=status,
             kind=self._kind(meaning, item) if meaning.event == "email_bounced" else None,
             counts_as_sent=meaning.counts_as_sent,

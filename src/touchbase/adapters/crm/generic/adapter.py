@@ -28,7 +28,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -37,6 +37,9 @@ from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+
+# As an object's word "list" tells only the form.
+_ANOTHER = (OTHERS | US) - {"list"}
 
 
 class Told(NamedTuple):
@@ -110,6 +113,8 @@ def _told(body: Body, call: Call) -> Told | None:
     if not OTHERS.isdisjoint(words):
         return None
     word = text(first(body, *OBJECT_KEYS))
+    if _is_of_another(words, words_of(word)):
+        return None
     record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
     known = first_of(record, MAIL_KEYS, mail) is not None
@@ -126,6 +131,12 @@ def _told(body: Body, call: Call) -> Told | None:
     elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
         return None
     return Told(body, record, what, kind, object_id, source, words)
+
+
+def _is_of_another(words: tuple[str, ...], of_object: tuple[str, ...]) -> bool:
+    """Whether event and object name something else than a contact or a company: a deal, or a colleague."""
+    named = (*words, *of_object)
+    return noun_in(named) is None and not _ANOTHER.isdisjoint(named)
 
 
 ADAPTER = Generic()

@@ -21,6 +21,12 @@ NOUNS = {
 OTHERS = frozenset(
     {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
 )
+US = frozenset(
+    {"user", "users", "member", "members", "owner", "owners", "team", "teams", "agent", "agents", "rep", "reps", "employee", "employees"}
+    | {"admin", "seat", "mailbox", "inbox", "workspace", "location", "locations", "app", "integration", "installation", "pipeline"}
+    | {"product", "products", "ticket", "tickets", "quote", "quotes", "appointment", "appointments"}
+)
+"""Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
 RESTORED = "restored"
 _LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")

@@ -129,7 +129,9 @@ def _parts(item: Body) -> list[tuple[str, Body]]:
 
 def _person(item: Body) -> Body:
     """The contact that an item is, or holds one level lower, with its LinkedIn address among the others."""
-    inner = next((found for name in ("contact", "user", "lead", "visitor") if (found := as_dict(item.get(name)))), item)
+    is_one = KINDS.get(text(item.get("type")) or "") == CONTACT
+    below = () if is_one else ("contact", "user", "lead", "visitor")
+    inner = next((found for name in below if (found := as_dict(item.get(name)))), item)
     profiles = as_dict(inner.get("social_profiles"))
     return with_linkedin(inner, as_dict(inner.get("custom_attributes")), {LINKEDIN: first(profiles, "data", "social_profiles")})
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import status_of, words
-from touchbase.adapters.kit.reading import address, flag, text
+from touchbase.adapters.kit.reading import address, flag, person, text
 from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, each, paths, pick
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -48,7 +48,7 @@ class Amplemarket(Table):
         """One post; where no other key has an address the lead is a reply's writer, or the one recipient of our mail."""
         event = _about_the_former(super().read(item, call), item)
         if event.email is None and event.event in _REPLIED:
-            event.email = pick(item, _WRITER, address)
+            event.email = pick(item, _WRITER, person)
         if event.email is None and event.event == "email_sent":
             to = item.get("to")
             event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None

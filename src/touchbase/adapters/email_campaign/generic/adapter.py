@@ -17,7 +17,7 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import bounce_kind, status_of
 from touchbase.adapters.kit.meaning import Meaning, meaning_of
 from touchbase.adapters.kit.reading import address, flag, linkedin, person, split_name, text
-from touchbase.adapters.kit.table import Item, at, batch, pick
+from touchbase.adapters.kit.table import Item, Path, at, batch, pick
 from touchbase.adapters.kit.times import when
 from touchbase.domain.delivery import EMAIL_CAMPAIGN
 from touchbase.domain.events import Event
@@ -29,6 +29,8 @@ _HTTP_VERBS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
 _BLANKS = str.maketrans(" -", "__")
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
+_OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
+_DAEMONS = ("mailer-daemon@", "mailerdaemon@", "postmaster@")
 
 
 class Generic:
@@ -116,16 +118,27 @@ class _Reader:
         return any(flag(at(self.item, path)) for path in places.AUTOMATED)
 
     def _email(self, meaning: Meaning) -> str | None:
-        ours = {found for path in places.OURS if (found := address(at(self.item, path)))}
+        writer = pick(self.item, places.SENDER, address) or ""
+        is_notice = meaning.event == "email_bounced" and writer.startswith(_DAEMONS)
+        ours = self._addresses(places.OURS + places.NOTICE_TO if is_notice else places.OURS)
 
         def theirs(value: object) -> str | None:
             found = person(value)
             return None if found in ours else found
 
+        named = pick(self.item, places.LEAD, theirs) or self._first(self.people, places.ADDRESS, theirs)
+        if named is not None or meaning.event == "account_event":
+            return named
+        found = pick(self.item, places.RECIPIENT, theirs)
+        if found is not None:
+            return found
         # On a reply `to` is where it went, which is us; on the way out it is the lead.
         rest = (places.PLAIN, places.SENDER, places.TO) if meaning.event in _INCOMING else (places.TO, places.PLAIN)
-        named = pick(self.item, places.LEAD, theirs) or self._first(self.people, places.ADDRESS, theirs)
-        return named or next((found for order in (places.RECIPIENT, *rest) if (found := pick(self.item, order, theirs))), None)
+        found = next((found for order in rest if (found := pick(self.item, order, theirs))), None)
+        return None if meaning.event in _OUTGOING and found == writer and pick(self.item, places.TO, address) is None else found
+
+    def _addresses(self, where: tuple[Path, ...]) -> set[str]:
+        return {found for path in where if (found := address(at(self.item, path)))}
 
     def _time(self) -> Micros | None:
         """The first time that says its zone, else the first."""

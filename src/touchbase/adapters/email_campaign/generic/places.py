@@ -20,6 +20,8 @@ LEAD = paths(
     "contactEmail contact_email_address subscriber_email person_email personEmail"
 )
 ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "Email")
+NOTICE_TO = paths("to_email toEmail to.0 to.0.email to.0.address to.email to.address to To")
+"""Where the notice of a mail server went, which is to us."""
 RECIPIENT = paths("recipient Recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail")
 TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to To event_data.to recipients.0.email recipients.0 mail.destination.0 object.to"
@@ -30,7 +32,8 @@ SENDER = paths(
     "reply.from_email_address reply.from_email reply.from reply.from.address"
 )
 OURS = paths(
-    "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email"
+    "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email "
+    "email_account.email emailAccount senderEmail mailbox mailbox_email account_email inbox_email sending_account eaccount"
 )
 """Never the lead's, wherever else the same address stands."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.table import Item
+from touchbase.adapters.email_campaign.generic import places
+from touchbase.adapters.kit.reading import person
+from touchbase.adapters.kit.table import Item, pick
 
 _WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData")
+_NAMED = places.LEAD + places.PLAIN + tuple((who, key) for who in places.PEOPLE for key in places.ADDRESS)
+_OF_PERSON = frozenset({*(path[0] for path in _NAMED), *places.LINKEDIN, *places.FIRST_NAME, *places.LAST_NAME, *places.FULL_NAME})
 
 
 def spread(data: object) -> list[tuple[Item, Item] | None]:
@@ -28,5 +32,12 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
         if isinstance(inner, dict) and inner:
             return [(inner, item)]
         if isinstance(inner, list) and any(isinstance(event, dict) for event in inner):
-            return [(event, item) if isinstance(event, dict) else None for event in inner]
+            return [(event, _around(event, item)) if isinstance(event, dict) else None for event in inner]
     return [(item, {})]
+
+
+def _around(event: Item, item: Item) -> Item:
+    """What stands around one event of several, without the person where the event names its own."""
+    if pick(event, _NAMED, person) is None:
+        return item
+    return {key: value for key, value in item.items() if key not in _OF_PERSON}

@@ -13,6 +13,7 @@ from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import status_of
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.domain.ports import Call
 
 _SYSTEM_NAME = re.compile(
     r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE
@@ -28,6 +29,12 @@ class Instantly(Table):
         if known is not None:
             return known
         return m.meaning_of(name) if _SYSTEM_NAME.fullmatch(name) else Meaning("lead_status_changed", status=status_of(name))
+
+    def _sure(self, item: Item, call: Call) -> int:
+        """By the shapes; a workspace that is an object, and no id, is no sign of ours."""
+        if isinstance(item.get("workspace"), dict):
+            item = {name: value for name, value in item.items() if name != "workspace"}
+        return super()._sure(item, call)
 
 
 ADAPTER = Instantly(

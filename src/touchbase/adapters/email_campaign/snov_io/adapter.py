@@ -8,7 +8,7 @@ A reply may name only its two sides: the lead is the one that has written it.
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.reading import address, text
+from touchbase.adapters.kit.reading import person, text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -33,7 +33,7 @@ class SnovIo(Table):
         """One call; who a reply went to is us."""
         event = super().read(item, call)
         if event.event in _REPLIES:
-            event.email = pick(item, _WROTE, address)
+            event.email = pick(item, _WROTE, person)
         return event
 
 
