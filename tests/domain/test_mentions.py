@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import json
+from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote
 
 import pytest
@@ -30,6 +31,9 @@ WAYS = {
     "HTML": "ann&#64;example.com",
     "a path": "https://x.example/unsubscribe/ann@example.com/now",
     "an unfinished body": '{"email": "ann@example.com',
+    "base64": b64encode(b'{"email": "ann@example.com"}').decode(),
+    "base64, not filled up": urlsafe_b64encode(b'{"a": "\xc3\xbf\xc3\xbe??>>", "email": "ann%40example.com"}').decode().rstrip("="),
+    "base64 in JSON": json.dumps({"message": {"data": b64encode(json.dumps({"to": "Ann <ann@example.com>"}).encode()).decode()}}),
 }
 
 

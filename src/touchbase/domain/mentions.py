@@ -1,14 +1,15 @@
 """Mentions: the e-mail and LinkedIn addresses that stand anywhere in a kept call, whoever sent it and however it is written.
 
 A call that nobody understands can name a person too. Text is looked through as it came and with its escapes undone
-(percent, JSON, HTML), so that `ann%40example.com` and `ann\\u0040example.com` are found. It errs on the side of
-finding: of `to=ann@example.com` both readings are told.
+(percent, JSON, HTML), so that `ann%40example.com` and `ann\\u0040example.com` are found, and so is what a gateway or a
+queue has written in base64. It errs on the side of finding: of `to=ann@example.com` both readings are told.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -31,6 +32,11 @@ _BETWEEN = re.compile(r"""[\s@<>"(),:;\[\]\\]""")
 # What may stand in an address and yet ends the word before it: form fields, paths, quotes.
 _BEFORE = re.compile(r"[=&/'|{}!?#*`~^$%]")
 _LINKEDIN = re.compile(r"""linkedin\.com/[^\s"'<>\\&,;()\[\]{}|]+""", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{24,}")
+"""What may be base64, of either alphabet; the shortest that could hold an address with its quotes."""
+_SIGNS = ("@", "%40", "u0040", "&#", "linkedin")
+"""One of these shows that something readable may name somebody; nearly all that looks like base64 is an id."""
+_URL_SAFE = str.maketrans("-_", "+/")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
 
 
@@ -39,9 +45,20 @@ def mentions(headers: Mapping[str, str], query: str, body: bytes) -> set[Ref]:
     found: set[Ref] = set()
     for text in (_plain(headers, body), query, "\n".join(headers.values())):
         for form in _forms(text):
-            found.update(_emails(form))
-            found.update(_linkedins(form))
+            for one in (form, *_unpacked(form)):
+                found.update(_emails(one))
+                found.update(_linkedins(one))
     return found
+
+
+def _unpacked(text: str) -> Iterator[str]:
+    """What stands in base64 in a text, with its escapes undone."""
+    for match in islice(_BASE64.finditer(text), MOST):
+        packed = match[0].translate(_URL_SAFE)
+        with suppress(ValueError):  # no base64, or no text in it: a picture, an id
+            inner = b64decode(packed + "=" * (-len(packed) % 4)).decode()
+            if any(sign in inner.lower() for sign in _SIGNS):
+                yield from _forms(inner)
 
 
 def _plain(headers: Mapping[str, str], body: bytes) -> str:

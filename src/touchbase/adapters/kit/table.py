@@ -45,9 +45,14 @@ def at(item: object, path: Path) -> object:
 
 def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | None]) -> T | None:
     """The first of these places that `read` makes something of."""
+    if not isinstance(item, dict):
+        values = (at(item, path) for path in places)
+        return next((found for value in values if value is not None and (found := read(value)) is not None), None)
     for path in places:
-        # Most places are one key of an object: that is worth not asking `at`.
-        value = item.get(path[0]) if len(path) == 1 and isinstance(item, dict) else at(item, path)
+        # Most places are not there, and most of the others are one key of an object: that is worth not asking `at`.
+        value = item.get(path[0])
+        if value is not None and len(path) > 1:
+            value = at(value, path[1:])
         if value is not None:
             found = read(value)
             if found is not None:

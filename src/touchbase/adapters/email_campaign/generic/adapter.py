@@ -138,13 +138,13 @@ class _Reader:
         return None if meaning.event in _OUTGOING and found == writer and pick(self.item, places.TO, address) is None else found
 
     def _addresses(self, where: tuple[Path, ...]) -> set[str]:
-        return {found for path in where if (found := address(at(self.item, path)))}
+        return {found for path in where if path[0] in self.item and (found := address(at(self.item, path)))}
 
     def _time(self) -> Micros | None:
         """The first time that says its zone, else the first."""
         first: Micros | None = None
         for path in places.TIME:
-            value = at(self.item, path)
+            value = at(self.item, path) if path[0] in self.item else None
             if value is not None and (found := when(value)) is not None:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
                     return found
