@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 import logging
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +20,15 @@ from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListDeliveries
 from touchbase.domain.times import DAY
 
+TOKEN = "AQ4AQNot.A.Real.Session_" + "x" * 40
+LOGIN = f"00D000000000001EAA!{TOKEN}"
+WRAPPED = {
+    "a message in JSON": json.dumps({"body": f"<SessionId>{LOGIN}</SessionId><Id>0031</Id>"}),
+    "taken apart": json.dumps({"notifications": {"sessionid": [LOGIN], "id": "0031"}}),
+    "JSON in JSON": json.dumps({"payload": json.dumps({"SessionId": {"#text": LOGIN}})}),
+    "a form": urlencode({"xml": f"<SessionId>{LOGIN}</SessionId>"}),
+    "an id of fifteen": f'{{"session": "00D000000000001!{TOKEN}"}}',
+}
 RECEIVERS = {"/public/emailcampaign-webhook/abc": "email_campaign", "/public/crm-webhook/abc": "crm"}
 
 
@@ -226,3 +237,23 @@ async def test_a_caller_that_leaves_gets_no_answer_and_nothing_is_kept(here: Cal
 
     assert reply.status == 0
     assert await kept(here) == []
+
+
+@pytest.mark.parametrize("target", RECEIVERS)
+@pytest.mark.parametrize("body", WRAPPED.values(), ids=WRAPPED)
+async def test_a_login_at_salesforce_is_not_kept_however_a_relay_hands_it_on(call: Caller, target: str, body: str) -> None:
+    replies = [await call("POST", target, raw=body.encode()) for _ in range(2)]
+
+    (delivery,) = await kept(call)
+    assert [reply.status for reply in replies] == [200, 200]
+    assert TOKEN.encode() not in delivery.body
+    assert delivery.body == body.replace(TOKEN, "*" * 8).encode()
+    assert delivery.repeats == 1
+
+
+@pytest.mark.parametrize("body", [b'{"org": "00D000000000001EAA"}', b"00D000000000001! is our id", b'"00D000000000001!short"'])
+async def test_what_is_no_login_is_kept_as_it_came(call: Caller, body: bytes) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=body)
+
+    (delivery,) = await kept(call)
+    assert delivery.body == body

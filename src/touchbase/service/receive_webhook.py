@@ -16,7 +16,7 @@ from touchbase.domain.fetching import FETCHED
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.times import Micros
-from touchbase.service.strike_secrets import without_secrets
+from touchbase.service.strike_secrets import without_logins, without_secrets
 
 _as_json = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Proofs of who calls, which must not lie in the inbox, our own mark of what we have fetched, and what belongs to the connection only.
@@ -56,12 +56,13 @@ async def receive_webhook(
 ) -> Kept:  # fmt: skip
     """Keep one call; returns once it is on disk, and says whether it repeats one that we had.
 
-    The body is kept as it arrived, `Content-Encoding` not undone; only a secret in it is struck out. Raises
+    The body is kept as it arrived, `Content-Encoding` not undone; only a secret and a login in it are struck out. Raises
     `Overloaded`: then nothing was kept.
     """
     kept, naming = kept_headers(headers)
     if sender.secrets:
         kept, query, body = without_secrets(sender.secrets, kept, query, body)
+    body = without_logins(body)
     command = KeepDelivery(
         client=client.number,
         channel=channel,
