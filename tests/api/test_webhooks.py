@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -249,6 +251,39 @@ async def test_a_login_at_salesforce_is_not_kept_however_a_relay_hands_it_on(cal
     assert TOKEN.encode() not in delivery.body
     assert delivery.body == body.replace(TOKEN, "*" * 8).encode()
     assert delivery.repeats == 1
+
+
+@pytest.mark.parametrize("pad", ["", "a", "ab"])
+@pytest.mark.parametrize("pack", [base64.b64encode, base64.urlsafe_b64encode])
+async def test_nor_is_one_that_a_gateway_hands_on_in_base64(call: Caller, pad: str, pack: Callable[[bytes], bytes]) -> None:
+    message = f"{pad}<SessionId>{LOGIN}</SessionId><Name>Ünal??>></Name>".encode()
+    await call("POST", "/public/crm-webhook/abc", raw=b'{"isBase64Encoded": true, "body": "%b"}' % pack(message))
+
+    (delivery,) = await kept(call)
+    inner = base64.b64decode(json.loads(delivery.body)["body"])
+    assert inner == message.replace(TOKEN.encode(), b"*" * 8)
+
+
+@pytest.mark.parametrize("target", ["/public/crm-webhook/abc", f"/public/crm-webhook/abc?{urlencode({'sid': LOGIN})}"])
+async def test_a_packed_call_that_shows_a_login_is_kept_unpacked_and_without_it(call: Caller, target: str) -> None:
+    message = json.dumps({"sid": LOGIN}).encode()
+    await call("POST", target, raw=gzip.compress(message), content_encoding="gzip")
+
+    (delivery,) = await kept(call)
+    assert delivery.body == message.replace(TOKEN.encode(), b"*" * 8)
+    assert "content-encoding" not in delivery.headers
+    assert TOKEN not in delivery.query
+
+
+PICTURE = base64.b64encode(bytes(range(256)) * 8).decode()
+
+
+@pytest.mark.parametrize("body", [json.dumps({"picture": PICTURE, "id": "MDBEMDBEM" * 20}), f"AwR{PICTURE}"])
+async def test_base64_without_a_login_is_kept_as_it_came(call: Caller, body: str) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=body.encode())
+
+    (delivery,) = await kept(call)
+    assert delivery.body == body.encode()
 
 
 @pytest.mark.parametrize("body", [b'{"org": "00D000000000001EAA"}', b"00D000000000001! is our id", b'"00D000000000001!short"'])

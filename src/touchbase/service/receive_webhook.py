@@ -62,7 +62,7 @@ async def receive_webhook(
     kept, naming = kept_headers(headers)
     if sender.secrets:
         kept, query, body = without_secrets(sender.secrets, kept, query, body)
-    body = without_logins(body)
+    kept, query, body = without_logins(kept, query, body)
     command = KeepDelivery(
         client=client.number,
         channel=channel,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import quote, quote_plus, unquote_plus
@@ -18,11 +20,45 @@ _BEFORE, _AFTER = rb'(?:(?<=[="\n])|(?<=%22)|(?<=%3D)|(?<=%3d)|\A)', rb'(?=["&\\
 
 # A login at Salesforce: the organisation's id, a mark, and what lets whoever has it in. Nothing else looks like it.
 _LOGIN = re.compile(rb"(00D[A-Za-z0-9]{12,15}(?:!|%21|\\u0021))[A-Za-z0-9._]{32,}")
+_PACKED = re.compile(rb"MDBE|AwR|wME")
+"""What base64 makes of its first three letters, one for each place that they may have among three bytes."""
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-]{64,}={0,2}")
+"""What may be base64, of either alphabet; the shortest that could hold a login."""
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
-def without_logins(body: bytes) -> bytes:
-    """The body with stars in place of logins at Salesforce, which relays hand on in JSON and forms; a packed body as it is."""
-    return _LOGIN.sub(rb"\1********", body) if b"00D" in body else body
+def without_logins(headers: dict[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
+    """The call with stars in place of logins at Salesforce, which relays hand on in JSON, in forms and in base64.
+
+    A packed body that holds one is kept unpacked.
+    """
+    query = _login_struck(query.encode()).decode() if "00D" in query else query
+    if _ENCODING not in headers:
+        return headers, query, _login_struck(body)
+    plain = _unpacked(headers, body)
+    struck = _login_struck(plain)
+    if struck == plain:
+        return headers, query, body
+    return {name: value for name, value in headers.items() if name != _ENCODING}, query, struck
+
+
+def _login_struck(text: bytes) -> bytes:
+    if b"00D" in text:
+        text = _LOGIN.sub(rb"\1********", text)
+    if _PACKED.search(text):
+        text = _BASE64.sub(_login_struck_within, text)
+    return text
+
+
+def _login_struck_within(match: re.Match[bytes]) -> bytes:
+    """This piece of base64 anew, if a login stands in it; else as it came."""
+    packed = match[0].rstrip(b"=").translate(_URL_SAFE)
+    try:
+        plain = b64decode(packed + b"=" * (-len(packed) % 4))
+    except binascii.Error:
+        return match[0]
+    struck = _login_struck(plain)
+    return match[0] if struck == plain else b64encode(struck)
 
 
 def without_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
