@@ -22,8 +22,8 @@ _BEFORE, _AFTER = rb'(?:(?<=[="\n])|(?<=%22)|(?<=%3D)|(?<=%3d)|\A)', rb'(?=["&\\
 _LOGIN = re.compile(rb"(00D[A-Za-z0-9]{12,15}(?:!|%21|\\u0021))[A-Za-z0-9._]{32,}")
 _PACKED = re.compile(rb"MDBE|AwR|wME")
 """What base64 makes of its first three letters, one for each place that they may have among three bytes."""
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-]{64,}={0,2}")
-"""What may be base64, of either alphabet; the shortest that could hold a login."""
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-\\\r\n]{64,}(?<!\\)={0,2}")
+"""What may be base64, of either alphabet, in lines or in one; the shortest that could hold a login."""
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
@@ -52,7 +52,7 @@ def _login_struck(text: bytes) -> bytes:
 
 def _login_struck_within(match: re.Match[bytes]) -> bytes:
     """This piece of base64 anew, if a login stands in it; else as it came."""
-    packed = match[0].rstrip(b"=").translate(_URL_SAFE)
+    packed = match[0].rstrip(b"=").replace(rb"\n", b"").replace(rb"\r", b"").translate(_URL_SAFE, b"\\\r\n")
     try:
         plain = b64decode(packed + b"=" * (-len(packed) % 4))
     except binascii.Error:
