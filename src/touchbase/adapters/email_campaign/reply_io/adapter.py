@@ -49,8 +49,6 @@ ADAPTER = Table(
     },
     beginnings={
         "sequence_": m.OTHER,
-        "email_account_": m.ACCOUNT,
-        "linkedin_account_": m.ACCOUNT,
         "call_": m.OTHER,
     },
     name="event.type",
