@@ -15,9 +15,8 @@ from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
 from touchbase.domain.ports import Call
 
-_SYSTEM_NAME = re.compile(
-    r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE
-)
+_SYSTEM_NAME = re.compile(r"[a-z0-9]+([._][a-z0-9]+)+|(?i:(email|link|lead|reply|auto|campaign|account)([._][a-z0-9]+)+)|test")
+"""Words in small letters with no blanks between; who tells of an event again may write it large."""
 
 
 class Instantly(Table):
@@ -69,6 +68,8 @@ ADAPTER = Instantly(
         "lead_wrong_person": m.status("wrong_person"),
         "lead_closed": m.status("closed"),
         "lead_lost": m.status("custom:Lost"),
+        "custom_label_any_positive": m.status("interested"),
+        "custom_label_any_negative": m.status("not_interested"),
         "campaign_completed": m.COMPLETED,
         "account_error": m.ACCOUNT,
         "supersearch_enrichment_completed": m.OTHER,
