@@ -13,7 +13,7 @@ RULES = {
     "linkedin_sent": ["linkedin_message_sent", "INMAIL_SENT", "inMailSent", "linkedin_reply_sent"],
     "linkedin_other": [
         "linkedin.visit", "profile_view", "linkedin_invite_failed", "connection_request_withdrawn", "connection_request_received",
-        "linkedinSendFailed",
+        "linkedinSendFailed", "linkedin_finished_without_reply", "linkedin_not_replied",
     ],
     "email_resubscribed": ["resubscribe", "group_resubscribed"],
     "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed"],

@@ -63,7 +63,12 @@ def status(word: str) -> Meaning:
     return Meaning("lead_status_changed", status=word)
 
 
+_UNANSWERED = re.compile(r"\b(no|without|never|not) repl")
+
+
 def _linkedin(name: str) -> Meaning:
+    if _UNANSWERED.search(name):
+        return LINKEDIN_OTHER
     is_invitation = re.search(r"invit|connect", name)
     # One that failed or was taken back was not made; one that was received is not ours.
     if re.search(r"fail|withdr|declin|reject|cancel|expired|skipped", name) or (is_invitation and "received" in name):
@@ -125,7 +130,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"out of (the )?office|\booo\b|\b(vacation|absence) (reply|response|message|notice)\b", _automatic),
     (rf"\b(reply|replies|response)\b.*\b({_DONE_TO_A_REPLY})\b|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
     (r"\b(admin|agent|teammate)\b.*\breplied\b|\b(await(s|ing)?|needs?|pending) (a )?(reply|response)\b", _ours),
-    (r"\b(no|without|never|not) repl", _always(COMPLETED)),
+    (_UNANSWERED.pattern, _always(COMPLETED)),
     (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
     (r"\bmeeting\b.*\b(cancel|reschedul)", _always(OTHER)),
     (r"\bnot interested|\buninterested", _always(status("not_interested"))),
