@@ -14,6 +14,7 @@ RULES = {
     "linkedin_other": [
         "linkedin.visit", "profile_view", "linkedin_invite_failed", "connection_request_withdrawn", "connection_request_received",
         "linkedinSendFailed", "linkedin_finished_without_reply", "linkedin_not_replied",
+        "linkedin_reply_archived", "linkedin_reply_drafted",
     ],
     "email_resubscribed": ["resubscribe", "group_resubscribed"],
     "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed"],

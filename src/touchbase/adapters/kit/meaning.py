@@ -63,17 +63,22 @@ def status(word: str) -> Meaning:
     return Meaning("lead_status_changed", status=word)
 
 
+_DONE_TO_A_REPLY = (
+    r"(un)?archived|(un)?assigned|deleted|removed|updated|edited|(re)?scheduled|queued|approved|snoozed|starred|(un)?read|seen|tagged"
+    r"|labell?ed|analy[sz]ed|forwarded|draft(ed)?|generated|suggested|needed|required|due|rate|limit|sentiment|intent|failed|sent"
+)
+_HANDLED = re.compile(rf"\b(reply|replies|response)\b.*\b({_DONE_TO_A_REPLY})\b")
 _UNANSWERED = re.compile(r"\b(no|without|never|not) repl")
 
 
 def _linkedin(name: str) -> Meaning:
-    if _UNANSWERED.search(name):
-        return LINKEDIN_OTHER
+    if _HANDLED.search(name) or _UNANSWERED.search(name):
+        return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
     is_invitation = re.search(r"invit|connect", name)
     # One that failed or was taken back was not made; one that was received is not ours.
     if re.search(r"fail|withdr|declin|reject|cancel|expired|skipped", name) or (is_invitation and "received" in name):
         return LINKEDIN_OTHER
-    if re.search(r"\brepl(y|ied|ies)\b(?!.*\bsent\b)|received", name):
+    if re.search(r"\brepl(y|ied|ies)\b|received", name):
         return LINKEDIN_REPLIED
     if re.search(r"\baccept(ed)?\b", name):
         return LINKEDIN_ACCEPTED
@@ -102,10 +107,6 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
     return lambda _: meaning
 
 
-_DONE_TO_A_REPLY = (
-    r"(un)?archived|(un)?assigned|deleted|removed|updated|edited|(re)?scheduled|queued|approved|snoozed|starred|(un)?read|seen|tagged"
-    r"|labell?ed|analy[sz]ed|forwarded|draft(ed)?|generated|suggested|needed|required|due|rate|limit|sentiment|intent|failed|sent"
-)
 _LISTS_OF_THE_UNWANTED = r"(unsub\w*|bl[ao]c?klist\w*|do not contact|dnc)"
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
@@ -128,7 +129,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"bounce|\binvalid|\bundeliver|failed permanent|permanent fail", _bounce),
     (r"\bauto ?(reply|replied|replies|response|responded|responder)\b|\bautomat(ic|ed)(?!.*\bsent\b)", _automatic),
     (r"out of (the )?office|\booo\b|\b(vacation|absence) (reply|response|message|notice)\b", _automatic),
-    (rf"\b(reply|replies|response)\b.*\b({_DONE_TO_A_REPLY})\b|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
+    (rf"{_HANDLED.pattern}|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
     (r"\b(admin|agent|teammate)\b.*\breplied\b|\b(await(s|ing)?|needs?|pending) (a )?(reply|response)\b", _ours),
     (_UNANSWERED.pattern, _always(COMPLETED)),
     (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
