@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.table import Table
 from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.times import from_text
@@ -179,3 +181,25 @@ def test_brevos_automation_names_the_person_in_the_accounts_language(first: str,
     body = {"workflow_id": 9, "step_id": 2, "contact_id": 4, "email": "nora@example.com", "attributes": {first: "Nora", last: "Quill"}}
 
     assert (only(told(body)).first_name, only(told(body)).last_name) == ("Nora", "Quill")
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "meant"),
+    [
+        ("instantly", "replyReceived", "email_replied"), ("instantly", "LeadUnsubscribed", "email_unsubscribed"),
+        ("instantly", "lead:interested", "lead_status_changed:interested"),
+        ("instantly", "Call back", "lead_status_changed:custom:Call back"),
+        ("heyreach", "leadAutoTaggedInterested", "lead_status_changed:interested"), ("heyreach", "campaignCompleted", "campaign_completed"),
+        ("sendpilot", "messageReceived", "linkedin_replied"), ("sendpilot", "replyReceived", "linkedin_replied"),
+        ("snov_io", "campaignLiReplyReceived", "linkedin_replied"), ("salesforge", "positiveReply", "lead_status_changed:interested"),
+        ("outreach", "mailingReplied", "email_replied"), ("woodpecker", "prospectLiDmSent", "linkedin_sent"),
+        ("smartlead", "UntrackedReplies", "other"), ("lemlist", "emailsReplied", "email_replied"),
+        ("reply_io", "LinkedinReplyCategorized", "lead_status_changed"), ("reply_io", "ReplyCategorized", "lead_status_changed"),
+    ],
+)  # fmt: skip
+def test_a_name_whose_words_are_joined_otherwise_is_still_the_tools(tool: str, name: str, meant: str) -> None:
+    adapter: Table = import_module(f"touchbase.adapters.{EMAIL_CAMPAIGN}.{tool}.adapter").ADAPTER
+
+    meaning = adapter.meaning(name, {"leadEmail": "l@example.com"})
+
+    assert ":".join(filter(None, (meaning.event, meaning.status))) == meant

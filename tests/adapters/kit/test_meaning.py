@@ -10,22 +10,32 @@ RULES = {
     "linkedin_replied": ["linkedin_reply", "LinkedInMessageReplied", "MESSAGE_REPLY_RECEIVED", "inmail reply received"],
     "linkedin_invite_accepted": ["linkedinInviteAccepted", "CONNECTION_REQUEST_ACCEPTED", "accept_invite", "connection-accepted"],
     "linkedin_invite_sent": ["connection-request-sent", "invite.sent", "connection_sent", "linkedin_connect"],
-    "linkedin_sent": ["linkedin_message_sent", "INMAIL_SENT", "inMailSent"],
+    "linkedin_sent": ["linkedin_message_sent", "INMAIL_SENT", "inMailSent", "linkedin_reply_sent"],
     "linkedin_other": [
         "linkedin.visit", "profile_view", "linkedin_invite_failed", "connection_request_withdrawn", "connection_request_received",
-        "linkedinSendFailed",
+        "linkedinSendFailed", "linkedin_finished_without_reply", "linkedin_not_replied",
+        "linkedin_reply_archived", "linkedin_reply_drafted",
     ],
     "email_resubscribed": ["resubscribe", "group_resubscribed"],
     "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed"],
     "email_spam_complaint": ["spam", "spamreport", "complaint", "email.complained", "abuse"],
     "email_bounced": ["bounce", "EMAIL_BOUNCED", "hardBounced", "invalid_email", "undeliverable"],
-    "email_auto_replied": ["auto_reply_received", "autoreplied", "automatic_response", "out of office", "OOO"],
-    "manual_email_sent": ["reply_sent", "response sent", "manual_email_sent"],
+    "email_auto_replied": [
+        "auto_reply_received", "autoreplied", "automatic_response", "out of office", "OOO", "vacation_reply", "autoresponder",
+    ],
+    "manual_email_sent": ["reply_sent", "response sent", "manual_email_sent", "conversation.admin.replied", "reply.draft.sent"],
     "other": [
         "reply_forwarded", "reply drafted", "reply categorised", "tag_added_to_lead",
          "task_completed", "campaign paused", "meeting_cancelled", "campaign_paused_by_bounce_shield",
          "whatsappMessageSent", "whatsapp_message_replied", "smsReplied", "SMS_SENT", "voicemail_sent", "voice note delivered",
          "reply_classified", "linkedin_reply_categorized", "message_status_update",
+         "reply.archived", "reply.deleted", "reply.assigned", "reply_scheduled", "reply_draft_created", "ai_reply_generated", "reply.read",
+         "reply.label.removed",
+         "awaiting_reply", "needs_reply", "reply_rate_dropped", "test_email_sent", "lead_sent_to_crm", "sendToAnotherCampaign",
+         "blocklist.entry_removed", "contact.removed_from_blacklist", "do_not_contact_removed", "unsubscribe.removed",
+         "removed_from_unsubscribe_list", "lead_unmarked_as_interested", "spam_test_completed", "spam_score_updated", "not_spam",
+         "blocklisted_domain_added", "domain_blacklisted", "campaign_status_changed", "mailbox.status.updated", "email_status_updated",
+         "task_status_changed",
     ],
     "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
     "lead_status_changed": [
@@ -38,14 +48,18 @@ RULES = {
     "email_delivered": ["delivered", "Delivery"],
     "email_send_failed": ["failed", "email_not_delivered", "not sent", "dropped", "rejected", "blocked", "email.delivery_failed"],
     "email_deferred": ["deferred", "delayed", "email.delivery_delayed"],
-    "email_sent": ["sent", "EMAIL_SENT", "send", "processed", "request", "lead_first_contacted", "MessageSent"],
+    "email_sent": ["sent", "EMAIL_SENT", "send", "processed", "request", "lead_first_contacted", "MessageSent", "automated_email_sent"],
     "account_event": [
         "email_account_disconnected", "warmup_disabled", "mailbox_error", "sendLimitReached",
         "LINKEDIN_DISCONNECTED", "linkedin_account_connection_lost", "linkedin_account_reconnected",
-        "linkedin_account_connected",
+        "linkedin_account_connected", "LinkedinAccountError", "email_account_paused",
+        "warmup_reply_received", "warmup_email_sent", "account_closed",
     ],
     "campaign_completed": ["campaign_completed", "sequence finished", "finished_without_reply"],
-    "unknown": ["", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait"],
+    "unknown": [
+        "", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait", "payment_processed", "lead_processed",
+        "conversation_closed", "ticket.closed", "campaign_closed",
+    ],
 }  # fmt: skip
 
 
@@ -61,7 +75,7 @@ def test_a_name_means_what_its_words_say(event: str, name: str) -> None:
         ("demo booked", "meeting_booked"),
         ("wrong_person", "wrong_person"), ("closed", "closed"), ("maybe_later", "maybe_later"), ("lead_out_of_office", "out_of_office"),
         ("lead_no_show", "no_show"), ("meeting_completed", "meeting_completed"), ("lead_neutral", "neutral"), ("blacklisted",
-        "do_not_contact"),
+        "do_not_contact"), ("blocklist.entry_added", "do_not_contact"), ("deal.closed", "closed"),
         ("status_changed", None),
     ],
 )  # fmt: skip

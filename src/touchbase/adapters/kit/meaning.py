@@ -63,7 +63,17 @@ def status(word: str) -> Meaning:
     return Meaning("lead_status_changed", status=word)
 
 
+_DONE_TO_A_REPLY = (
+    r"(un)?archived|(un)?assigned|deleted|removed|updated|edited|(re)?scheduled|queued|approved|snoozed|starred|(un)?read|seen|tagged"
+    r"|labell?ed|analy[sz]ed|forwarded|draft(ed)?|generated|suggested|needed|required|due|rate|limit|sentiment|intent|failed|sent"
+)
+_HANDLED = re.compile(rf"\b(reply|replies|response)\b.*\b({_DONE_TO_A_REPLY})\b")
+_UNANSWERED = re.compile(r"\b(no|without|never|not) repl")
+
+
 def _linkedin(name: str) -> Meaning:
+    if _HANDLED.search(name) or _UNANSWERED.search(name):
+        return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
     is_invitation = re.search(r"invit|connect", name)
     # One that failed or was taken back was not made; one that was received is not ours.
     if re.search(r"fail|withdr|declin|reject|cancel|expired|skipped", name) or (is_invitation and "received" in name):
@@ -86,7 +96,7 @@ def _automatic(name: str) -> Meaning:
 
 
 def _ours(name: str) -> Meaning:
-    return MANUAL if re.search(r"\bsent\b", name) else OTHER
+    return MANUAL if re.search(r"\b(sent|replied)\b", name) else OTHER
 
 
 def _account(name: str) -> Meaning:
@@ -97,22 +107,31 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
     return lambda _: meaning
 
 
+_LISTS_OF_THE_UNWANTED = r"(unsub\w*|bl[ao]c?klist\w*|do not contact|dnc)"
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
     # What somebody has made of a reply afterwards is no reply, and an account that is cut off no invitation.
     (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
+    (r"\b(linked ?in|e ?mail|sender|sending) accounts?\b|\bwarm ?up\b", _always(ACCOUNT)),
     (r"\b(campaign|sequence)\b.*\bpaused\b", _always(OTHER)),
+    # What is undone is not what was done, a test is no mail, and a list of domains or of our own addresses names no person.
+    (rf"\b({_LISTS_OF_THE_UNWANTED}|interested) ([a-z]+ )*(removed|deleted|lifted)$", _always(OTHER)),
+    (rf"\b(removed|deleted) from {_LISTS_OF_THE_UNWANTED}\b|\bunmarked\b", _always(OTHER)),
+    (r"\bspam (test|check|score|rate|filter)s?\b|\bnot spam\b|(?<!\bab )\btest (e ?mail|message)\b", _always(OTHER)),
+    (r"\b(domain|ip|mailbox|sender)s? (\w+ )*bl[ao]c?klist|\bbl[ao]c?klist\w* (\w+ )*(domain|ip|mailbox|sender)\b", _always(OTHER)),
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
-    (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
+    (r"\b(reply|response)\b.*\b(category|label)\b(?!.*\bremoved)", _always(LABELLED)),
     (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
     (r"bounce|\binvalid|\bundeliver|failed permanent|permanent fail", _bounce),
-    (r"\bauto ?(reply|replied|replies|response|responded)\b|\bautomatic|\bautomated|out of (the )?office|\booo\b", _automatic),
-    (r"\b(reply|replies|response)\b.*\b(sent|forwarded|drafted)|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
-    (r"\b(no|without|never|not) repl", _always(COMPLETED)),
+    (r"\bauto ?(reply|replied|replies|response|responded|responder)\b|\bautomat(ic|ed)(?!.*\bsent\b)", _automatic),
+    (r"out of (the )?office|\booo\b|\b(vacation|absence) (reply|response|message|notice)\b", _automatic),
+    (rf"{_HANDLED.pattern}|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
+    (r"\b(admin|agent|teammate)\b.*\breplied\b|\b(await(s|ing)?|needs?|pending) (a )?(reply|response)\b", _ours),
+    (_UNANSWERED.pattern, _always(COMPLETED)),
     (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
     (r"\bmeeting\b.*\b(cancel|reschedul)", _always(OTHER)),
     (r"\bnot interested|\buninterested", _always(status("not_interested"))),
@@ -124,18 +143,19 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bmaybe later\b", _always(status("maybe_later"))),
     (r"\bdo not contact\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
-    (r"\b(message|delivery) status\b", _always(OTHER)),
+    (r"\b(e ?mail|message|delivery|campaign|sequence|mailbox|account|domain|webhook|task|verification) status\b", _always(OTHER)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
-    (r"\b(closed|won)\b", _always(status("closed"))),
+    (r"^(?!.*\b(campaign|sequence|conversation|thread|chat|ticket|task|account)\b).*\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
     (r"\bclick(ed|s)?\b", _always(CLICKED)),
     (r"\bopen(ed|s)?\b", _always(OPENED)),
     (r"\b(deferred|deferral|delayed|delay)\b|\bfail(ed|ure)? temporary|\btemporary fail", _always(DEFERRED)),
     (r"\bdeliver(ed|y)?\b(?!.*\b(fail|reject|block|drop))", _always(DELIVERED)),
     (r"\b(failed|failure|dropped|rejected|blocked|suppressed)\b", _always(SEND_FAILED)),
-    (r"\b(accounts?|warmup|warm up|mailbox|limit)\b", _account),
+    (r"\b(accounts?|mailbox|limit)\b", _account),
     (r"\bmanual\b.*\bsent\b", _always(MANUAL)),
-    (r"\b(sent|send|processed)\b|^(email |mail |message )?requests?$|\bfirst contacted\b", _always(SENT)),
+    (r"\b(lead|contact|prospect|record)s? sent to\b|\bsend to\b", _always(OTHER)),
+    (r"\b(sent|send)\b|^(e ?mail |message )?processed$|^(email |mail |message )?requests?$|\bfirst contacted\b", _always(SENT)),
     (r"\b(task|tags?|paused)\b", _always(OTHER)),
     (r"\b(completed?|finished)\b", _always(COMPLETED)),
 ]  # fmt: skip

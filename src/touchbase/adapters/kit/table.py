@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from touchbase.adapters.kit.decided import reworded
-from touchbase.adapters.kit.labels import bounce_kind, status_of
+from touchbase.adapters.kit.labels import bounce_kind, status_of, words
 from touchbase.adapters.kit.meaning import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.proof import Scheme
 from touchbase.adapters.kit.reading import address, flag, linkedin, objects, split_name, text
@@ -109,7 +109,7 @@ class Table:
     tool: str
     shapes: tuple[Shape, ...]
     names: Mapping[str, Meaning]
-    """Event names in lower case, with `_` for `-`, `.` and blank. Other names are read by their words."""
+    """Event names in lower case, with `_` between words. Other names are read by their words."""
     name: str
     email: str
     time: str
@@ -161,9 +161,12 @@ class Table:
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """What that name means in our words."""
-        known = plain(name)
-        begun = (meaning for beginning, meaning in self.beginnings.items() if known.startswith(beginning))
-        return self.names.get(known) or next(begun, None) or meaning_of(name)
+        begun = (meaning for beginning, meaning in self.beginnings.items() if plain(name).startswith(beginning))
+        return self.listed(name) or next(begun, None) or meaning_of(name)
+
+    def listed(self, name: str) -> Meaning | None:
+        """What the table says of a name, however its words are joined."""
+        return self.names.get(plain(name)) or self.names.get(words(name).replace(" ", "_"))
 
     def read(self, item: Item, call: Call) -> Event:
         """One item as an event."""

@@ -70,7 +70,6 @@ ADAPTER = EmailBison(
         "tag_attached": m.OTHER,
         "tag_removed": m.OTHER,
     },
-    beginnings={"email_account_": m.ACCOUNT, "warmup_": m.ACCOUNT, "tag_": m.OTHER, "blacklisted_domain_": m.OTHER},
     name="event.type event event_type",
     email="data.lead.email lead_email",
     time=(

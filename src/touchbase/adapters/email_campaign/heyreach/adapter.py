@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.reading import flag
-from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, plain
+from touchbase.adapters.kit.table import Item, Shape, Table, at, batch
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -29,7 +29,7 @@ class HeyReach(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table; everything else here is LinkedIn's as well."""
-        known = self.names.get(plain(name))
+        known = self.listed(name)
         if known is not None:
             return known
         guessed = m.meaning_of(f"linkedin {name}")

@@ -12,12 +12,11 @@ import re
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import status_of
 from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.adapters.kit.table import Item, Shape, Table
 from touchbase.domain.ports import Call
 
-_SYSTEM_NAME = re.compile(
-    r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE
-)
+_SYSTEM_NAME = re.compile(r"[a-z0-9]+([._][a-z0-9]+)+|(?i:(email|link|lead|reply|auto|campaign|account)([._][a-z0-9]+)+)|test")
+"""Words in small letters with no blanks between; who tells of an event again may write it large."""
 
 
 class Instantly(Table):
@@ -25,7 +24,7 @@ class Instantly(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """A system event by the table or its words; any other name is a team's own label."""
-        known = self.names.get(plain(name))
+        known = self.listed(name)
         if known is not None:
             return known
         return m.meaning_of(name) if _SYSTEM_NAME.fullmatch(name) else Meaning("lead_status_changed", status=status_of(name))
@@ -68,8 +67,13 @@ ADAPTER = Instantly(
         "lead_out_of_office": m.status("out_of_office"),
         "lead_wrong_person": m.status("wrong_person"),
         "lead_closed": m.status("closed"),
+        "lead_won": m.status("closed"),
         "lead_lost": m.status("custom:Lost"),
+        "lead_skipped": m.OTHER,
+        "custom_label_any_positive": m.status("interested"),
+        "custom_label_any_negative": m.status("not_interested"),
         "campaign_completed": m.COMPLETED,
+        "campaign_completed_for_lead_without_reply": m.COMPLETED,
         "account_error": m.ACCOUNT,
         "supersearch_enrichment_completed": m.OTHER,
         "lead_record": m.SAVED,

@@ -15,6 +15,7 @@ ADAPTER = Table(
     shapes=(
         Shape("type data.email.recipient.email", 95),
         Shape("type data.email.message", 88),
+        Shape("webhook_id type data.email_id", 94),
         Shape("type data.email_id", 94, named=True),
         Shape("type data.object data.morph", 85),
         Shape("webhook_id domain_id type data", 88),

@@ -25,7 +25,7 @@ class Mailgun(Table):
         """By the table, and for what failed by how badly."""
         if plain(name) == "failed":
             return _FAILED.get((pick(item, _SEVERITY, text) or "").lower(), m.BOUNCED)
-        return self.names.get(plain(name), m.OTHER)
+        return self.listed(name) or m.OTHER
 
 
 ADAPTER = Mailgun(

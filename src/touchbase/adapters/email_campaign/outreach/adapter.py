@@ -27,7 +27,7 @@ class Outreach(Table):
             if flag(at(item, ("data", "attributes", "optedOut"))):
                 return m.UNSUBSCRIBED
             return m.LABELLED if self.find(item, "label", text) else m.SAVED
-        return self.names.get(known, m.OTHER)
+        return self.listed(name) or m.OTHER
 
     def read(self, item: Item, call: Call) -> Event:
         """One call; the prospect is the record itself or the one it is related to."""

@@ -32,9 +32,7 @@ ADAPTER = Table(
         "contact_opted_out": m.UNSUBSCRIBED,
         "email_spam_reported": m.COMPLAINED,
         "reply_categorized": m.LABELLED,
-        "replycategorized": m.LABELLED,
         "linkedin_reply_categorized": m.LABELLED,
-        "linkedinreplycategorized": m.LABELLED,
         "meeting_booked": m.status("meeting_booked"),
         "meeting_completed": m.status("meeting_completed"),
         "meeting_cancelled": m.OTHER,
@@ -49,8 +47,6 @@ ADAPTER = Table(
     },
     beginnings={
         "sequence_": m.OTHER,
-        "email_account_": m.ACCOUNT,
-        "linkedin_account_": m.ACCOUNT,
         "call_": m.OTHER,
     },
     name="event.type",

@@ -51,7 +51,7 @@ class Salesloft(Table):
             return m.SENT if item.get("sent_at") else m.OTHER
         if known == "meeting_updated" and flag(item.get("no_show")):
             return m.status("no_show")
-        return self.names.get(known, m.OTHER)
+        return self.listed(name) or m.OTHER
 
     def read(self, item: Item, call: Call) -> Event:
         """One resource; the object is always the person."""

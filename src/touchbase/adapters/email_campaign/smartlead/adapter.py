@@ -112,7 +112,7 @@ ADAPTER = Smartlead(
         "email_account_disconnected": m.ACCOUNT,
         "linkedin_disconnected": m.ACCOUNT,
     },
-    beginnings={"campaign_": m.OTHER, "email_account_": m.ACCOUNT},
+    beginnings={"campaign_": m.OTHER},
     name="event_type event type",
     nameless={"reply_message": "EMAIL_REPLY"},
     email="sl_lead_email lead_email lead.email leadCorrespondence.targetLeadEmail lead_data.email to_email to sender_detail",
