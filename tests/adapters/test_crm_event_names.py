@@ -77,3 +77,26 @@ def test_a_clients_own_map_reads_names_in_the_same_way(adapters: Adapters, body:
     settings = ConnectionSettings(fields={"event": "what", "object_type": "of", "id": "no"}, objects={"klient": "contact"})
 
     assert translated(adapters, {**body, "no": "c1"}, settings) == [event]
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("deleted", "contact.deleted"), ("contact.deleted", "contact.deleted"), ("partner_deleted", "contact.deleted"),
+        ("on_unlink", "contact.deleted"), ("on_archive", "contact.deleted"), ("res.partner.created", "contact.created"),
+        ("on_create_or_write", "contact.updated"), ("on_unarchive", "contact.updated"), ("on_time_created", "contact.updated"),
+        ("note_deleted", "contact.updated"), ("note.deleted", "contact.updated"),
+    ],
+)  # fmt: skip
+def test_odoos_server_actions_tell_what_has_happened_in_their_authors_words(adapters: Adapters, name: str, event: str) -> None:
+    body = {"model": "res.partner", "event": name, "record_id": 7, "data": {"name": "Ada Byrne", "email": "ada@example.com"}}
+
+    assert translated(adapters, body) == [event]
+
+
+def test_the_name_of_an_event_is_no_field_of_a_salesforce_record(adapters: Adapters) -> None:
+    body = {"event": "created", "Id": "0035e00000MaDeUpAV", "Email": "siv@anvil.example", "LastName": "Berg", "Title": "Owner"}
+
+    (event,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
+
+    assert event.custom == {"Title": "Owner"}
