@@ -94,7 +94,8 @@ class Close(CrmAdapter):
         if action == "merged":
             item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
             return item.merged(text(meta.get("merge_source_lead_id")))
-        if action == "deleted":
+        if action == "deleted" and word == "lead":
+            # What goes with the lead, a contact of both, names the same two leads.
             item.merged_into = text(meta.get("merge_destination_lead_id"))
         elif action == "updated" and ("changed_fields" in event or previous):
             names = [name for name in as_list(event.get("changed_fields")) if isinstance(name, str)] or list(previous)

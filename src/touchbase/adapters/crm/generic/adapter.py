@@ -28,7 +28,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -113,7 +113,8 @@ def _told(body: Body, call: Call) -> Told | None:
     if not OTHERS.isdisjoint(words):
         return None
     word = text(first(body, *OBJECT_KEYS))
-    if _is_of_another(words, words_of(word)):
+    of_object = words_of(word)
+    if _is_of_another(words, of_object) or is_of_a_part((*of_object, *words)):
         return None
     record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))

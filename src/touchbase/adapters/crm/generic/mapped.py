@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
 from touchbase.adapters.kit.crm_values import in_query
@@ -34,8 +34,10 @@ def read_mapped(body: Body, call: Call) -> list[Event]:
     told = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in call.settings.fields.items()}
     source = text(told.get("event")) or in_query(call.request.query, "event")
     word, object_id, words = text(told.get("object_type")), text(told.get("id")), words_of(source)
-    kind = kind_chosen(call, word) or noun_in(words_of(word)) or noun_in(words)
-    if kind == IGNORE or (kind is None and not OTHERS.isdisjoint((*words, *words_of(word)))):
+    named = (*words_of(word), *words)
+    kind = kind_chosen(call, word) or noun_in(named)
+    of_part = is_of_a_part(named) if noun_in(named) else kind is None and not OTHERS.isdisjoint(named)
+    if kind == IGNORE or of_part:
         return [note("ignored", source, word, object_id)]
     if kind not in SHAPES:
         kind = COMPANY if text(told.get("domain")) and not text(told.get("email")) else CONTACT

@@ -28,6 +28,30 @@ US = frozenset(
 )
 """Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
 RESTORED = "restored"
+_OF_OURS = frozenset(
+    {
+        "comment", "comments", "file", "files", "document", "documents", "attachment", "attachments", "address", "addresses", "phone",
+        "phones", "property", "properties", "field", "fields", "consent", "consents", "subscription", "subscriptions", "reminder",
+        "reminders", "card", "source", "status", "stage", "label", "labels", "view", "views", "import", "export", "type", "role",
+        "permission", "photo", "avatar", "session", "membership", "memberships", "invitation", "invitations", "discount", "payment",
+        "relationship", "relationships", "association", "associations", "notes", "tasks", "activities", "emails", "calls", "meetings",
+        "messages", "invoices", "orders", "opportunities", "lists", "tags",
+    }
+)  # fmt: skip
+"""What a contact or company has that comes and goes without them: `contact.address.deleted`."""
+_GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
+"""What a contact comes into, or leaves, and stays a contact."""
+_PARTS = _OF_OURS | _GROUPS | OTHERS | US
+_PLAIN = frozenset(
+    {
+        "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
+        "v", "api", "soft", "hard", "bulk", "mass", "permanently", "permanent", "gdpr", "privacy", "by", "and", "or", "subscriber",
+        "subscribers", "client",
+    }
+)  # fmt: skip
+"""What says nothing else beside who has been deleted, and that they were."""
+_JOINING = frozenset({"added", "add", "removed"})
+_LINKS = frozenset({"to", "from", "into"})
 _LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
@@ -49,9 +73,34 @@ def _words(name: str) -> tuple[str, ...]:
 _known_words = lru_cache(maxsize=1_000)(_words)
 
 
-def verb_in(words: Iterable[str]) -> str | None:
-    """What happened: created, updated or deleted."""
-    return next((_VERB_OF[word] for word in words if word in _VERB_OF), None)
+def verb_in(words: tuple[str, ...]) -> str | None:
+    """What happened: created, updated or deleted. Who is added to something, or removed from it, is only updated."""
+    place = _verb_at(words)
+    if place is None:
+        return None
+    return UPDATED if words[place] in _JOINING and not _LINKS.isdisjoint(words[place:]) else _VERB_OF[words[place]]
+
+
+def is_of_a_part(words: tuple[str, ...]) -> bool:
+    """Whether the words tell that something of a contact or company was made or deleted, and not they themselves.
+
+    What nobody has thought of may be made beside a contact, but is no deletion of one.
+    """
+    what, verb = verb_in(words), _verb_at(words)
+    if verb is None or what not in (CREATED, DELETED):
+        return False
+    noun = next((place for place, word in enumerate(words) if word in _NOUN_OF), None)
+    if noun is None:
+        return what == DELETED and not _PLAIN.issuperset((*words[:verb], *words[verb + 1 :]))
+    between = words[noun + 1 : verb] if noun < verb else words[noun + 1 :] if what == DELETED else ()
+    foreign = {word for word in between if _NOUN_OF.get(word) != _NOUN_OF[words[noun]]} - _PLAIN
+    if what == DELETED:
+        return bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
+    return any(word in _PARTS or word in _NOUN_OF for word in foreign)
+
+
+def _verb_at(words: tuple[str, ...]) -> int | None:
+    return next((place for place, word in enumerate(words) if word in _VERB_OF), None)
 
 
 def noun_in(words: Iterable[str]) -> str | None:

@@ -88,7 +88,9 @@ class Kommo(CrmAdapter):
         if what is None:
             return [note("ignored", source, entity)]
         events: list[Event] = []
-        for record in items(records) or [records]:
+        for told in items(records) or [records]:
+            # Of what is deleted the id alone may be left.
+            record = {"id": number} if what == DELETED and (number := text(told)) is not None else told
             if not isinstance(record, dict):
                 events.append(note("unrecognised", source, entity))
                 continue

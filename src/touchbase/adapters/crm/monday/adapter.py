@@ -38,11 +38,13 @@ KINDS = {
     "companies": COMPANY,
     "account": COMPANY,
 }
+COME = "move_pulse_into_board"
+"""An item has come from another board, with columns that the call leaves out."""
 # The names under which one subscribes (`create_item`) and those which arrive (`create_pulse`) differ.
 TYPES = {
     "create_pulse": CREATED, "create_item": CREATED, "update_name": UPDATED, "change_name": UPDATED, "update_column_value": UPDATED,
     "change_column_value": UPDATED, "change_specific_column_value": UPDATED, "change_status_column_value": UPDATED,
-    "restore_pulse": UPDATED, "item_restored": UPDATED, "move_pulse_into_group": UPDATED, "item_moved_to_any_group": UPDATED,
+    "restore_pulse": UPDATED, "item_restored": UPDATED, COME: UPDATED, "move_pulse_into_group": UPDATED, "item_moved_to_any_group": UPDATED,
     "delete_pulse": DELETED, "item_deleted": DELETED, "archive_pulse": DELETED, "item_archived": DELETED,
 }  # fmt: skip
 STATUS_TYPES = ("color", "status")
@@ -94,7 +96,7 @@ class Monday(CrmAdapter):
         item.restored = source in ("restore_pulse", "item_restored")
         item.record = _record(event)
         # Even where it brings columns, a new item's call leaves some out.
-        item.thin = item.restored or what == CREATED
+        item.thin = item.restored or what == CREATED or source == COME
         titles: dict[str, str] = {}
         if what == UPDATED:
             self._change(item, event, titles, call)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.salesforce import records, stream
 from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
-from touchbase.adapters.crm.salesforce.picked import picked_in, read_picked
+from touchbase.adapters.crm.salesforce.picked import picked_in, read_picked, what_of
 from touchbase.adapters.crm.salesforce.retold import PLACES, is_retold, message_in, read_retold
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
@@ -68,7 +68,7 @@ class Salesforce(CrmAdapter):
         if stream.is_topic(body):
             return stream.read_topic(body, statuses)
         if found := records.records_in(body):
-            return [event for record in found for event in records.read_record(record, statuses)]
+            return [event for record in found for event in records.read_as(what_of(body, record), record, statuses)]
         if (picked := picked_in(body)) is not None:
             return read_picked(body, picked, statuses)
         # An event of an organisation's own: what its fields mean is told nowhere.

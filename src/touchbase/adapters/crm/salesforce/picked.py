@@ -27,7 +27,9 @@ def picked_in(body: Body) -> Body | None:
 
 def read_picked(body: Body, record: Body, statuses: StatusNames) -> list[Event]:
     """The record, with what has happened to it where the body says so."""
-    return read_as(_what(body, record), record, statuses)
+    if record is body:
+        record = {name: value for name, value in record.items() if name not in _ACTIONS}
+    return read_as(what_of(body, record), record, statuses)
 
 
 def _is_picked(body: Body) -> bool:
@@ -37,7 +39,8 @@ def _is_picked(body: Body) -> bool:
     return is_known and not any(name.startswith("attributes") for name in body)
 
 
-def _what(body: Body, record: Body) -> str:
+def what_of(body: Body, record: Body) -> str:
+    """What has happened to a record, by what stands beside it, or as the record itself tells."""
     said = (text(first(body, *_ACTIONS)) or "").lower()
     if said.endswith(_CREATED):
         return CREATED

@@ -7,7 +7,7 @@ from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.reading import dig, flag, text
+from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
 from touchbase.domain.events import Event
 
@@ -27,11 +27,6 @@ def records_in(body: Body) -> list[Body]:
 
 def _is_record(value: object) -> bool:
     return isinstance(value, dict) and "Id" in value and isinstance(dig(value, "attributes", "type"), str)
-
-
-def read_record(body: Body, statuses: StatusNames) -> list[Event]:
-    """A record as the REST interface writes it (`attributes.type`), posted by a flow or a relay."""
-    return read_as(DELETED if flag(body.get("IsDeleted")) is True else UPDATED, body, statuses)
 
 
 def read_as(what: str, body: Body, statuses: StatusNames) -> list[Event]:

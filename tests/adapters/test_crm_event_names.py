@@ -1,0 +1,102 @@
+"""What the names of a CRM's events say: who was made, changed or deleted, and when it was only something of theirs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import Adapters
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+
+PERSON = {"id": "c1", "email": "contact@example.com", "first_name": "Ada"}
+
+
+def translated(adapters: Adapters, body: object, settings: ConnectionSettings | None = None) -> list[str]:
+    connections = () if settings is None else (Connection(1, CRM, "generic", 0, 0, settings=settings),)
+    request = WebhookRequest(CRM, {}, "", json.dumps(body).encode(), connections=connections)
+    return [event.event for event in adapters.translate(request).events]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "contact.address.deleted", "contact_field.deleted", "custom_field.deleted", "customer.subscription.deleted",
+        "contact.comment.created", "account.contact.removed", "company.contact.added", "organization.member_removed",
+        "organizationMembership.created",
+        "peopleTagsDeleted", "contact.group.removed", "segment.contact.removed", "contact.owner_removed", "booking.deleted",
+        "deleted_contact_comment",
+    ],
+)  # fmt: skip
+def test_what_a_contact_has_may_be_deleted_without_the_contact(adapters: Adapters, name: str) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        translated(adapters, {"event": name, "data": PERSON})
+
+
+@pytest.mark.parametrize(
+    "name", ["contact_removed_from_segment", "lead.removed_from_campaign", "contact_added_to_group", "removed_lead_from_cadence"]
+)
+def test_who_comes_into_a_group_or_leaves_it_is_only_updated(adapters: Adapters, name: str) -> None:
+    assert translated(adapters, {"event": name, "data": PERSON}) == ["contact.updated"]
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("crm.contact.deleted", "contact.deleted"), ("wix.contacts.v4.contact.deleted", "contact.deleted"),
+        ("contact.soft_deleted", "contact.deleted"), ("customer.customer_deleted", "contact.deleted"),
+        ("contact.removed", "contact.deleted"), ("delete_contact", "contact.deleted"), ("subscriber.deleted", "contact.deleted"),
+        ("record.deleted", "contact.deleted"), ("business_contact.created", "contact.created"), ("lead.form.created", "contact.created"),
+        ("new_lead_from_website", "contact.created"), ("contact_added", "contact.created"), ("contact.tags.updated", "contact.updated"),
+    ],
+)  # fmt: skip
+def test_words_that_name_nothing_else_leave_the_event_with_the_contact(adapters: Adapters, name: str, event: str) -> None:
+    assert translated(adapters, {"event": name, "data": PERSON}) == [event]
+
+
+def test_the_objects_own_word_counts_like_the_events(adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        translated(adapters, {"event": "deleted", "object": "contact_address", "data": PERSON})
+
+    assert translated(adapters, {"event": "deleted", "object": "contact", "data": PERSON}) == ["contact.deleted"]
+
+
+@pytest.mark.parametrize(
+    ("body", "event"),
+    [
+        ({"what": "contact.address.deleted"}, "ignored"),
+        ({"what": "contact.deleted"}, "contact.deleted"),
+        ({"what": "contact_removed_from_list"}, "contact.updated"),
+        ({"what": "klient.deleted", "of": "klient"}, "contact.deleted"),
+    ],
+)
+def test_a_clients_own_map_reads_names_in_the_same_way(adapters: Adapters, body: dict[str, Any], event: str) -> None:
+    settings = ConnectionSettings(fields={"event": "what", "object_type": "of", "id": "no"}, objects={"klient": "contact"})
+
+    assert translated(adapters, {**body, "no": "c1"}, settings) == [event]
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("deleted", "contact.deleted"), ("contact.deleted", "contact.deleted"), ("partner_deleted", "contact.deleted"),
+        ("on_unlink", "contact.deleted"), ("on_archive", "contact.deleted"), ("res.partner.created", "contact.created"),
+        ("on_create_or_write", "contact.updated"), ("on_unarchive", "contact.updated"), ("on_time_created", "contact.updated"),
+        ("note_deleted", "contact.updated"), ("note.deleted", "contact.updated"),
+    ],
+)  # fmt: skip
+def test_odoos_server_actions_tell_what_has_happened_in_their_authors_words(adapters: Adapters, name: str, event: str) -> None:
+    body = {"model": "res.partner", "event": name, "record_id": 7, "data": {"name": "Ada Byrne", "email": "ada@example.com"}}
+
+    assert translated(adapters, body) == [event]
+
+
+def test_the_name_of_an_event_is_no_field_of_a_salesforce_record(adapters: Adapters) -> None:
+    body = {"event": "created", "Id": "0035e00000MaDeUpAV", "Email": "siv@anvil.example", "LastName": "Berg", "Title": "Owner"}
+
+    (event,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
+
+    assert event.custom == {"Title": "Owner"}
