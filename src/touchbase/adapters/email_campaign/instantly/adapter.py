@@ -69,6 +69,9 @@ ADAPTER = Instantly(
         "lead_wrong_person": m.status("wrong_person"),
         "lead_closed": m.status("closed"),
         "lead_lost": m.status("custom:Lost"),
+        # Any label of a team's own of that kind, as such a webhook is set up: which one is not said.
+        "custom_label_any_positive": m.status("interested"),
+        "custom_label_any_negative": m.status("not_interested"),
         "campaign_completed": m.COMPLETED,
         "account_error": m.ACCOUNT,
         "supersearch_enrichment_completed": m.OTHER,
