@@ -25,7 +25,9 @@ RULES = {
         "reply_forwarded", "reply drafted", "reply categorised", "tag_added_to_lead",
          "task_completed", "campaign paused", "meeting_cancelled", "campaign_paused_by_bounce_shield",
          "whatsappMessageSent", "whatsapp_message_replied", "smsReplied", "SMS_SENT", "voicemail_sent", "voice note delivered",
-         "reply_classified", "linkedin_reply_categorized", "message_status_update",
+         "reply_classified", "linkedin_reply_categorized", "message_status_update", "campaign_status_changed", "email.status.updated",
+         "sequence status changed", "label_removed", "lead_category_removed", "do_not_contact_removed", "lead.unsubscribed.removed",
+         "removed_from_blocklist", "opt_out_removed", "unsubscribe_failed", "marked_as_not_spam",
     ],
     "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
     "lead_status_changed": [
@@ -42,7 +44,7 @@ RULES = {
     "account_event": [
         "email_account_disconnected", "warmup_disabled", "mailbox_error", "sendLimitReached",
         "LINKEDIN_DISCONNECTED", "linkedin_account_connection_lost", "linkedin_account_reconnected",
-        "linkedin_account_connected",
+        "linkedin_account_connected", "email_account_status_updated", "mailbox.status_changed", "bounce_rate_exceeded", "spam_rate_alert",
     ],
     "campaign_completed": ["campaign_completed", "sequence finished", "finished_without_reply"],
     "unknown": ["", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait"],
@@ -62,6 +64,7 @@ def test_a_name_means_what_its_words_say(event: str, name: str) -> None:
         ("wrong_person", "wrong_person"), ("closed", "closed"), ("maybe_later", "maybe_later"), ("lead_out_of_office", "out_of_office"),
         ("lead_no_show", "no_show"), ("meeting_completed", "meeting_completed"), ("lead_neutral", "neutral"), ("blacklisted",
         "do_not_contact"),
+        ("dnc_added", "do_not_contact"), ("lead_status_changed", None), ("contact.status.updated", None),
         ("status_changed", None),
     ],
 )  # fmt: skip

@@ -97,6 +97,7 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
     return lambda _: meaning
 
 
+_BARS = r"unsub\w*|opt(?:ed)? ?out|suppression|do not contact|dnc|bl[ao]c?klist\w*"
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
@@ -104,6 +105,12 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
     (r"\b(campaign|sequence)\b.*\bpaused\b", _always(OTHER)),
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
+    # How many there are says nothing of one person, and what was taken back or has failed did not happen.
+    (r"\b(bounced?|spam|complaint|unsubscribed?|reply) (rate|threshold)\b", _always(ACCOUNT)),
+    (rf"\b(?:{_BARS})( list)? (removed|deleted|lifted|cleared|revoked|failed)\b", _always(OTHER)),
+    (rf"\b(removed|deleted) from( the)? (?:{_BARS})\b", _always(OTHER)),
+    (r"\bnot (as )?spam\b", _always(OTHER)),
+    (r"\b(label|category|status)\b.*\b(removed|deleted|cleared|unset)\b", _always(OTHER)),
     (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
     (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
@@ -122,9 +129,11 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bno ?show\b", _always(status("no_show"))),
     (r"\bwrong (person|contact)\b", _always(status("wrong_person"))),
     (r"\bmaybe later\b", _always(status("maybe_later"))),
-    (r"\bdo not contact\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
+    (r"\bdo not contact\b|\bdnc\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
-    (r"\b(message|delivery) status\b", _always(OTHER)),
+    # What stands with a mail, a campaign or a mailbox does not stand so with the person.
+    (r"\b(message|delivery|e ?mail|campaign|sequence|cadence|task|list|import|verification|webhook) status\b", _always(OTHER)),
+    (r"\b(account|mailbox|inbox|sender|domain|warm ?up|integration|workspace) status\b", _always(ACCOUNT)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
     (r"\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
