@@ -31,11 +31,13 @@ RULES = {
          "reply_classified", "linkedin_reply_categorized", "message_status_update",
          "reply.archived", "reply.deleted", "reply.assigned", "reply_scheduled", "reply_draft_created", "ai_reply_generated", "reply.read",
          "reply.label.removed",
-         "awaiting_reply", "needs_reply", "reply_rate_dropped", "test_email_sent", "lead_sent_to_crm", "sendToAnotherCampaign",
+         "awaiting_reply", "needs_reply", "test_email_sent", "lead_sent_to_crm", "sendToAnotherCampaign",
          "blocklist.entry_removed", "contact.removed_from_blacklist", "do_not_contact_removed", "unsubscribe.removed",
          "removed_from_unsubscribe_list", "lead_unmarked_as_interested", "spam_test_completed", "spam_score_updated", "not_spam",
-         "blocklisted_domain_added", "domain_blacklisted", "campaign_status_changed", "mailbox.status.updated", "email_status_updated",
-         "task_status_changed",
+         "blocklisted_domain_added", "domain_blacklisted", "email_status_updated",
+         "task_status_changed", "campaign_status_changed", "email.status.updated",
+         "sequence status changed", "label_removed", "lead_category_removed", "do_not_contact_removed", "lead.unsubscribed.removed",
+         "removed_from_blocklist", "opt_out_removed", "unsubscribe_failed", "marked_as_not_spam",
     ],
     "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
     "lead_status_changed": [
@@ -54,6 +56,8 @@ RULES = {
         "LINKEDIN_DISCONNECTED", "linkedin_account_connection_lost", "linkedin_account_reconnected",
         "linkedin_account_connected", "LinkedinAccountError", "email_account_paused",
         "warmup_reply_received", "warmup_email_sent", "account_closed",
+        "linkedin_account_connected", "email_account_status_updated", "mailbox.status_changed",
+        "bounce_rate_exceeded", "spam_rate_alert", "reply_rate_dropped",
     ],
     "campaign_completed": ["campaign_completed", "sequence finished", "finished_without_reply"],
     "unknown": [
@@ -76,6 +80,7 @@ def test_a_name_means_what_its_words_say(event: str, name: str) -> None:
         ("wrong_person", "wrong_person"), ("closed", "closed"), ("maybe_later", "maybe_later"), ("lead_out_of_office", "out_of_office"),
         ("lead_no_show", "no_show"), ("meeting_completed", "meeting_completed"), ("lead_neutral", "neutral"), ("blacklisted",
         "do_not_contact"), ("blocklist.entry_added", "do_not_contact"), ("deal.closed", "closed"),
+        ("dnc_added", "do_not_contact"), ("lead_status_changed", None), ("contact.status.updated", None),
         ("status_changed", None),
     ],
 )  # fmt: skip

@@ -109,6 +109,14 @@ def test_a_list_may_be_an_object_with_numbers_for_names() -> None:
         "no_show"),
         ("Out Of Office", "out_of_office"), ("wrong person", "wrong_person"), ("Closed", "closed"), ("DNC", "do_not_contact"),
         ("Information Request", "custom:Information Request"), (" 商談中(B) ", "custom:商談中(B)"), (" ", None), (None, None), ({}, None),
+        ("Hard no", "not_interested"), ("Contact later", "maybe_later"), ("AUTOREPLY", "out_of_office"),
+        ("Lead Opted Out", "do_not_contact"),
+        ("Unsubscribe", "do_not_contact"), ("Meeting Request", "custom:Meeting Request"),
+        (3, None), ("3", None), ("-1", None), (True, None), ("null", None), ("None", None), ("undefined", None),
+        ({"id": 3, "name": "Not Interested"}, "not_interested"), ({"old_name": "Interested", "new_name": None}, None), ({"id": 3}, None),
+        ({"value": "hot", "label": "Hot lead"}, "custom:Hot lead"), ({"name": {"name": "Interested"}}, None),
+        (["Fair", "Interested"], "interested"), (["Fair", "Spring"], "custom:Fair"), ([{"displayName": "Warm"}], "custom:Warm"),
+        ([], None), ([[["Interested"]]], None), ([3, None, "Interested"], "interested"),
     ],
 )  # fmt: skip
 def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | None) -> None:
@@ -128,6 +136,9 @@ def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | N
         (["The address couldn't be found"], "hard"), (["The address couldn\u2019t be found"], "hard"), (["Address not found"], "hard"),
         (["Host or domain name not found"], "hard"), (["unknown recipient"], "hard"), (["This account doesn\u2019t exist"], "hard"),
         (["page not found"], "unknown"), (["user found"], "unknown"), (["non-existent mailbox"], "hard"),
+        (["550 5.7.1 not accepted for policy reasons"], "soft"), (["550-5.7.26 unauthenticated"], "soft"),
+        (["550 5.7.1 user unknown"], "hard"),
+        (["550 5.1.1 ... > Our blockchain platform"], "hard"), (["554 Client host blocked"], "soft"), (["listed on a blocklist"], "soft"),
     ],
 )  # fmt: skip
 def test_a_bounce_is_as_bad_as_its_reasons_say(reasons: list[object], kind: str) -> None:

@@ -107,7 +107,7 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
     return lambda _: meaning
 
 
-_LISTS_OF_THE_UNWANTED = r"(unsub\w*|bl[ao]c?klist\w*|do not contact|dnc)"
+_BARS = r"unsub\w*|opt(?:ed)? ?out|suppression|do not contact|dnc|bl[ao]c?klist\w*"
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
@@ -115,13 +115,16 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
     (r"\b(linked ?in|e ?mail|sender|sending) accounts?\b|\bwarm ?up\b", _always(ACCOUNT)),
     (r"\b(campaign|sequence)\b.*\bpaused\b", _always(OTHER)),
-    # What is undone is not what was done, a test is no mail, and a list of domains or of our own addresses names no person.
-    (rf"\b({_LISTS_OF_THE_UNWANTED}|interested) ([a-z]+ )*(removed|deleted|lifted)$", _always(OTHER)),
-    (rf"\b(removed|deleted) from {_LISTS_OF_THE_UNWANTED}\b|\bunmarked\b", _always(OTHER)),
-    (r"\bspam (test|check|score|rate|filter)s?\b|\bnot spam\b|(?<!\bab )\btest (e ?mail|message)\b", _always(OTHER)),
+    # How many there are says nothing of one person.
+    (r"\b(bounced?|spam|complaint|unsubscribed?|reply) (rate|threshold)\b", _always(ACCOUNT)),
+    # What is undone or has failed is not what was done, a test is no mail, and a list of domains or of our own addresses names no person.
+    (rf"\b({_BARS}|interested) ([a-z]+ )*(removed|deleted|lifted|cleared|revoked|failed)\b", _always(OTHER)),
+    (rf"\b(removed|deleted) from( the)? ({_BARS})\b|\bunmarked\b", _always(OTHER)),
+    (r"\bspam (test|check|score|filter)s?\b|\bnot (as )?spam\b|(?<!\bab )\btest (e ?mail|message)\b", _always(OTHER)),
     (r"\b(domain|ip|mailbox|sender)s? (\w+ )*bl[ao]c?klist|\bbl[ao]c?klist\w* (\w+ )*(domain|ip|mailbox|sender)\b", _always(OTHER)),
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
-    (r"\b(reply|response)\b.*\b(category|label)\b(?!.*\bremoved)", _always(LABELLED)),
+    (r"\b(label|category|status)\b.*\b(removed|deleted|cleared|unset)\b", _always(OTHER)),
+    (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
     (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
@@ -141,9 +144,11 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bno ?show\b", _always(status("no_show"))),
     (r"\bwrong (person|contact)\b", _always(status("wrong_person"))),
     (r"\bmaybe later\b", _always(status("maybe_later"))),
-    (r"\bdo not contact\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
+    (r"\bdo not contact\b|\bdnc\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
-    (r"\b(e ?mail|message|delivery|campaign|sequence|mailbox|account|domain|webhook|task|verification) status\b", _always(OTHER)),
+    # What stands with a mail, a campaign or a mailbox does not stand so with the person.
+    (r"\b(message|delivery|e ?mail|campaign|sequence|cadence|task|list|import|verification|webhook) status\b", _always(OTHER)),
+    (r"\b(account|mailbox|inbox|sender|domain|warm ?up|integration|workspace) status\b", _always(ACCOUNT)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
     (r"^(?!.*\b(campaign|sequence|conversation|thread|chat|ticket|task|account)\b).*\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),

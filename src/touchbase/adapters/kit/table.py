@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from touchbase.adapters.kit.decided import reworded
-from touchbase.adapters.kit.labels import bounce_kind, status_of, words
+from touchbase.adapters.kit.labels import bounce_kind, label_of, status_of, words
 from touchbase.adapters.kit.meaning import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.proof import Scheme
 from touchbase.adapters.kit.reading import address, flag, linkedin, objects, split_name, text
@@ -130,6 +130,8 @@ class Table:
     bounce: str = ""
     automated: str = ""
     """Flags that make an automatic reply of a reply."""
+    reply_label: str = ""
+    """Where a reply's own label stands: one that tells of absence makes an automatic reply of it."""
     object_type: str | None = None
     object_id: str = ""
     channel: str = EMAIL_CAMPAIGN
@@ -172,12 +174,17 @@ class Table:
         """One item as an event."""
         name = self.named(item, call)
         meaning = UNKNOWN if name is None else self.meaning(name, item)
-        if meaning.event == "email_replied" and self.automated and any(flag(at(item, path)) for path in self._places["automated"]):
+        if meaning.event == "email_replied" and self._is_automatic(item):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
         if call.settings.status_labels:
-            reworded(event, call.settings, self.find(item, "label", text), name)
+            reworded(event, call.settings, self.find(item, "label", label_of), name)
         return event
+
+    def _is_automatic(self, item: Item) -> bool:
+        if self.automated and any(flag(at(item, path)) for path in self._places["automated"]):
+            return True
+        return bool(self.reply_label) and self.find(item, "reply_label", status_of) == "out_of_office"
 
     def find(self, item: Item, what: str, read: Callable[[object], T | None]) -> T | None:
         """What stands at the places named `what`."""
@@ -254,7 +261,7 @@ class _Asked:
 
 _PLACES = (
     "name", "email", "time", "linkedin", "first_name", "last_name", "full_name", "campaign", "message", "key", "label", "bounce",
-    "automated", "object_id",
+    "automated", "reply_label", "object_id",
 )  # fmt: skip
 
 

@@ -24,7 +24,6 @@ _USER = paths("user.email")
 _WRITTEN_TO = "additional_info.third_party_"
 _FORMER, _FORMER_FIRST, _FORMER_LAST = (paths(_WRITTEN_TO + part) for part in ("email", "first_name", "last_name"))
 _TAGS = {"sent": "email sent", "opened": "email opened", "clicked": "email clicked", "replied": "reply", "bounced": "email bounced"}
-_OUR_WORDS = {"hard no": "not_interested", "asked to circle back later": "maybe_later"}
 _REPLIED = frozenset({"email_replied", "email_auto_replied"})
 
 
@@ -90,7 +89,8 @@ def _labels(item: Item) -> list[str]:
 
 def _labelled(item: Item) -> str | None:
     """The first label as a status; none where one says that a machine has answered."""
-    told = [_OUR_WORDS.get(words(label)) or status_of(label) for label in _labels(item)]
+    # Labels come as keys: with blanks they read as people see them.
+    told = [status_of(label.replace("_", " ").capitalize() if "_" in label else label) for label in _labels(item)]
     return None if "out_of_office" in told else next(filter(None, told), None)
 
 

@@ -115,7 +115,9 @@ class _Reader:
         return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
 
     def _is_automated(self) -> bool:
-        return any(flag(at(self.item, path)) for path in places.AUTOMATED)
+        if any(flag(at(self.item, path)) for path in places.AUTOMATED):
+            return True
+        return pick(self.item, places.REPLY_LABEL, status_of) == "out_of_office"
 
     def _email(self, meaning: Meaning) -> str | None:
         writer = pick(self.item, places.SENDER, address) or ""

@@ -62,14 +62,22 @@ FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadNam
 MESSAGE = paths("message_id messageId message-id MessageID email_id emailId event_id eventId")
 LABEL = paths(
     "lead_category.new_name new_category newCategory new_status newStatus new_stage newStage new_label newLabel "
-    "lead_category category lead_status status label labels.0 stage "
-    "latestOutcome outcome interest_status lead.status prospect.status contact.status"
+    "lead_category category lead_status leadStatus status label labels stage "
+    "latestOutcome outcome interest_status lead.status lead.category lead.label lead.stage prospect.status contact.status"
 )
 BOUNCE = paths(
     "bounce_type bounceType bounce.type bounce_details.type bounce_details.reason severity Type type kind smtp_code status_code status "
     "code reason bounce_reason description msg"
 )
-AUTOMATED = paths("automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply")
+AUTOMATED = paths(
+    "automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply reply.is_auto_reply reply.isAutoReply is_automated "
+    "isAutomated reply.is_automated is_ooo is_out_of_office"
+)
+REPLY_LABEL = paths(
+    "reply_category replyCategory reply.category reply_type replyType reply.type classification reply.classification category "
+    "lead_category.new_name"
+)
+"""What a reply is taken for, where it says so itself."""
 CHANNEL = paths("channel channelType channel_type campaign.channel campaign.campaign_type")
 """Through what a message went, where that is said."""
 STEP = paths("sequence_stage.type sequence_step.type step.type step_type")

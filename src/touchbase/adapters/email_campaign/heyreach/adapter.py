@@ -107,8 +107,5 @@ ADAPTER = HeyReach(
     full_name="lead.full_name lead.fullName",
     campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",
-    label=(
-        "tag tag.name tag_name tagName new_tag tags.0 tags.0.name tags.0.displayName lead.tag"
-        " lead.tags.0 lead.tags.0.name lead.tags.0.displayName leadTags.0 leadTags.0.name lead_tags.0"
-    ),
+    label="tag tag_name tagName new_tag tags lead.tag lead.tags leadTags lead_tags",
 )

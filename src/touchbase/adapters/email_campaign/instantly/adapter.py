@@ -70,6 +70,7 @@ ADAPTER = Instantly(
         "lead_won": m.status("closed"),
         "lead_lost": m.status("custom:Lost"),
         "lead_skipped": m.OTHER,
+        # Any label of a team's own of that kind, as such a webhook is set up: which one is not said.
         "custom_label_any_positive": m.status("interested"),
         "custom_label_any_negative": m.status("not_interested"),
         "campaign_completed": m.COMPLETED,

@@ -9,6 +9,7 @@ Integrators also write the second version of a call down without `meta`, with na
 from __future__ import annotations
 
 from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.kit.labels import label_of
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import flag, text
@@ -24,9 +25,9 @@ class Outreach(Table):
         """By the table; a prospect's stage is its status, all else is not about a person."""
         known = plain(name)
         if known in ("prospect_updated", "prospect_created"):
-            if flag(at(item, ("data", "attributes", "optedOut"))):
+            if _is_opted_out(at(item, ("data", "attributes"))):
                 return m.UNSUBSCRIBED
-            return m.LABELLED if self.find(item, "label", text) else m.SAVED
+            return m.LABELLED if self.find(item, "label", label_of) else m.SAVED
         return self.listed(name) or m.OTHER
 
     def read(self, item: Item, call: Call) -> Event:
@@ -35,6 +36,13 @@ class Outreach(Table):
         if at(item, ("data", "type")) == "prospect":
             event.object_type, event.object_id = "prospect", text(at(item, ("data", "id")))
         return event
+
+
+def _is_opted_out(told: object) -> bool:
+    """Whether a prospect wants no mails, or nothing at all; a call or a short message that is not wanted is another matter."""
+    if not isinstance(told, dict):
+        return False
+    return bool(flag(told.get("optedOut")) or flag(told.get("emailOptedOut")) or told.get("emailsOptStatus") == "opted_out")
 
 
 ADAPTER = Outreach(
@@ -66,7 +74,7 @@ ADAPTER = Outreach(
         "email_clicked": "data.attributes.clickedAt",
         "email_replied": "data.attributes.repliedAt",
         "email_bounced": "data.attributes.bouncedAt",
-        "email_unsubscribed": "data.attributes.unsubscribedAt data.attributes.optedOutAt",
+        "email_unsubscribed": "data.attributes.unsubscribedAt data.attributes.optedOutAt data.attributes.emailsOptedAt",
         "campaign_completed": "data.attributes.finishedAt data.attributes.stateChangedAt",
     },
     linkedin="data.attributes.linkedInUrl",
@@ -74,7 +82,7 @@ ADAPTER = Outreach(
     last_name="data.attributes.lastName",
     campaign="data.relationships.sequence.data.id data.relationships.sequence.id",
     message="data.id",
-    label="data.attributes.stage data.attributes.stageName data.attributes.stage.name",
+    label="data.attributes.stage data.attributes.stageName",
     bounce="data.attributes.bounceType data.attributes.errorReason",
     object_type="prospect",
     object_id="data.relationships.prospect.data.id data.relationships.prospect.id",

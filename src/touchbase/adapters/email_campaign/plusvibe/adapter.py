@@ -16,7 +16,7 @@ from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-_MARKED = "lead_marked_as_"
+_MARKED, _MARKED_BESIDE = "lead_marked_as_", "lead_marked_as"
 _WRITER, _WRITTEN_TO = paths("from_email"), paths("to_email")
 _SIDES = {"email_replied": _WRITER, "email_auto_replied": _WRITER, "email_sent": _WRITTEN_TO, "manual_email_sent": _WRITTEN_TO}
 """Which side of a mail is the lead."""
@@ -26,12 +26,12 @@ class PlusVibe(Table):
     """Reads PlusVibe's calls."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; what follows LEAD_MARKED_AS is the label, and a label may make an automatic reply of a reply."""
+        """By the table; what follows LEAD_MARKED_AS is the label."""
         if plain(name).startswith(_MARKED):
-            return Meaning("lead_status_changed", status=status_of(name[len(_MARKED) :].replace("_", " ").capitalize()))
-        meaning = super().meaning(name, item)
-        is_automatic = meaning is m.REPLIED and self.find(item, "label", status_of) == "out_of_office"
-        return m.AUTO_REPLIED if is_automatic else meaning
+            return Meaning("lead_status_changed", status=_status(name[len(_MARKED) :]))
+        if plain(name) == _MARKED_BESIDE:
+            return Meaning("lead_status_changed", status=self.find(item, "label", _status))
+        return super().meaning(name, item)
 
     def read(self, item: Item, call: Call) -> Event:
         """One call; where no other key has the lead, a mail's other side is it."""
@@ -39,6 +39,12 @@ class PlusVibe(Table):
         if event.email is None and (side := _SIDES.get(event.event)):
             event.email = pick(item, side, person)
         return event
+
+
+def _status(label: object) -> str | None:
+    """A label, which comes as a key, as people see it."""
+    is_key = isinstance(label, str) and ("_" in label or label.isupper())
+    return status_of(str(label).replace("_", " ").capitalize() if is_key else label)
 
 
 ADAPTER = PlusVibe(
@@ -77,5 +83,6 @@ ADAPTER = PlusVibe(
     campaign="campaign_name camp_id campaign_id",
     message="message_id email_id",
     label="label",
+    reply_label="label",
     bounce="bounce_type msg bounce_message",
 )

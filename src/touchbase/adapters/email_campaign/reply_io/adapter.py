@@ -64,9 +64,8 @@ ADAPTER = Table(
     message="email_fields.message_id email_fields.id payload.data.replyMessageId",
     key="event.id",
     label=(
-        "reply_fields.category reply_fields.category.name reply_fields.category_name reply_fields.classification"
-        " category.name category category_name reply_category.name reply_category reply_category_name new_category"
-        " inbox_category.name inbox_category inbox_category_name event.category"
+        "reply_fields.category reply_fields.category_name reply_fields.classification category category_name"
+        " reply_category reply_category_name new_category inbox_category inbox_category_name event.category"
     ),
     bounce="bounce_type bounce_fields.type bounce_reason bounce_fields.reason error_message",
 )

@@ -35,9 +35,6 @@ ADAPTER = Table(
     full_name="sequenceEmail.toName",
     campaign="sequence.name sequence.id",
     message="sequenceEmail.emailId",
-    label=(
-        "label label.name label.title labelChangedData.label labelChangedData.label.name labelChangedData.labelName"
-        " labelChangedData.newLabel labelChangedData.name contact.label"
-    ),
+    label=("label labelChangedData.label labelChangedData.labelName labelChangedData.newLabel labelChangedData.name contact.label"),
     bounce="emailBouncedData.type emailBouncedData.reason",
 )

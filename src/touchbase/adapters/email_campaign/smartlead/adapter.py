@@ -14,9 +14,10 @@ import re
 
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.labels import status_of
+from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.proof_body import field_of
-from touchbase.adapters.kit.reading import address, text
+from touchbase.adapters.kit.reading import address, flag, text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -36,6 +37,19 @@ _TOLD = re.compile(r"\bto ([^\s@]+@[^\s@]+) (?:got )?bounced\b", re.IGNORECASE)
 """The lead in a bounce's description."""
 _CATEGORY = re.compile(r"\bcategory updated to (.+?)\s*$", re.IGNORECASE)
 """The category in its change's description."""
+_STANDARD = {
+    "1": "interested",
+    "2": "custom:Meeting Request",
+    "3": "not_interested",
+    "4": "do_not_contact",
+    "5": "custom:Information Request",
+    "6": "out_of_office",
+    "7": "wrong_person",
+    "8": "custom:Uncategorizable by AI",
+    "9": "custom:Sender Originated Bounce",
+}
+"""The categories that every account has, by their numbers."""
+_NUMBER = paths("lead_category.new_id lead_category_id lead_category category")
 _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
 
 
@@ -52,9 +66,15 @@ class Smartlead(Table):
         description = text(item.get("description")) or ""
         if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(description)):
             event.email = address(told[1])
-        if plain(event.source_event or "") == "lead_category_updated" and event.status is None and (told := _CATEGORY.search(description)):
-            event.event, event.status = "lead_status_changed", status_of(told[1])
+        if plain(event.source_event or "") == "lead_category_updated" and event.status is None and event.told_status is None:
+            told = _CATEGORY.search(description)
+            event.status = (status_of(told[1]) if told else None) or _STANDARD.get(pick(item, _NUMBER, text) or "")
+            event.event = "lead_status_changed" if event.status else "other"
         return event
+
+    def _kind(self, meaning: Meaning, item: Item) -> str:
+        """How bad a bounce is; one that our own mailbox has caused says nothing of the address."""
+        return "soft" if flag(item.get("is_sender_originated_bounce")) else super()._kind(meaning, item)
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
         """The lead's name; `to_name` is that of `to_email`, a colleague's where one answers."""
@@ -132,10 +152,8 @@ ADAPTER = Smartlead(
     full_name="to_name lead_name",
     campaign="campaign_name campaign_id",
     message="reply_message.message_id message_id sent_message.message_id email.message_id stats_id",
-    label=(
-        "lead_category.new_name lead_category.name category.new_name category.name category new_category lead_category"
-        " lead_data.category.name lead_data.category"
-    ),
+    label="lead_category category new_category category_name lead_category_name lead_data.category",
+    reply_label="reply_category lead_category.new_name category",
     bounce=(
         "bounce_type bounce.type smtp_code bounce_reason bounce.reason metadata.diagnostic_code bounce_message.text"
         " bounce_reply_email_preview"

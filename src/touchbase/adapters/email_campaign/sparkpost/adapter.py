@@ -17,6 +17,7 @@ _CLASSES = {
     **dict.fromkeys(("10", "30"), m.HARD_BOUNCED),
     **dict.fromkeys(("20", "21", "22", "23", "24", "25", "26", "40", "50", "51", "52", "53", "54", "70"), m.SOFT_BOUNCED),
     **dict.fromkeys(("60", "100"), m.AUTO_REPLIED),
+    "80": m.OTHER,
     "90": m.UNSUBSCRIBED,
 }
 
