@@ -291,7 +291,11 @@ def test_an_object_that_holds_nothing_any_more_clears_ours() -> None:
 
 
 def test_what_is_chosen_of_a_list_is_a_custom_field_and_bare_numbers_are_none() -> None:
-    changed = {"tier": (["A", {"id": 2, "label": "B"}], UNTOLD), "employer": ({"id": "4", "name": "Orbit"}, UNTOLD), "members": ([1, 2], UNTOLD)}
+    changed = {
+        "tier": (["A", {"id": 2, "label": "B"}], UNTOLD),
+        "employer": ({"id": "4", "name": "Orbit"}, UNTOLD),
+        "members": ([1, 2], UNTOLD),
+    }
 
     (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()
 

@@ -36,6 +36,7 @@ def test_a_value_is_read_by_its_names(value: object, read: str) -> None:
         ({"city": "Bonn", "zip": None}, '{"city": "Bonn", "zip": null}'),
         (ADDRESS, '{"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": "", "country": "DE"}'),
         ([[1, "x"]], '[[1, "x"]]'),
+        ({"id": 5, "name": None}, "5"),
     ],
 )
 def test_a_value_without_names_is_shown_as_it_came_and_is_no_choice(value: object, read: str) -> None:

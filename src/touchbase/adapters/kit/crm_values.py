@@ -59,9 +59,11 @@ def label(value: object) -> str | None:
 
 
 def called(value: Record) -> str | None:
-    """What an object is called: an option's label, a linked record's name, the address or number in a list of such."""
+    """What an object is called: an option's label, a linked record's name, an address's or a number's text."""
     keys = ("label", "value") if "primary" not in value and len(value) <= _KEYS_OF_OPTION else ("value",)
-    return next((found for key in (*_NAME_KEYS, *keys) if (found := plain(value.get(key))) and not isinstance(value[key], dict | list)), None)
+    return next(
+        (found for key in (*_NAME_KEYS, *keys) if (found := plain(value.get(key))) and not isinstance(value[key], dict | list)), None
+    )
 
 
 def choices(value: object) -> str | None:
@@ -78,6 +80,8 @@ def shown(value: object) -> str | None:
     """Any value as people read it, by its names, as JSON where it has none; nothing for what holds nothing."""
     if not isinstance(value, dict | list):
         return plain(value)
+    if isinstance(value, dict) and all(name == "id" or _is_blank(inner) for name, inner in value.items()):
+        return plain(value.get("id"))
     told = [one for one in (value if isinstance(value, list) else [value]) if not _is_blank(one)]
     return (choices(told) or plain(value)) if told else None
 
