@@ -184,3 +184,79 @@ def test_the_primary_address_in_espocrms_list_is_the_contacts(adapters: Adapters
     (event,) = told(adapters, [{"id": "e1", "emailAddressData": listed}], "event=Contact.update")
 
     assert event.email == "noor@example.com"
+
+
+def test_a_party_of_capsule_brings_its_own_fields(adapters: Adapters) -> None:
+    fields = [
+        {"definition": {"name": "Tier"}, "value": "A"},
+        {"definition": {"name": "VIP"}, "value": True},
+        {"definition": None, "value": 1},
+    ]
+    party = {"id": 1, "type": "person", "firstName": "Noor", "emailAddresses": [], "fields": fields}
+
+    (event,) = told(adapters, {"event": "party/updated", "payload": [party]})
+    (gone,) = told(adapters, {"event": "party/deleted", "payload": [party]})
+
+    assert (event.custom, gone.custom) == ({"Tier": "A", "VIP": "true"}, {})
+
+
+def test_a_field_that_activecampaign_names_and_does_not_tell_is_not_cleared(adapters: Adapters) -> None:
+    contact = {"id": "1", "email": "noor@example.com", "first_name": ""}
+    body = {"type": "update", "initiated_by": "admin", "contact": contact, "updated_fields": ["first_name", "last_name", "Tier"]}
+
+    (event,) = told(adapters, body)
+
+    assert (changes(event), event.fields, event.custom) == ({"first_name": None, "last_name": None, "Tier": None}, {"first_name": None}, {})
+
+
+@pytest.mark.parametrize("place", ["customFields", "customField"])
+@pytest.mark.parametrize("key", ["value", "fieldValueArray"])
+def test_a_field_of_gohighlevel_may_hold_several_choices(adapters: Adapters, place: str, key: str) -> None:
+    body = {"type": "ContactUpdate", "locationId": "l", "id": "g", place: [{"id": "f1", key: ["Hot", "New"]}]}
+
+    (_, event) = told(adapters, body, tool="gohighlevel", status_property={"contact": "f1"})
+
+    assert event.status == "Hot, New"
+
+
+# Whose value it is.
+
+
+def test_a_lead_and_a_contact_of_one_number_are_two(adapters: Adapters) -> None:
+    (lead,) = told(adapters, {"event": "lead.updated", "data": {"id": 7, "email": "noor@example.com"}})
+    (contact,) = told(adapters, {"event": "contact.updated", "data": {"id": 7, "email": "ada@example.com"}})
+
+    assert (lead.event, contact.event) == ("contact.updated", "contact.updated")
+    assert lead.object_type != contact.object_type
+
+
+def test_the_first_address_of_a_new_item_is_the_items_and_a_profile_is_found_among_pages(adapters: Adapters) -> None:
+    columns = {
+        "page": {"url": "https://example.com/noor", "text": "page"},
+        "profile": {"url": "https://www.linkedin.com/in/noor-example", "text": "profile"},
+        "mail": {"email": "noor@example.com", "text": "Noor"},
+        "manager_mail": {"email": "una@example.com", "text": "Una"},
+    }
+    event = {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Noor Quill", "columnValues": columns}
+
+    (item,) = told(adapters, {"event": event})
+
+    assert (item.email, item.linkedin_url) == ("noor@example.com", "https://www.linkedin.com/in/noor-example")
+
+
+def test_a_timeline_is_shown_from_its_beginning_to_its_end(adapters: Adapters) -> None:
+    value = {"from": "2026-01-01", "to": "2026-02-01", "visualization_type": None}
+    event = {"type": "update_column_value", "boardId": 1, "pulseId": 2, "columnId": "t", "columnType": "timerange", "value": value}
+
+    (item,) = told(adapters, {"event": event})
+
+    assert changes(item) == {"t": "2026-01-01 - 2026-02-01"}
+
+
+def test_what_copper_tells_of_a_person_comes_along(adapters: Adapters) -> None:
+    person = {"id": 7, "name": "Noor Quill", "emails": [{"email": "noor@example.com", "category": "work"}], "title": "CEO"}
+    times = {"date_created": 1_790_000_000, "date_modified": 1_790_000_000}
+
+    (event,) = told(adapters, person | times | {"company_name": "Orbit", "websites": [], "interaction_count": 0})
+
+    assert event.custom == {"title": "CEO", "company_name": "Orbit"}
