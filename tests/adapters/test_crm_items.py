@@ -48,7 +48,7 @@ def test_a_changed_property_is_a_custom_field_unless_it_has_a_place_of_its_own_o
     (event,) = item.events()
 
     assert event.fields == {"first_name": "Ada"}
-    assert event.custom == {"tier": "3", "vip": "true"}
+    assert event.custom == {"tier": "3", "vip": "true", "tags": "a"}
     assert [change.property for change in event.changed] == ["first", "tier", "vip", "owner_id", "tags"]
 
 
@@ -265,3 +265,38 @@ def test_a_task_of_capsules_is_not_the_party_that_it_names(adapters: Adapters) -
     task = {"id": 493, "description": "Call", "party": {"id": 4483, "type": "organisation", "name": "Quist Oy"}}
 
     assert adapters.recognise(parse(request(task))) == []
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "fields"),
+    [
+        ("Ada", "Ada Lace", {"first_name": "Ada", "last_name": None}),
+        ("Ada", UNTOLD, {"first_name": "Ada"}),
+        ("", "Ada Lace", {"first_name": None, "last_name": None}),
+        ("ada@example.com", "Ada Lace", {}),
+    ],
+)
+def test_a_changed_full_name_clears_what_it_has_lost(now: str, before: object, fields: dict[str, str | None]) -> None:
+    (event,) = Item(PERSON, UPDATED, "person", "1", record={"name": now}, changed={"name": (now, before)}).events()
+
+    assert event.fields == fields
+
+
+def test_an_object_that_holds_nothing_any_more_clears_ours() -> None:
+    changed = {"last": ({"value": ""}, "Lace"), "tier": ([{"label": "kind", "value": "", "primary": True}], ["gold"])}
+
+    (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()
+
+    assert (event.fields, event.custom) == ({"last_name": None}, {"tier": None})
+
+
+def test_what_is_chosen_of_a_list_is_a_custom_field_and_bare_numbers_are_none() -> None:
+    changed = {
+        "tier": (["A", {"id": 2, "label": "B"}], UNTOLD),
+        "employer": ({"id": "4", "name": "Orbit"}, UNTOLD),
+        "members": ([1, 2], UNTOLD),
+    }
+
+    (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()
+
+    assert event.custom == {"tier": "A, B", "employer": "Orbit"}

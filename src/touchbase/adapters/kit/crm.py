@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from touchbase.adapters.kit.crm_values import Record, first_of, host, label, link, mail, plain
+from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, mail, shown
 from touchbase.adapters.kit.reading import dig, split_name, text
 from touchbase.domain.events import Change, Event
 from touchbase.domain.times import Micros
@@ -32,7 +32,6 @@ Changes = Mapping[str, tuple[object, object]]
 _BOOKKEEPING = ("_id", "_ids", "Id", "Ids", "_ID", "_count", "_by")
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 10_000
-_SCALARS = (str, int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Item:
         return [event]
 
     def _change(self, name: str, value: object, previous: object) -> Change:
-        return Change(name, plain(value), None if previous is UNTOLD else plain(previous) or "", self.shape.names.get(name))
+        return Change(name, shown(value), None if previous is UNTOLD else shown(previous) or "", self.shape.names.get(name))
 
     def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
         return Event(
@@ -197,12 +196,19 @@ class Item:
         self._field(fields, "last_name", shape.last_name)
         self._field(fields, "linkedin_url", shape.linkedin)
         if "first_name" not in fields and "last_name" not in fields:
-            first, last = split_name(first_of(self.record, shape.full_name, text))
-            if first is not None:
-                fields["first_name"] = first
-            if last is not None:
-                fields["last_name"] = last
+            self._full_name(fields)
         return fields
+
+    def _full_name(self, fields: dict[str, str | None]) -> None:
+        """First and last name from one; a part that a changed name has no longer is empty."""
+        names, changed = self.shape.full_name, self.changed or {}
+        name = next((name for name in names if name in changed), "")
+        before = changed.get(name, (None, None))[1]
+        cleared = name != "" and self._is_cleared(name)
+        now, was = split_name(first_of(self.record, names, text)), split_name(text(before))
+        for ours, one, old in zip(("first_name", "last_name"), now, was, strict=True):
+            if one is not None or cleared or (old is not None and now[0] is not None):
+                fields[ours] = one
 
     def _field(self, fields: dict[str, str | None], ours: str, names: tuple[str, ...]) -> None:
         value = first_of(self.record, names, link if ours == "linkedin_url" else text)
@@ -213,7 +219,7 @@ class Item:
 
     def _is_cleared(self, name: str) -> bool:
         if self.changed is not None and name in self.changed:
-            return plain(self.changed[name][0]) is None
+            return shown(self.changed[name][0]) is None
         return self.nulls_clear and name in self.record and self.record[name] is None
 
     def _custom(self, pairs: Iterable[tuple[str, object]]) -> dict[str, str | None]:
@@ -221,7 +227,7 @@ class Item:
         for name, value in pairs:
             if name in self.shape.own or name in self.shape.noise or name in self.status or name.endswith(_BOOKKEEPING):
                 continue
-            if isinstance(value, _SCALARS) and (told := plain(value)) is not None:
+            if (told := choices(value)) is not None:
                 if len(told) <= _LONGEST_VALUE and 0 < len(name) <= _LONGEST_NAME:
                     custom[name] = told
             elif self._is_cleared(name):

@@ -12,8 +12,13 @@ from touchbase.adapters.kit.reading import address, linkedin, text
 Record = Mapping[str, object]
 
 _PRIMARY = ("primary", "is_primary", "isPrimary", "is-primary")
-_MAIL_KEYS = ("email", "value", "address", "primaryEmail", "primary_email", "email_address")
+_MAIL_KEYS = ("email", "value", "address", "primaryEmail", "primary_email", "email_address", "emailAddress")
 _LINK_KEYS = ("url", "value", "address", "primaryLinkUrl", "link", "domain")
+_NAME_KEYS = ("name", "title", "text", "email", "url", "number", "primaryEmail", "primaryLinkUrl", "primaryPhoneNumber")
+"""Where an object says what it is called, or holds the one thing that it is about."""
+_KINDS = frozenset({"label", "primary", "type", "category"})
+_KEYS_OF_OPTION = 4
+"""An option has no more; of what has, a `label` only says of which kind it is, as of an address."""
 _HOST = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:)?(?://(?:[^/@\s]*@)?)?((?:[\w-]+\.)+[^\W\d_][\w-]*)\.?(?::\d+)?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
 )
@@ -51,6 +56,34 @@ def label(value: object) -> str | None:
     if isinstance(value, dict):
         return next((found for key in ("label", "text", "name", "title", "value", "id") if (found := label(value.get(key)))), None)
     return plain(value)
+
+
+def called(value: Record) -> str | None:
+    """What an object is called: an option's label, a linked record's name, an address's or a number's text."""
+    keys = ("label", "value") if "primary" not in value and len(value) <= _KEYS_OF_OPTION else ("value",)
+    return next(
+        (found for key in (*_NAME_KEYS, *keys) if (found := plain(value.get(key))) and not isinstance(value[key], dict | list)), None
+    )
+
+
+def choices(value: object) -> str | None:
+    """An option, a link or several of them as people read them; None for what has no name, such as bare numbers in a list."""
+    if isinstance(value, dict):
+        return called(value)
+    if not isinstance(value, list):
+        return plain(value)
+    names = [called(one) if isinstance(one, dict) else text(one) if isinstance(one, str) else None for one in value]
+    return ", ".join(name for name in names if name is not None) if names and None not in names else None
+
+
+def shown(value: object) -> str | None:
+    """Any value as people read it, by its names, as JSON where it has none; nothing for what holds nothing."""
+    if not isinstance(value, dict | list):
+        return plain(value)
+    if isinstance(value, dict) and all(name == "id" or _is_blank(inner) for name, inner in value.items()):
+        return plain(value.get("id"))
+    told = [one for one in (value if isinstance(value, list) else [value]) if not _is_blank(one)]
+    return (choices(told) or plain(value)) if told else None
 
 
 def mail(value: object) -> str | None:
@@ -102,6 +135,15 @@ def _found(value: object, read: Callable[[object], str | None], keys: tuple[str,
         preferred = [item for item in value if isinstance(item, dict) and any(item.get(key) in (True, "1", "true") for key in _PRIMARY)]
         return next((found for item in (*preferred, *value) if not isinstance(item, list) and (found := _found(item, read, keys))), None)
     return None
+
+
+def _is_blank(value: object) -> bool:
+    """Whether nothing is told: an empty text, or a list or an object of nothing else. Of a kind alone (`work`) nothing is told either."""
+    if isinstance(value, dict):
+        return all(_is_blank(inner) or name in _KINDS for name, inner in value.items())
+    if isinstance(value, list):
+        return all(map(_is_blank, value))
+    return value is None or value == ""
 
 
 def _host(value: object) -> str | None:

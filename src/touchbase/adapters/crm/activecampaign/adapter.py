@@ -14,9 +14,9 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOL
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, plain
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, items, text
+from touchbase.adapters.kit.reading import items, text
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
+from touchbase.domain.events import Change, Event
 from touchbase.domain.ports import Call
 
 PERSON = Shape(
@@ -75,7 +75,7 @@ class ActiveCampaign(CrmAdapter):
         if what is None:
             return [note("ignored" if source or "deal" in body else "unrecognised", source)]
         kind, word, record = (COMPANY, "account", account) if is_account else (CONTACT, "contact", contact)
-        own = _own(record.get("fields"))
+        own, untold = _own(record.get("fields")), list[Change]()
         item = Item(
             ACCOUNT if is_account else PERSON,
             what,
@@ -89,8 +89,11 @@ class ActiveCampaign(CrmAdapter):
             item.shape, own = TAGGED, {}
             item.changed = {"tag": (body.get("tag"), UNTOLD) if source == TAGGINGS[0] else (None, body.get("tag"))}
         elif what == UPDATED and (names := _updated(body)):
-            item.changed = {name: (dig(item.record, name), UNTOLD) for name in names}
+            item.changed = {name: (item.record[name], UNTOLD) for name in names if name in item.record}
+            # What is named as changed and told nowhere is not said to be empty.
+            untold = [Change(name, None) for name in names if name not in item.record]
         events = item.events()
+        events[0].changed += untold
         if source in TAGGINGS:
             for event in events:
                 # One tag of many: as a custom field each would drive out the one before.

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.crm_values import as_dict, as_list, choices
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment
@@ -76,8 +76,13 @@ class Capsule(CrmAdapter):
         told = {**custom, **record, "own_pages": pages, "organisation_name": dig(record, "organisation", "name")}
         if word == "person":
             told = with_linkedin(told)
-        status = self.statuses(call, SHAPES[word].kind, word)
-        return Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=told, status=status).events()
+        item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=told)
+        item.status = self.statuses(call, item.shape.kind, word)
+        events = item.events()
+        if what != DELETED and item.object_id is not None:
+            own = {name: value for name, value in custom.items() if name in told and name not in item.status}
+            events[0].custom |= {name: read for name, value in own.items() if (read := choices(value)) is not None or value is None}
+        return events
 
 
 _TIMES = {CREATED: ("updatedAt", "createdAt"), UPDATED: ("updatedAt",), DELETED: ("deletedAt",)}

@@ -151,7 +151,11 @@ def _event(body: Body) -> Body:
 
 
 def _with_linkedin(record: Body) -> Body:
-    """The record with the LinkedIn address in a field of the account's own: `custom.cf_...`, in older calls by its name."""
+    """The record with the LinkedIn address in a field of the account's own: `custom.cf_...`, in older calls by its name.
+
+    It is without what Close displays in the place of an empty name: a contact's name for its lead, a number for a contact.
+    """
+    record = {name: value for name, value in record.items() if name != "display_name" or "name" not in record}
     own = with_linkedin_of_fields(record, lambda name: name.startswith("custom."))
     return own if LINKEDIN in own else with_linkedin(record, as_dict(record.get("custom")))
 

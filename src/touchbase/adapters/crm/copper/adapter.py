@@ -25,8 +25,7 @@ from touchbase.domain.ports import Call, Fetcher
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(
     CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
-    linkedin=("socials", LINKEDIN),
-    noise=NOISE,
+    linkedin=("socials", LINKEDIN), domain=("websites",), company=("company_name",), useful=("title", "company_name"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
     "person": _PERSON,

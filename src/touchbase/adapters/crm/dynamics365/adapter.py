@@ -105,7 +105,7 @@ class Dynamics365(CrmAdapter):
         if source.lower().startswith("setstate"):
             now = {"statuscode": _scalar(parameters.get("Status")), "statecode": _scalar(parameters.get("State"))}
         # The target has the number of an option; the image of after has its label, where it is registered.
-        now |= {name: after[name] for name in _OPTIONS if name in now and isinstance(after.get(name), str)}
+        now |= {name: after[name] for name, value in now.items() if isinstance(value, int) and isinstance(after.get(name), str)}
         key, object_id = _known(body.get("OperationId")), _known(body.get("PrimaryEntityId"))
         own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
         at = moment(body, "OperationCreatedOn") or moment(now, "modifiedon") or moment(body, *_OF_GRID)
@@ -126,9 +126,10 @@ class Dynamics365(CrmAdapter):
         what = MESSAGES.get(source.lower()) if source is not None else CREATED if new else UPDATED
         if word is None or what is None:
             return [note("ignored", source)]
-        labels = {name: label for name in _OPTIONS if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
+        statuses = self.statuses(call, SHAPES[word].kind, word)
+        labels = {name: label for name in statuses if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
         item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
-        item.status = self.statuses(call, SHAPES[word].kind, word)
+        item.status = statuses
         return item.events()
 
 
@@ -186,14 +187,24 @@ def _attributes(entity: Body) -> Body:
     """An entity's attributes; an option shows its label where the body has it, a link the name of what it leads to."""
     labels = _pairs(entity.get("FormattedValues"))
     plain = {name: value for name, value in entity.items() if name[:1].islower()}
-    values = {name: _scalar(value) for name, value in (_pairs(entity.get("Attributes")) or plain).items()}
-    return {name: labels.get(name, value) if name in _OPTIONS else value for name, value in values.items()}
+    told = (_pairs(entity.get("Attributes")) or plain).items()
+    return {name: labels.get(name, _scalar(value)) if name in _OPTIONS or _is_option(value) else _scalar(value) for name, value in told}
+
+
+def _is_option(value: object) -> bool:
+    """Whether a value is an option's number, or several: its label is what people read. An amount of money looks alike."""
+    if isinstance(value, list):
+        return value != [] and all(map(_is_option, value))
+    return isinstance(value, dict) and isinstance(value.get("Value"), int) and "Money" not in (text(value.get("__type")) or "")
 
 
 def _scalar(value: object) -> object:
-    if isinstance(value, dict):
-        return value["Value"] if "Value" in value else value.get("Name") if "LogicalName" in value else value
-    return value
+    """A value out of its type. A link seldom has the name of what it leads to; then its id is all that is told."""
+    if isinstance(value, list):
+        return [_scalar(one) for one in value]
+    if not isinstance(value, dict) or "Value" in value:
+        return value["Value"] if isinstance(value, dict) else value
+    return text(value.get("Name")) or {"id": value.get("Id")} if "LogicalName" in value else value
 
 
 ADAPTER = Dynamics365()

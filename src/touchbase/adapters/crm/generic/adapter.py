@@ -28,7 +28,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, verb_in, word_of, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -49,6 +49,7 @@ class Told(NamedTuple):
     record: Body
     what: str
     kind: str
+    object_type: str
     object_id: str | None
     source: str | None
     words: tuple[str, ...]
@@ -87,9 +88,9 @@ class Generic(CrmAdapter):
         # Beside the record `created_at` tells of the event, in the record of the record.
         of_record = [key for key in TIME_KEYS if told.what == CREATED or key not in CREATION_KEYS]
         at = moment(body, *TIME_KEYS) or (moment(record, *of_record) if record is not body else None)
-        item = Item(SHAPES[kind], told.what, kind, told.object_id, told.source, at, restored=RESTORED in told.words)
+        item = Item(SHAPES[kind], told.what, told.object_type, told.object_id, told.source, at, restored=RESTORED in told.words)
         item.record = with_linkedin(record) if kind == CONTACT else record
-        item.status = self.statuses(call, kind, kind)
+        item.status = self.statuses(call, kind, told.object_type)
         if item.status == self.status and record is not body:
             # Beside the record a bare `status` mostly tells how the relay fared.
             item.status = (*self.status, "status")
@@ -131,7 +132,8 @@ def _told(body: Body, call: Call) -> Told | None:
         what, kind = what or UPDATED, kind or CONTACT
     elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
         return None
-    return Told(body, record, what, kind, object_id, source, words)
+    object_type = word_of(kind, (*words, *words_of(word or key)))
+    return Told(body, record, what, kind, object_type, object_id, source, words)
 
 
 def _is_of_another(words: tuple[str, ...], of_object: tuple[str, ...]) -> bool:

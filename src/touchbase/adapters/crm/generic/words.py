@@ -103,6 +103,12 @@ def _verb_at(words: tuple[str, ...]) -> int | None:
     return next((place for place, word in enumerate(words) if word in _VERB_OF), None)
 
 
+def word_of(kind: str, words: Iterable[str]) -> str:
+    """The word for an object of this kind: a CRM that has leads beside its contacts numbers each from one."""
+    noun = next((word for word in words if word in _NOUN_OF), "")
+    return "lead" if noun.startswith("lead") else kind
+
+
 def noun_in(words: Iterable[str]) -> str | None:
     """Whom it happened to: a contact or a company."""
     return next((_NOUN_OF[word] for word in words if word in _NOUN_OF), None)

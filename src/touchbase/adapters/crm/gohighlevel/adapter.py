@@ -43,8 +43,8 @@ WRAPPERS = ("contact", "data", "body", "opportunity")
 COMPANY_OBJECTS = ("business", "businesses", "company", "companies")
 _VENDORS = re.compile("(?:[A-Z][a-z]+){2,}")
 """How the vendor writes the names of events."""
-_FIELDS = ("id", "key", "fieldKey")
-_VALUES = ("value", "field_value", "fieldValue", "fieldValueString")
+_FIELDS = ("id", "key", "fieldKey", "fieldId")
+_VALUES = ("value", "field_value", "fieldValue", "fieldValueString", "fieldValueArray", "fieldValueNumber", "fieldValueDate")
 _HEADERS = ("x-ghl-signature", "x-wh-signature")
 _OF_AGENCY = frozenset({"companyId", "locations", "appId"})
 _OF_CONTACT = frozenset({"contactName", "dndSettings", "firstName", "lastName", "email"})
@@ -179,7 +179,11 @@ def _is_record(inner: Body) -> bool:
 
 def _flat(body: Body) -> Body:
     """The contact with its custom fields, a list of ids and values, beside the others."""
-    values = {name: first(one, *_VALUES) for one in map(as_dict, as_list(body.get("customFields"))) if (name := text(first(one, *_FIELDS)))}
+    values = {
+        name: first(one, *_VALUES)
+        for one in map(as_dict, as_list(first(body, "customFields", "customField")))
+        if (name := text(first(one, *_FIELDS)))
+    }
     # A field's id does not say LinkedIn, but its value may.
     found = next(filter(None, (link(value) for value in values.values() if isinstance(value, str))), None)
     return with_linkedin({**values, **body}, {LINKEDIN: found})

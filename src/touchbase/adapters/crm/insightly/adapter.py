@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list, link
+from touchbase.adapters.kit.crm_values import as_dict, as_list, choices, link
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
@@ -82,7 +82,7 @@ class Insightly(CrmAdapter):
         events = item.events()
         if item.object_id is not None:
             own = {key: value for key, value in fields.items() if key in item.record and key not in item.status}
-            events[0].custom |= {key: told for key, value in own.items() if (told := text(value)) is not None}
+            events[0].custom |= {key: told for key, value in own.items() if (told := choices(value)) is not None or value is None}
         return events
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Changes, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.crm_values import as_dict, choices
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import dig, first, text
@@ -149,7 +149,8 @@ def _company(item: Body, action: str) -> Changes:
 def _attributes(record: Body) -> dict[str, str | None]:
     """The client's own attributes, by the names that the client gave them."""
     attributes = as_dict(first(record, "custom_attributes", "custom_data"))
-    return {name: told for name, value in attributes.items() if name and (told := text(value)) is not None and len(told) <= 1000}
+    read = {name: choices(value) for name, value in attributes.items() if name}
+    return {name: told for name, told in read.items() if (told is not None and len(told) <= 1000) or attributes[name] is None}
 
 
 ADAPTER = Intercom()

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.crm_values import as_dict, choices, plain
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, dig, first, items, text
 from touchbase.adapters.kit.times import moment
@@ -123,7 +123,7 @@ def _is_message(body: Body) -> bool:
 
 def _flat(record: Body) -> Body:
     """The record with its custom fields beside the others: those with a known code under it, the rest by name."""
-    flat, mails = dict(record), list[str]()
+    flat, mails = dict(record), dict[str, list[object]]()
     for one in map(as_dict, items(record.get("custom_fields") or record.get("custom_fields_values"))):
         code = (text(first(one, "code", "field_code")) or "").upper()
         name = text(first(one, "name", "field_name")) or ""
@@ -132,12 +132,13 @@ def _flat(record: Body) -> Body:
         ]
         if code in CODES or name.upper() in CODES:
             flat[code if code in CODES else name.upper()] = values
-        elif name and len(values) == 1:
-            flat.setdefault(name, values[0])
-            mails += [name] if address(values[0]) else []
+        elif name and values:
+            flat.setdefault(name, values[0] if len(values) == 1 else choices([*map(plain, values)]))
+            mails |= {name: values} if address(values[0]) else {}
     if "EMAIL" not in flat and len(mails) == 1:
         # Without a code the field has the name that it has in the account's language.
-        flat["EMAIL"] = flat.pop(mails[0])
+        ((name, values),) = mails.items()
+        flat = {other: value for other, value in flat.items() if other != name} | {"EMAIL": values}
     return flat
 
 

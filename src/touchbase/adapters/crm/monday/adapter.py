@@ -154,12 +154,10 @@ class Monday(CrmAdapter):
 
 def _record(event: Body) -> Body:
     """The item's name, and the e-mail or link in its columns, wherever they stand."""
-    record: Body = {"name": first(event, "pulseName", "itemName") or dig(event, "value", "name")}
-    for column in (event.get("value"), *as_dict(event.get("columnValues")).values()):
-        if isinstance(column, dict):
-            record |= {"email": column["email"]} if column.get("email") else {}
-            record |= {"link": address} if (address := column.get("url") or link(_value(column))) else {}
-    return record
+    columns = [column for column in (event.get("value"), *as_dict(event.get("columnValues")).values()) if isinstance(column, dict)]
+    name = first(event, "pulseName", "itemName") or dig(event, "value", "name")
+    links = [address for column in columns if (address := column.get("url") or link(_value(column)))]
+    return {"name": name, "email": [column["email"] for column in columns if column.get("email")], "link": links}
 
 
 def _is_item(body: Body) -> bool:
@@ -190,6 +188,8 @@ def _value(value: object) -> object:
         return value
     if "chosenValues" in value:
         return label(value["chosenValues"])
+    if "from" in value and "to" in value:
+        return f"{value['from']} - {value['to']}"
     for key in ("label", "email", "phone", "url", "date", "value", "text", "name", "countryName", "rating", "checked", "address"):
         if (inner := value.get(key)) is not None:
             return label(inner) if isinstance(inner, dict) else inner

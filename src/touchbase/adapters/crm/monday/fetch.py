@@ -58,8 +58,7 @@ def read_fetched(body: Body, shape: Shape, statuses: tuple[str, ...] | None) -> 
             times[name] = when(value.get("changed_at"))
         record[name] = column.get("text")
     for word, key in (("email", "email"), ("link", "url")):
-        told = (_value(one).get(key) for one in columns if one.get("type") == word)
-        record[word] = next((one for one in told if one), None)
+        record[word] = [told for one in columns if one.get("type") == word and (told := _value(one).get(key))]
     if statuses is None:
         set_ones = [name for name in times if text(record[name]) is not None]
         statuses = tuple(sorted(set_ones, key=lambda name: (-(times[name] or 0), name)))

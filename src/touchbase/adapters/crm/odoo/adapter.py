@@ -11,6 +11,7 @@ the form of their names.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
@@ -42,6 +43,8 @@ _TOLD = {"created": "create", "updated": "write", "deleted": "unlink", "archive"
 """The same methods, told of a partner or lead as something past, and what an automation rule's trigger calls `on_archive`."""
 _OF_PARTNER = re.compile(r"(?:(?:(?:res\.)?partner|contact|customer|record|(?:crm\.)?lead)[._]|on_)?([a-z]+)")
 _MODEL = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+# What a lead is called is its title, and not its person's name.
+LEAD = replace(PERSON, full_name=("contact_name",), noise=NOISE | {"name", "type"})
 ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
 
 
@@ -77,17 +80,24 @@ class Odoo(CrmAdapter):
         if model != "res.partner" and not is_lead:
             return [note("ignored" if model else "unrecognised", None, model, object_id)]
         is_company = flag(record.get("is_company")) is True or record.get("company_type") == "company"
-        shape = ORGANISATION if is_company and not is_lead else PERSON
-        if shape is PERSON and not any(address(record.get(name)) for name in shape.email):
+        shape = LEAD if is_lead else ORGANISATION if is_company else PERSON
+        if shape is not ORGANISATION and not any(address(record.get(name)) for name in shape.email):
             _find_mail(record)
-        if shape is PERSON:
+        if shape is not ORGANISATION:
             record = with_linkedin(record)
         if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
             record["website"] = found
         method = None if "_model" in body else _method(body) or _told(body)
-        what = DELETED if flag(body.get("active", record.get("active"))) is False else METHODS.get(method or "", UPDATED)
+        what = DELETED if _is_archived(body) else METHODS.get(method or "", UPDATED)
         source, at = text(body.get("_action")) or method, moment(record, "write_date") or moment(body, "timestamp")
-        return Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model)).events()
+        item = Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model))
+        item.nulls_clear = True
+        return item.events()
+
+
+def _is_archived(body: Body) -> bool:
+    """Whether a record, which may stand one level lower, is said to be no longer active."""
+    return any(flag(one.get("active")) is False for one in (body, *map(as_dict, map(body.get, RECORDS))))
 
 
 def _method(body: Body) -> str | None:
@@ -107,14 +117,15 @@ def _name(body: Body) -> str:
 
 
 def _record(body: Body) -> Body:
-    """The fields, without those that are empty."""
+    """The fields; what is empty, which comes as `false`, is nothing. So is a plain no: the two look alike."""
     fields = next((inner for name in RECORDS if (inner := as_dict(body.get(name)))), body) if "_model" not in body else body
-    return {name: _bare(value) for name, value in fields.items() if value is not False}
+    return {name: None if value is False else _bare(value) for name, value in fields.items()}
 
 
 def _bare(value: object) -> object:
     """A link to another record comes as its id, or as a pair of id and name; the name is what people want."""
-    return value[1] if isinstance(value, list) and len(value) == 2 and isinstance(value[1], str) else value
+    is_pair = isinstance(value, list) and len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], str)
+    return value[1] if is_pair and isinstance(value, list) else value
 
 
 def _find_mail(record: Body) -> None:

@@ -7,7 +7,7 @@ import re
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_values import Record
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.reading import text
+from touchbase.adapters.kit.reading import flag, text
 
 NOISE = frozenset(
     {
@@ -35,6 +35,8 @@ _PERSON_ACCOUNT = Shape(
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), useful=None, noise=NOISE)
 
+_OF_PERSON = re.compile(r"(?:Name\.)?(?:First|Last)Name|\w+__pc|Person\w+(?<!__c)")
+
 PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
 """How the ids of these objects begin."""
 _SHORT_ID = re.compile(r"[0-9A-Za-z]{15}")
@@ -55,5 +57,11 @@ def shape_of(object_type: str | None, record: Record) -> Shape | None:
     if object_type in ("Contact", "Lead"):
         return _PERSON
     if object_type == "Account":
-        return _PERSON_ACCOUNT if record.get("IsPersonAccount") in (True, "true") or "PersonEmail" in record else _ACCOUNT
+        return _PERSON_ACCOUNT if _is_person(record) else _ACCOUNT
     return None
+
+
+def _is_person(account: Record) -> bool:
+    """Whether an account is a person: as it says itself, else by what only persons have. Companies have the same fields, empty."""
+    said = flag(account.get("IsPersonAccount"))
+    return any(value is not None and _OF_PERSON.fullmatch(name) for name, value in account.items()) if said is None else said

@@ -95,8 +95,13 @@ class Twenty(CrmAdapter):
         fields, before = first(body, "updatedFields") or properties.get("updatedFields"), as_dict(properties.get("before"))
         if what == UPDATED and isinstance(fields, list):
             names = [name for name in as_list(fields) if isinstance(name, str) and name in record]
-            item.changed = {name: (record[name], before.get(name, UNTOLD)) for name in names}
-        return item.events()
+            item.changed = {name: (_shown(record[name]), _shown(before.get(name, UNTOLD))) for name in names}
+        events = item.events()
+        if "name" in (item.changed or {}):
+            # The name is one field of two parts, of which an empty one is cleared.
+            empty = [ours for part, ours in _PARTS.items() if part in item.record and text(item.record[part]) is None]
+            events[0].fields |= dict.fromkeys(empty)
+        return events
 
     def _alone(self, record: Body, call: Call) -> list[Event]:
         """A record as a workflow or relay posts it."""
@@ -109,6 +114,7 @@ class Twenty(CrmAdapter):
         return item.events()
 
 
+_PARTS = {"firstName": "first_name", "lastName": "last_name"}
 _TIMES = {CREATED: ("updatedAt", "createdAt"), UPDATED: ("updatedAt",), DELETED: ("deletedAt",)}
 
 
@@ -126,6 +132,12 @@ def _word(record: Body) -> str | None:
     if dig(record, "emails", "primaryEmail") is not None:
         return "person"
     return "company" if dig(record, "domainName", "primaryLinkUrl") is not None else None
+
+
+def _shown(value: object) -> object:
+    """A changed value; of a person's name its two parts together."""
+    is_name = isinstance(value, dict) and value.keys() == _PARTS.keys()
+    return " ".join(filter(None, map(text, value.values()))) if is_name and isinstance(value, dict) else value
 
 
 def _flat(record: Body) -> Body:

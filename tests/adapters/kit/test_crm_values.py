@@ -1,0 +1,65 @@
+"""Values of CRMs in the many forms in which they come: what people read of them, and the address among several."""
+
+from __future__ import annotations
+
+import pytest
+
+from touchbase.adapters.kit.crm_values import choices, mail, shown
+
+WORK = {"label": "work", "value": "12", "primary": True}
+ADDRESS = {"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": "", "country": "DE"}
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ({"name": "Orbit", "people_count": 1, "value": 4}, "Orbit"),
+        ({"id": 9, "name": "Una", "email": "una@example.net"}, "Una"),
+        ({"id": 1, "label": "Hot"}, "Hot"),
+        ({"label": "Hot", "value": "3"}, "Hot"),
+        ({"value": 12.5, "currency": "EUR"}, "12.5"),
+        ({"primaryEmail": "ada@example.com", "additionalEmails": None}, "ada@example.com"),
+        ({"number": "12", "category": "work"}, "12"),
+        (["North", "South"], "North, South"),
+        ([WORK, {"label": "home", "value": "13", "primary": False}], "12, 13"),
+        ([{"email": "ada@example.com", "type": "office"}], "ada@example.com"),
+    ],
+)
+def test_a_value_is_read_by_its_names(value: object, read: str) -> None:
+    assert (shown(value), choices(value)) == (read, read)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ([1, 2], "[1, 2]"),
+        ({"city": "Bonn", "zip": None}, '{"city": "Bonn", "zip": null}'),
+        (ADDRESS, '{"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": "", "country": "DE"}'),
+        ([[1, "x"]], '[[1, "x"]]'),
+        ({"id": 5, "name": None}, "5"),
+    ],
+)
+def test_a_value_without_names_is_shown_as_it_came_and_is_no_choice(value: object, read: str) -> None:
+    assert (shown(value), choices(value)) == (read, None)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "",
+        [],
+        {},
+        [{"label": "work", "value": "", "primary": True}],
+        {"primaryLinkUrl": "", "primaryLinkLabel": "", "secondaryLinks": None},
+        [{"email": "", "type": "office"}],
+    ],
+)
+def test_a_value_that_holds_nothing_is_empty(value: object) -> None:
+    assert shown(value) is None
+
+
+def test_the_address_is_found_under_its_own_name_in_a_list() -> None:
+    listed = [{"emailAddress": "b@example.com", "primary": False}, {"emailAddress": "Ada@Example.com", "primary": True}]
+
+    assert mail(listed) == "ada@example.com"

@@ -1,0 +1,262 @@
+"""What a CRM's call says of a person or a company is read, and what it does not say is not: values in the forms of each tool."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import Adapters
+from touchbase.domain.connection import Connection, ConnectionSettings
+from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.domain.events import Event
+
+
+def told(adapters: Adapters, body: object, query: str = "", **settings: Any) -> list[Event]:
+    connection = Connection(1, CRM, settings.pop("tool", ""), 0, 0, settings=ConnectionSettings(**settings))
+    request = WebhookRequest(CRM, {}, query, json.dumps(body).encode(), connections=(connection,) if connection.tool else ())
+    return adapters.translate(request).events
+
+
+def changes(event: Event) -> dict[str, str | None]:
+    return {change.property: change.value for change in event.changed}
+
+
+# Salesforce: companies and person accounts.
+
+
+@pytest.mark.parametrize("said", [{"IsPersonAccount": False, "PersonEmail": None}, {"PersonEmail": None, "LastName": None}])
+def test_a_company_among_person_accounts_is_a_company(adapters: Adapters, said: dict[str, object]) -> None:
+    (event,) = told(adapters, {"attributes": {"type": "Account"}, "Id": "001000000000001AAA", "Name": "Orbit", **said})
+
+    assert (event.event, event.name, event.fields) == ("company.updated", "Orbit", {"name": "Orbit"})
+
+
+@pytest.mark.parametrize("field", [{"Name": {"LastName": "Quill"}}, {"PersonTitle": "CEO"}, {"Tier__pc": "A"}])
+def test_a_change_that_only_a_person_account_has_is_a_persons(adapters: Adapters, field: dict[str, object]) -> None:
+    header = {"entityName": "Account", "recordIds": ["001000000000001AAA"], "changeType": "UPDATE", "changedFields": [*field]}
+
+    (event,) = told(adapters, {"payload": {"ChangeEventHeader": header, **field}})
+
+    assert event.event == "contact.updated"
+
+
+def test_a_companys_own_field_about_a_person_makes_it_no_person(adapters: Adapters) -> None:
+    (event,) = told(
+        adapters, {"attributes": {"type": "Account"}, "Id": "001000000000001AAA", "Name": "Orbit", "Person_In_Charge__c": "Una"}
+    )
+
+    assert event.event == "company.updated"
+
+
+# Dynamics 365: options have labels, links seldom names.
+
+
+def dynamics(attributes: dict[str, object], labels: dict[str, str]) -> dict[str, object]:
+    pairs = [{"key": name, "value": value} for name, value in attributes.items()]
+    shown = [{"key": name, "value": value} for name, value in labels.items()]
+    target = {"LogicalName": "contact", "Id": "d1", "Attributes": pairs, "FormattedValues": shown}
+    parameters = [{"key": "Target", "value": target}]
+    return {"MessageName": "Update", "PrimaryEntityName": "contact", "PrimaryEntityId": "d1", "InputParameters": parameters}
+
+
+def test_an_option_of_dynamics_shows_its_label_and_money_its_amount(adapters: Adapters) -> None:
+    values = {"new_tier": {"Value": 100001}, "new_areas": [{"Value": 1}, {"Value": 2}], "revenue": {"__type": "Money:x", "Value": 12}}
+
+    (event,) = told(adapters, dynamics(values, {"new_tier": "Gold", "new_areas": "North; South", "revenue": "$12.00"}))
+
+    assert changes(event) == {"new_tier": "Gold", "new_areas": "North; South", "revenue": "12"}
+
+
+def test_a_link_of_dynamics_without_a_name_clears_nothing(adapters: Adapters) -> None:
+    link = {"__type": "EntityReference:x", "Id": "a1", "LogicalName": "account", "Name": None}
+
+    (event,) = told(adapters, dynamics({"parentcustomerid": link}, {}))
+
+    assert (changes(event), event.custom) == ({"parentcustomerid": "a1"}, {})
+
+
+def test_a_status_that_a_client_has_named_in_dynamics_is_told_by_its_label(adapters: Adapters) -> None:
+    ours: dict[str, Any] = {"tool": "dynamics365", "status_property": {"contact": "new_tier"}}
+    row = {"@odata.etag": "x", "contactid": "d1", "new_tier": 1, "new_tier@OData.Community.Display.V1.FormattedValue": "Gold"}
+
+    (changed,) = told(adapters, dynamics({"new_tier": {"Value": 1}}, {"new_tier": "Gold"}), **ours)
+    (_, whole) = told(adapters, row, **ours)
+
+    assert (changed.event, changed.status, whole.status) == ("contact.status_changed", "Gold", "Gold")
+
+
+# Odoo: titles are no names, false is empty, lists of choices are no links.
+
+
+def test_the_title_of_a_lead_in_odoo_is_not_its_persons_name(adapters: Adapters) -> None:
+    lead = {"_model": "crm.lead", "_id": 3, "type": "lead", "name": "Chairs for the office", "email_from": "noor@example.com"}
+
+    (nameless,) = told(adapters, lead)
+    (named,) = told(adapters, lead | {"contact_name": "Noor Quill"})
+
+    assert (nameless.email, nameless.fields, nameless.custom) == ("noor@example.com", {}, {})
+    assert named.fields == {"first_name": "Noor", "last_name": "Quill"}
+
+
+def test_what_is_false_in_odoo_is_empty_now(adapters: Adapters) -> None:
+    (event,) = told(adapters, {"_model": "res.partner", "_id": 3, "name": "Noor", "function": False, "x_vip": False, "x_areas": ["A", "B"]})
+
+    assert event.custom == {"function": None, "x_vip": None, "x_areas": "A, B"}
+
+
+def test_a_partner_that_is_archived_one_level_lower_is_gone(adapters: Adapters) -> None:
+    (event,) = told(adapters, {"model": "res.partner", "method": "write", "id": 3, "values": {"active": False}})
+
+    assert event.event == "contact.deleted"
+
+
+# Close: what is displayed in the place of an empty name.
+
+
+def close(kind: str, **data: object) -> dict[str, object]:
+    changed = [name for name in ("name",) if name in data]
+    event = {"id": "ev_1", "object_type": kind, "action": "updated", "object_id": "1", "changed_fields": changed, "data": data}
+    return {"subscription_id": "whsub_1", "event": event | {"previous_data": {"name": "Noor Quill"}}}
+
+
+def test_a_number_that_close_displays_is_no_contacts_name(adapters: Adapters) -> None:
+    (event,) = told(adapters, close("contact", id="1", name="", display_name="+49 228 1"))
+
+    assert event.fields == {"first_name": None, "last_name": None}
+
+
+def test_a_contact_that_close_displays_is_not_the_companys_name(adapters: Adapters) -> None:
+    (event,) = told(adapters, close("lead", id="1", name="", display_name="Noor Quill"))
+
+    assert (event.name, event.fields) == (None, {"name": None})
+
+
+# Twenty: fields of several parts.
+
+
+def test_the_parts_of_a_name_in_twenty_that_are_empty_now_are_cleared(adapters: Adapters) -> None:
+    link = {"primaryLinkUrl": "", "primaryLinkLabel": "", "secondaryLinks": None}
+    record = {"id": "p1", "name": {"firstName": "Noor", "lastName": ""}, "linkedinLink": link, "tier": ["A", "B"]}
+    fields = ["name", "linkedinLink", "tier"]
+
+    (event,) = told(adapters, {"eventName": "person.updated", "workspaceId": "w", "record": record, "updatedFields": fields})
+
+    assert changes(event) == {"name": "Noor", "linkedinLink": None, "tier": "A, B"}
+    assert event.fields == {"first_name": "Noor", "last_name": None, "linkedin_url": None}
+
+
+# Fields of the client's own, of every type.
+
+
+def test_yes_and_no_and_nothing_are_values_of_intercoms_own_attributes(adapters: Adapters) -> None:
+    item = {"type": "contact", "id": "c1", "custom_attributes": {"vip": True, "plan": None, "areas": ["North", "South"]}}
+
+    (event,) = told(adapters, {"type": "notification_event", "topic": "contact.created", "data": {"item": item}})
+
+    assert event.custom == {"vip": "true", "plan": None, "areas": "North, South"}
+
+
+def test_yes_and_nothing_are_values_of_insightlys_own_fields(adapters: Adapters) -> None:
+    fields = [{"FIELD_NAME": "VIP__c", "FIELD_VALUE": True}, {"FIELD_NAME": "Tier__c", "FIELD_VALUE": None}]
+
+    (event,) = told(adapters, {"entity": {"CONTACT_ID": 1, "EMAIL_ADDRESS": "noor@example.com", "CUSTOMFIELDS": fields}})
+
+    assert event.custom == {"VIP__c": "true", "Tier__c": None}
+
+
+def test_several_values_of_a_field_in_kommo_are_all_told(adapters: Adapters) -> None:
+    fields = [
+        {"name": "Areas", "values": [{"value": "North"}, {"value": "South"}]},
+        {"name": "Почта", "values": [{"value": "noor@example.com"}, {"value": "q@example.com"}]},
+    ]
+    contacts = {"update": [{"id": "1", "type": "contact", "custom_fields": fields}]}
+
+    (event,) = told(adapters, {"contacts": contacts, "account": {"subdomain": "x", "id": "1"}})
+
+    assert (event.email, event.custom) == ("noor@example.com", {"Areas": "North, South"})
+
+
+def test_the_primary_address_in_espocrms_list_is_the_contacts(adapters: Adapters) -> None:
+    listed = [{"emailAddress": "b@example.com", "primary": False}, {"emailAddress": "noor@example.com", "primary": True}]
+
+    (event,) = told(adapters, [{"id": "e1", "emailAddressData": listed}], "event=Contact.update")
+
+    assert event.email == "noor@example.com"
+
+
+def test_a_party_of_capsule_brings_its_own_fields(adapters: Adapters) -> None:
+    fields = [
+        {"definition": {"name": "Tier"}, "value": "A"},
+        {"definition": {"name": "VIP"}, "value": True},
+        {"definition": None, "value": 1},
+    ]
+    party = {"id": 1, "type": "person", "firstName": "Noor", "emailAddresses": [], "fields": fields}
+
+    (event,) = told(adapters, {"event": "party/updated", "payload": [party]})
+    (gone,) = told(adapters, {"event": "party/deleted", "payload": [party]})
+
+    assert (event.custom, gone.custom) == ({"Tier": "A", "VIP": "true"}, {})
+
+
+def test_a_field_that_activecampaign_names_and_does_not_tell_is_not_cleared(adapters: Adapters) -> None:
+    contact = {"id": "1", "email": "noor@example.com", "first_name": ""}
+    body = {"type": "update", "initiated_by": "admin", "contact": contact, "updated_fields": ["first_name", "last_name", "Tier"]}
+
+    (event,) = told(adapters, body)
+
+    assert (changes(event), event.fields, event.custom) == ({"first_name": None, "last_name": None, "Tier": None}, {"first_name": None}, {})
+
+
+@pytest.mark.parametrize("place", ["customFields", "customField"])
+@pytest.mark.parametrize("key", ["value", "fieldValueArray"])
+def test_a_field_of_gohighlevel_may_hold_several_choices(adapters: Adapters, place: str, key: str) -> None:
+    body = {"type": "ContactUpdate", "locationId": "l", "id": "g", place: [{"id": "f1", key: ["Hot", "New"]}]}
+
+    (_, event) = told(adapters, body, tool="gohighlevel", status_property={"contact": "f1"})
+
+    assert event.status == "Hot, New"
+
+
+# Whose value it is.
+
+
+def test_a_lead_and_a_contact_of_one_number_are_two(adapters: Adapters) -> None:
+    (lead,) = told(adapters, {"event": "lead.updated", "data": {"id": 7, "email": "noor@example.com"}})
+    (contact,) = told(adapters, {"event": "contact.updated", "data": {"id": 7, "email": "ada@example.com"}})
+
+    assert (lead.event, contact.event) == ("contact.updated", "contact.updated")
+    assert lead.object_type != contact.object_type
+
+
+def test_the_first_address_of_a_new_item_is_the_items_and_a_profile_is_found_among_pages(adapters: Adapters) -> None:
+    columns = {
+        "page": {"url": "https://example.com/noor", "text": "page"},
+        "profile": {"url": "https://www.linkedin.com/in/noor-example", "text": "profile"},
+        "mail": {"email": "noor@example.com", "text": "Noor"},
+        "manager_mail": {"email": "una@example.com", "text": "Una"},
+    }
+    event = {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Noor Quill", "columnValues": columns}
+
+    (item,) = told(adapters, {"event": event})
+
+    assert (item.email, item.linkedin_url) == ("noor@example.com", "https://www.linkedin.com/in/noor-example")
+
+
+def test_a_timeline_is_shown_from_its_beginning_to_its_end(adapters: Adapters) -> None:
+    value = {"from": "2026-01-01", "to": "2026-02-01", "visualization_type": None}
+    event = {"type": "update_column_value", "boardId": 1, "pulseId": 2, "columnId": "t", "columnType": "timerange", "value": value}
+
+    (item,) = told(adapters, {"event": event})
+
+    assert changes(item) == {"t": "2026-01-01 - 2026-02-01"}
+
+
+def test_what_copper_tells_of_a_person_comes_along(adapters: Adapters) -> None:
+    person = {"id": 7, "name": "Noor Quill", "emails": [{"email": "noor@example.com", "category": "work"}], "title": "CEO"}
+    times = {"date_created": 1_790_000_000, "date_modified": 1_790_000_000}
+
+    (event,) = told(adapters, person | times | {"company_name": "Orbit", "websites": [], "interaction_count": 0})
+
+    assert event.custom == {"title": "CEO", "company_name": "Orbit"}
