@@ -10,7 +10,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 
 VERBS = {
     CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
-    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored"),
+    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored", "save", "saved"),
     DELETED: ("deleted", "delete", "removed", "destroyed", "archived", "deletion"),
 }
 NOUNS = {
@@ -19,7 +19,9 @@ NOUNS = {
 }
 # A name that holds one of these is about something else, even if a contact is mentioned in it.
 OTHERS = frozenset(
-    {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
+    {"deal", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
+    | {"deals", "opportunities", "tasks", "notes", "activities", "emails", "calls", "meetings", "messages", "invoices", "orders", "lists"}
+    | {"tags", "booking", "bookings", "invitee", "subscription", "subscriptions", "payment", "payments", "checkout", "cart", "comment"}
 )
 US = frozenset(
     {"user", "users", "member", "members", "owner", "owners", "team", "teams", "agent", "agents", "rep", "reps", "employee", "employees"}
@@ -28,6 +30,9 @@ US = frozenset(
 )
 """Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
 RESTORED = "restored"
+_FILLING = frozenset(
+    {"a", "the", "was", "is", "has", "been", "on", "after", "record", "object", "gdpr", "privacy", "soft", "hard", "permanently"}
+)
 _LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
@@ -50,8 +55,21 @@ _known_words = lru_cache(maxsize=1_000)(_words)
 
 
 def verb_in(words: Iterable[str]) -> str | None:
-    """What happened: created, updated or deleted."""
-    return next((_VERB_OF[word] for word in words if word in _VERB_OF), None)
+    """What happened: created, updated or deleted.
+
+    Made or gone is whom the name tells it of, side by side with it: whose field went, or who went from a list, has changed.
+    """
+    said = [word for word in words if word not in _FILLING]
+    place = next((place for place, word in enumerate(said) if word in _VERB_OF), None)
+    if place is None:
+        return None
+    verb, noun = _VERB_OF[said[place]], noun_in(said)
+    if verb == UPDATED or len(said) == 1:
+        return verb
+    if noun is None:
+        return None if verb == DELETED else UPDATED
+    beside = [_NOUN_OF.get(word) for word in (*said[max(place - 1, 0) : place], *said[place + 1 : place + 2])]
+    return verb if noun in beside and said[place + 1 : place + 2] not in (["from"], ["to"]) else UPDATED
 
 
 def noun_in(words: Iterable[str]) -> str | None:
