@@ -31,6 +31,24 @@ NORA, SAM = "nora@example.com", "sam@example.net"
         ({"event": "email_opened", "prospect": {"Email": NORA}, "time": AT}, "email_opened"),
         ({"events": [{"type": "x.unsubscribed", "data": {"subscriber": {"email": NORA}}, "timestamp": SECONDS}]}, "email_unsubscribed"),
         ({"event": "reply.received", "workspace_id": "w", "timestamp": AT, "data": {"lead": {"email": NORA}}}, "email_replied"),
+        ({"Event": "Replied", "From": NORA, "To": SAM, "Date": AT}, "email_replied"),
+        ({"EventType": "Reply", "EmailAddress": NORA, "EventDate": AT, "CampaignName": "A"}, "email_replied"),
+        ({"event": "replied", "lead": NORA, "sender": SAM, "timestamp": AT}, "email_replied"),
+        ({"event": "reply.received", "from_email": NORA, "from_name": "Nora", "to_email": SAM, "received_at": AT}, "email_replied"),
+        ({"event": "reply_received", "to_email": NORA, "to_name": "Nora", "from_email": SAM, "timestamp": AT}, "email_replied"),
+        ({"event": "reply_received", "Work Email": NORA, "timestamp": AT}, "email_replied"),
+        ({"id": "rec1", "createdTime": "2025-01-01T00:00:00Z", "fields": {"Email": NORA, "Event": "Reply", "Date": AT}}, "email_replied"),
+        ({"to": NORA, "from": SAM, "account": SAM, "status": "AbuseReport", "msgid": "m", "timestamp": AT}, "email_spam_complaint"),
+        ({"to": NORA, "from": SAM, "status": "Unsubscribed", "messageid": "m", "timestamp": AT}, "email_unsubscribed"),
+        ({"Type": "Complaint", "Address": NORA, "DateTime": AT, "MessageId": "m"}, "email_spam_complaint"),
+        ({"Type": "Tracking", "TrackingType": "Unsubscribe", "Address": NORA, "DateTime": AT}, "email_unsubscribed"),
+        ({"metric": "bounced", "object_type": "email", "timestamp": SECONDS, "data": {"identifiers": {"email": NORA}}}, "email_bounced"),
+        ({"event": "MessageBounced", "timestamp": SECONDS, "payload": {"original_message": {"to": NORA, "from": SAM}}}, "email_bounced"),
+        ({"event_name": ["hardbounce"], "event_message": [{"email_info": {"to": [{"email_address": {"address": NORA}}]},
+          "event_data": [{"details": [{"time": AT}]}]}]}, "email_bounced"),
+        ({"hook": {"event": "linked_in_messenger.campaign_replied", "fired_datetime": AT}, "contact": {"email": NORA}}, "linkedin_replied"),
+        ({"email": NORA, "customData": {"event-type": "reply", "timestamp": AT}}, "email_replied"),
+        ({"type": "notification", "data": {"event": "email_replied", "email": NORA, "timestamp": AT}}, "email_replied"),
         ({"event": "email.bounced", "id": "x", "timestamp": AT, "data": {"prospectEmail": NORA, "bounceType": "hard"}}, "email_bounced"),
     ],
 )  # fmt: skip
@@ -52,3 +70,111 @@ def test_what_a_stranger_says_is_found_and_is_nobodys(body: dict[str, Any], even
 )  # fmt: skip
 def test_half_of_a_tools_signs_are_nobodys(body: dict[str, Any]) -> None:
     assert ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).tool == "generic"
+
+
+MAIL = {"timestamp": "2026-11-20T09:00:00Z", "source": SAM, "destination": ["otto@example.com", NORA], "messageId": "m"}
+
+
+@pytest.mark.parametrize(
+    ("report", "event", "kind"),
+    [
+        ({"notificationType": "Bounce", "bounce": {"bounceType": "Permanent", "bouncedRecipients": [{"emailAddress": NORA}],
+          "timestamp": AT}}, "email_bounced", "hard"),
+        ({"eventType": "Bounce", "bounce": {"bounceType": "Transient", "bouncedRecipients": [{"emailAddress": NORA}],
+          "timestamp": AT}}, "email_bounced", "soft"),
+        ({"notificationType": "Complaint", "complaint": {"complainedRecipients": [{"emailAddress": NORA}], "timestamp": AT}},
+         "email_spam_complaint", None),
+        ({"notificationType": "Delivery", "delivery": {"recipients": [NORA], "timestamp": AT}}, "email_delivered", None),
+    ],
+)  # fmt: skip
+def test_of_the_several_people_of_one_mail_the_report_names_its_own(report: dict[str, Any], event: str, kind: str | None) -> None:
+    topic = {"Type": "Notification", "TopicArn": "arn", "Message": json.dumps({**report, "mail": MAIL}), "Timestamp": AT}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(topic).encode())).events
+
+    assert (found.event, found.kind, found.email, found.occurred_us) == (event, kind, NORA, from_text(AT))
+
+
+@pytest.mark.parametrize("name", ["subscriber.unsubscribed", "subscriber.bounced"])
+def test_when_a_subscriber_was_made_is_not_when_something_happened(name: str) -> None:
+    then = "2025-01-01T00:00:00Z"
+    body = {"event": name, "email": NORA, "created_at": then, "updated_at": AT, "subscribed_at": then, "unsubscribed_at": AT}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert (found.email, found.occurred_us) == (NORA, from_text(AT))
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [({"bounce": "hard"}, "hard"), ({"bounce": "soft"}, "soft"), ({"response_code": 550}, "hard"), ({"bounceCode": "550"}, "hard")],
+)
+def test_a_bounces_kind_may_stand_under_its_own_name(said: dict[str, Any], kind: str) -> None:
+    body = {"event": "bounce", "rcpt": NORA, "time": AT, **said}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert (found.event, found.kind) == ("email_bounced", kind)
+
+
+@pytest.mark.parametrize("object_type", ["sms", "push", "in_app", "slack", "webhook"])
+@pytest.mark.parametrize("metric", ["sent", "bounced", "unsubscribed"])
+def test_what_was_sent_elsewhere_is_no_mails(object_type: str, metric: str) -> None:
+    body = {"metric": metric, "object_type": object_type, "timestamp": SECONDS, "data": {"identifiers": {"email": NORA}}}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert found.event == "other"
+
+
+@pytest.mark.parametrize(
+    ("behind", "named", "event"),
+    [
+        ("event=unsubscribed", {}, "email_unsubscribed"),
+        ("event=connection_accepted", {"hook": {"event": "linked_in_messenger.campaign_new_contact"}}, "linkedin_invite_accepted"),
+        ("event=prod", {"event": "replied"}, "email_replied"),
+    ],
+)
+def test_the_name_may_stand_behind_the_address(behind: str, named: dict[str, Any], event: str) -> None:
+    body = {"subscriber": {"id": 1, "email_address": NORA}, **named}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, behind, json.dumps(body).encode())).events
+
+    assert (found.event, found.email) == (event, NORA)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event_type": "form_response", "form_response": {"answers": [{"type": "email", "email": NORA}]}},
+        {"eventType": "FORM_RESPONSE", "data": {"fields": [{"label": "Email", "value": NORA}]}},
+        {"triggerType": "form_submission", "payload": {"data": {"Email": NORA}}},
+        {"event": "invitee.created", "payload": {"email": NORA, "status": "active"}},
+        {"event": "invitee.canceled", "payload": {"email": NORA, "cancellation": {"reason": "not interested"}}},
+        {"triggerEvent": "BOOKING_CREATED", "payload": {"organizer": {"email": SAM}, "attendees": [{"email": NORA}]}},
+        {"Name": "Nora", "Email": NORA, "Message": "please reply", "form_name": "Contact"},
+        {"Email": NORA, "Status": "Replied", "LinkedIn Profile": "https://www.linkedin.com/in/nora-quill"},
+        {"message_id": "m", "email": NORA, "status": "replied"},
+    ],
+)
+def test_a_form_a_booking_and_a_row_are_no_reply(body: dict[str, Any]) -> None:
+    found = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert [event.about for event in found] == [None]
+
+
+@pytest.mark.parametrize("ours", [{"direction": "outbound"}, {"direction": "OUTGOING"}, {"is_sender": True}, {"fromMe": "true"}])
+def test_our_own_message_of_a_conversation_is_no_reply(ours: dict[str, Any]) -> None:
+    body = {"event": "message_received", "contact": {"email": NORA}, "timestamp": AT, **ours}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert found.event == "manual_email_sent"
+
+
+def test_the_kind_of_account_tells_the_channel() -> None:
+    body = {"event": "message_received", "account_type": "LINKEDIN", "contact": {"email": NORA}, "is_sender": False}
+
+    (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert found.event == "linkedin_replied"

@@ -8,7 +8,8 @@ from touchbase.adapters.kit.meaning import meaning_of
 
 RULES = {
     "linkedin_replied": ["linkedin_reply", "LinkedInMessageReplied", "MESSAGE_REPLY_RECEIVED", "inmail reply received"],
-    "linkedin_invite_accepted": ["linkedinInviteAccepted", "CONNECTION_REQUEST_ACCEPTED", "accept_invite", "connection-accepted"],
+    "linkedin_invite_accepted": ["linkedinInviteAccepted", "CONNECTION_REQUEST_ACCEPTED", "accept_invite", "connection-accepted",
+        "linked_in_messenger.campaign_connected"],
     "linkedin_invite_sent": ["connection-request-sent", "invite.sent", "connection_sent", "linkedin_connect"],
     "linkedin_sent": ["linkedin_message_sent", "INMAIL_SENT", "inMailSent", "linkedin_reply_sent"],
     "linkedin_other": [
@@ -17,7 +18,8 @@ RULES = {
         "linkedin_reply_archived", "linkedin_reply_drafted",
     ],
     "email_resubscribed": ["resubscribe", "group_resubscribed"],
-    "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed"],
+    "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed",
+        "emailUnSubscribe", "unsubscribe form submitted"],
     "email_spam_complaint": ["spam", "spamreport", "complaint", "email.complained", "abuse"],
     "email_bounced": ["bounce", "EMAIL_BOUNCED", "hardBounced", "invalid_email", "undeliverable"],
     "email_auto_replied": [
@@ -38,8 +40,14 @@ RULES = {
          "task_status_changed", "campaign_status_changed", "email.status.updated",
          "sequence status changed", "label_removed", "lead_category_removed", "do_not_contact_removed", "lead.unsubscribed.removed",
          "removed_from_blocklist", "opt_out_removed", "unsubscribe_failed", "marked_as_not_spam",
+         "form_response_received", "Survey Response Received", "contact_form.message_received", "chat message received", "ticket.replied",
+         "review_replied", "invoice.sent", "order.processed", "document.completed", "ticket.closed", "Deal Closed Lost", "form.spam",
+         "conversation.closed", "payment_processed", "campaign_closed",
+         "calendar_invite.sent", "user.invited", "pushSend", "webPushOpen", "inAppSend", "emailSendSkip",
+         "users.messages.pushnotification.Send", "pushBounce", "unsubscribed from push",
     ],
-    "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied"],
+    "email_replied": ["replied", "email_reply", "ALL_POSITIVE_REPLIES", "response received", "message.received", "EmailReplied",
+        "ticket email replied"],
     "lead_status_changed": [
         "lead_not_interested", "interested", "LEAD_POSITIVE", "meeting booked", "demo_booked", "wrongPerson", "lead_closed", "deal.won",
         "maybe later", "category_updated", "leadStatusChanged", "label.changed", "stage changed", "lead_out_of_office", "marked as OOO",
@@ -48,7 +56,7 @@ RULES = {
     "email_clicked": ["click", "link_clicked", "EMAIL_LINK_CLICK"],
     "email_opened": ["open", "EmailOpened", "email.opened"],
     "email_delivered": ["delivered", "Delivery"],
-    "email_send_failed": ["failed", "email_not_delivered", "not sent", "dropped", "rejected", "blocked", "email.delivery_failed"],
+    "email_send_failed": ["failed", "email_not_delivered", "not sent", "dropped", "rejected", "reject", "blocked", "email.delivery_failed"],
     "email_deferred": ["deferred", "delayed", "email.delivery_delayed"],
     "email_sent": ["sent", "EMAIL_SENT", "send", "processed", "request", "lead_first_contacted", "MessageSent", "automated_email_sent"],
     "account_event": [
@@ -61,9 +69,7 @@ RULES = {
     ],
     "campaign_completed": ["campaign_completed", "sequence finished", "finished_without_reply"],
     "unknown": [
-        "", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait", "payment_processed", "lead_processed",
-        "conversation_closed", "ticket.closed", "campaign_closed",
-    ],
+        "", " ", "hello", "POSTMAN", "replying_machine", "opening hours", "clickbait", "lead_processed"],
 }  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def _linkedin(name: str) -> Meaning:
         return LINKEDIN_OTHER
     if re.search(r"\brepl(y|ied|ies)\b|received", name):
         return LINKEDIN_REPLIED
-    if re.search(r"\baccept(ed)?\b", name):
+    if re.search(r"\baccept(ed)?\b|\bconnected\b", name):
         return LINKEDIN_ACCEPTED
     if is_invitation:
         return LINKEDIN_INVITED
@@ -108,9 +108,14 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
 
 
 _BARS = r"unsub\w*|opt(?:ed)? ?out|suppression|do not contact|dnc|bl[ao]c?klist\w*"
+_NO_CAMPAIGN = (
+    r"^(?!.*mail).*\b(form|survey|quiz|poll|ticket|chat|comment|review|invoice|order|payment|proposal|quote|document|envelope|contract"
+    r"|cart)s?\b"
+)
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
+    (r"\b(web ?)?push\b|\bpush ?notification|\bin ?app( ?message)?\b|\bcontent ?card", _always(OTHER)),
     # What somebody has made of a reply afterwards is no reply, and an account that is cut off no invitation.
     (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
     (r"\b(linked ?in|e ?mail|sender|sending) accounts?\b|\bwarm ?up\b", _always(ACCOUNT)),
@@ -125,9 +130,12 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
     (r"\b(label|category|status)\b.*\b(removed|deleted|cleared|unset)\b", _always(OTHER)),
     (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
+    (r"\b(calendar|user|member|team|workspace)\b.*\binvit", _always(OTHER)),
     (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
-    (r"\bunsub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
+    (r"\bun ?sub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
+    # What somebody fills in, buys, signs or asks of support is no answer to a mail, and what is sent there no campaign's mail.
+    (_NO_CAMPAIGN, _always(OTHER)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
     (r"bounce|\binvalid|\bundeliver|failed permanent|permanent fail", _bounce),
     (r"\bauto ?(reply|replied|replies|response|responded|responder)\b|\bautomat(ic|ed)(?!.*\bsent\b)", _automatic),
@@ -150,13 +158,14 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(message|delivery|e ?mail|campaign|sequence|cadence|task|list|import|verification|webhook) status\b", _always(OTHER)),
     (r"\b(account|mailbox|inbox|sender|domain|warm ?up|integration|workspace) status\b", _always(ACCOUNT)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
-    (r"^(?!.*\b(campaign|sequence|conversation|thread|chat|ticket|task|account)\b).*\b(closed|won)\b", _always(status("closed"))),
+    (r"\blost\b|\bskip(s|ped)?\b|\b(campaign|sequence|conversation|thread|chat|ticket|task)s?\b.*\bclosed\b", _always(OTHER)),
+    (r"^(?!.*\baccount\b).*\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
     (r"\bclick(ed|s)?\b", _always(CLICKED)),
     (r"\bopen(ed|s)?\b", _always(OPENED)),
     (r"\b(deferred|deferral|delayed|delay)\b|\bfail(ed|ure)? temporary|\btemporary fail", _always(DEFERRED)),
     (r"\bdeliver(ed|y)?\b(?!.*\b(fail|reject|block|drop))", _always(DELIVERED)),
-    (r"\b(failed|failure|dropped|rejected|blocked|suppressed)\b", _always(SEND_FAILED)),
+    (r"\b(failed|failure|drop(ped)?|reject(ed)?|block(ed)?|suppressed)\b", _always(SEND_FAILED)),
     (r"\b(accounts?|mailbox|limit)\b", _account),
     (r"\bmanual\b.*\bsent\b", _always(MANUAL)),
     (r"\b(lead|contact|prospect|record)s? sent to\b|\bsend to\b", _always(OTHER)),

@@ -22,13 +22,14 @@ from touchbase.adapters.crm.generic.shapes import (
     ID_KEYS,
     MAIL_KEYS,
     OBJECT_KEYS,
+    OWN_ID_KEYS,
     SHAPES,
     STATUS_KEYS,
     TIME_KEYS,
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, verb_in, word_of, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, PARTS, RESTORED, is_of_a_part, noun_in, verb_in, word_of, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -38,8 +39,8 @@ from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
-# As an object's word "list" tells only the form.
-_ANOTHER = (OTHERS | US) - {"list"}
+# As an object's word "list", "card" or "type" tells only the form.
+_ANOTHER = PARTS - {"list", "card", "type"}
 
 
 class Told(NamedTuple):
@@ -109,7 +110,7 @@ def _found(body: Body, call: Call) -> list[Told]:
 
 def _told(body: Body, call: Call) -> Told | None:
     """What a body is about, if it is plain enough: all that recognising a call takes."""
-    source = in_query(call.request.query, "event") or text(first(body, *EVENT_KEYS))
+    source = in_query(call.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(call)
     words = words_of(source)
     if not OTHERS.isdisjoint(words):
         return None
@@ -120,8 +121,9 @@ def _told(body: Body, call: Call) -> Told | None:
     record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
     known = first_of(record, MAIL_KEYS, mail) is not None
+    own_ids = OWN_ID_KEYS[kind or CONTACT]
     object_id = text(
-        first(record, *ID_KEYS)
+        first(record, *own_ids[: record is body], *ID_KEYS, *own_ids)
         or first(body, "object_id", "record_id")
         # Beside the object's own word the id is the object's, elsewhere as well the event's.
         or (body.get("id") if noun_in(words_of(word)) else None)
@@ -134,6 +136,12 @@ def _told(body: Body, call: Call) -> Told | None:
         return None
     object_type = word_of(kind, (*words, *words_of(word or key)))
     return Told(body, record, what, kind, object_type, object_id, source, words)
+
+
+def _in_headers(call: Call) -> str | None:
+    """The event's name where a body is the record alone: `x-…-topic`, `x-…-event`."""
+    named = (text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event")))
+    return next((name for name in named if name), None)
 
 
 def _is_of_another(words: tuple[str, ...], of_object: tuple[str, ...]) -> bool:

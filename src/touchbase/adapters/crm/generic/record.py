@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.crm.generic.shapes import HOST_KEYS, ID_KEYS, LIST_KEYS, MAIL_KEYS, RECORD_KEYS, usual
+from touchbase.adapters.crm.generic.shapes import HOST_KEYS, ID_KEYS, LIST_KEYS, MAIL_KEYS, OWN_ID_KEYS, RECORD_KEYS, usual
 from touchbase.adapters.crm.generic.words import noun_in, words_of
-from touchbase.adapters.kit.crm import COMPANY
+from touchbase.adapters.kit.crm import COMPANY, CONTACT
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, first_of, host, mail
 from touchbase.adapters.kit.reading import first
@@ -41,14 +41,15 @@ def _leads_on(body: Body, name: str, kind: str | None) -> bool:
     """Whether the record stands below this name, and is not here already, with its company, its parent or its own fields below."""
     noun, inner = noun_in(words_of(name)), usual(as_dict(body[name]))
     if noun is not None and kind is not None:
-        return not (_is_known(body) and not _is_known(inner)) if noun == kind else not _is_record(body)
+        # A contact is not in an account: that is its company, or the customer's own account at the CRM.
+        return noun == kind and not (_is_known(body) and not _is_known(inner))
     if first_of(body, MAIL_KEYS, mail) is None:
         return True
     return noun != COMPANY and (_is_record(inner) or any(isinstance(value, dict) for value in inner.values()))
 
 
 def _is_record(body: Body) -> bool:
-    return first(body, *ID_KEYS) is not None or _is_known(body)
+    return first(body, *ID_KEYS, *OWN_ID_KEYS[CONTACT], *OWN_ID_KEYS[COMPANY]) is not None or _is_known(body)
 
 
 def _is_known(body: Body) -> bool:

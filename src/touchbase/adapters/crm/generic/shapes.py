@@ -11,6 +11,7 @@ from touchbase.adapters.kit.reading import items
 
 EVENT_KEYS = (
     "event",
+    "event_key",
     "event_type",
     "eventType",
     "event_name",
@@ -22,13 +23,15 @@ EVENT_KEYS = (
     "operation",
     "webhook_event",
 )
-OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model")
+OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model", "bean")
 RECORD_KEYS = (
     "data",
     "record",
     "payload",
     "object",
     "entity",
+    "eventData",
+    "subject",
     "contact",
     "person",
     "lead",
@@ -38,7 +41,10 @@ RECORD_KEYS = (
     "attributes",
     "fields",
 )
-LIST_KEYS = ("data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations")
+LIST_KEYS = (
+    "data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations",
+    "object_keys",
+)  # fmt: skip
 _LISTS = frozenset(LIST_KEYS)
 TIME_KEYS = (
     "occurred_at",
@@ -53,14 +59,19 @@ TIME_KEYS = (
     "date",
 )
 CREATION_KEYS = ("created_at", "createdAt")
-MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
+MAIL_KEYS = (
+    "email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "lead_email",
+    "work_email", "email1",
+)  # fmt: skip
 HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
-ID_KEYS = ("id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id")
+ID_KEYS = ("id", "Id", "ID", "uuid", "record_id")
+OWN_ID_KEYS = {CONTACT: ("contact_id", "person_id", "lead_id"), COMPANY: ("company_id", "organization_id")}
+"""Beside a contact `company_id` is its company's."""
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: Shape(
-        CONTACT, email=MAIL_KEYS, first_name=("first_name", "firstName", "firstname", "First Name", "FirstName", "given_name"),
-        last_name=("last_name", "lastName", "lastname", "Last Name", "LastName", "family_name"),
+        CONTACT, email=MAIL_KEYS, first_name=("first_name", "firstName", "firstname", "FirstName", "given_name"),
+        last_name=("last_name", "lastName", "lastname", "LastName", "family_name"),
         full_name=("full_name", "fullName", "name", "Name"),
         linkedin=("linkedin_url", "linkedin", "linkedinUrl", "linkedIn", "LinkedIn", LINKEDIN), domain=HOST_KEYS,
         company=("company_name", "companyName", "company"), useful=("title", "job_title", "jobTitle", "phone"),
@@ -71,12 +82,14 @@ SHAPES = {
 
 def usual(body: Body) -> Body:
     """The body with its names also as they are usually written, and flattened ones (`contact__email`, `data.id`) as objects."""
-    names = " ".join(body)
-    if names.islower() and "." not in names and "__" not in names:
+    names = "".join(body)
+    if names.islower() and "." not in names and "__" not in names and " " not in names:
         return body
     usual: Body = {}
     for name, value in body.items():
         usual.setdefault(name.lower(), value)
+        if " " in name:
+            usual.setdefault(name.strip().lower().replace(" ", "_"), value)
         if not name.islower():
             usual.setdefault(name[:1].lower() + name[1:], value)
         if "." not in name and "__" not in name:

@@ -10,7 +10,7 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 
 VERBS = {
     CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
-    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored"),
+    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored", "save", "saved"),
     DELETED: ("deleted", "delete", "removed", "destroyed", "archived", "deletion"),
 }
 NOUNS = {
@@ -20,6 +20,7 @@ NOUNS = {
 # A name that holds one of these is about something else, even if a contact is mentioned in it.
 OTHERS = frozenset(
     {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
+    | {"booking", "bookings", "invitee", "payment", "payments", "checkout", "cart"}
 )
 US = frozenset(
     {"user", "users", "member", "members", "owner", "owners", "team", "teams", "agent", "agents", "rep", "reps", "employee", "employees"}
@@ -41,7 +42,7 @@ _OF_OURS = frozenset(
 """What a contact or company has that comes and goes without them: `contact.address.deleted`."""
 _GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
 """What a contact comes into, or leaves, and stays a contact."""
-_PARTS = _OF_OURS | _GROUPS | OTHERS | US
+PARTS = _OF_OURS | _GROUPS | OTHERS | US
 _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
@@ -96,7 +97,7 @@ def is_of_a_part(words: tuple[str, ...]) -> bool:
     foreign = {word for word in between if _NOUN_OF.get(word) != _NOUN_OF[words[noun]]} - _PLAIN
     if what == DELETED:
         return bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
-    return any(word in _PARTS or word in _NOUN_OF for word in foreign)
+    return any(word in PARTS or word in _NOUN_OF for word in foreign)
 
 
 def _verb_at(words: tuple[str, ...]) -> int | None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from touchbase.adapters.email_campaign.generic import places
 from touchbase.adapters.email_campaign.generic.channel import on_its_channel
 from touchbase.adapters.email_campaign.generic.spread import spread
 from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import bounce_kind, status_of
+from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.labels import bounce_kind, status_of, words
 from touchbase.adapters.kit.meaning import Meaning, meaning_of
 from touchbase.adapters.kit.reading import address, flag, linkedin, person, split_name, text
 from touchbase.adapters.kit.table import Item, Path, at, batch, pick
@@ -25,11 +27,12 @@ from touchbase.domain.ports import Call
 from touchbase.domain.times import Micros
 
 T = TypeVar("T")
-_HTTP_VERBS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})
+_NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
 _BLANKS = str.maketrans(" -", "__")
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
 _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
+_FATES = (_OUTGOING - {"manual_email_sent"}) | {"email_bounced", "email_send_failed", "email_unsubscribed", "email_spam_complaint"}
 _DAEMONS = ("mailer-daemon@", "mailerdaemon@", "postmaster@")
 
 
@@ -57,7 +60,7 @@ class _Reader:
         item = spelt_out(item)
         self.item = {**self.outer, **item} if outer else item
         self.call = call
-        self.people = [person for who in places.PEOPLE if isinstance(person := self.item.get(who), dict)]
+        self.people = [spelt_out(person) for who in places.PEOPLE if isinstance(person := self.item.get(who), dict)]
 
     def event(self) -> Event:
         name = self._name()
@@ -71,7 +74,7 @@ class _Reader:
         first_name, last_name = self._names()
         return Event(
             event=meaning.event,
-            occurred_us=self._time(),
+            occurred_us=self._time(meaning.event),
             email=email,
             linkedin_url=profile,
             status=status,
@@ -85,6 +88,9 @@ class _Reader:
 
     def _name(self) -> str | None:
         """The wrapping's name before the content's: inside, `type` tells more often what the object is."""
+        behind = in_query(self.call.request.query, "event")
+        if behind is not None and meaning_of(behind) is not m.UNKNOWN:
+            return behind
         for source in (self.outer, self.item):
             name = pick(source, places.NAME, _name)
             if name is not None:
@@ -93,14 +99,22 @@ class _Reader:
             if both:
                 return " ".join(both)
         named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith("-event"))
-        return next((name for name in named if name), None)
+        return next((name for name in named if name), None) or self._fate()
+
+    def _fate(self) -> str | None:
+        """What became of the mail that a nameless body is about: a mail's report names it by its `status` alone."""
+        told = text(self.item.get("status")) if pick(self.item, places.MAIL, text) else None
+        return told if told and meaning_of(told).event in _FATES else None
 
     def _meaning(self, name: str) -> Meaning:
         meaning = meaning_of(name)
+        if meaning.event in _INCOMING and self._went_out():
+            return m.MANUAL
         if meaning.event == "email_replied" and self._is_automated():
             return m.AUTO_REPLIED
         if meaning.event == "email_send_failed":
-            return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(str(self.item.get("severity")).lower(), meaning)
+            how = str(self.item.get("severity") or self.item.get("failure_type")).lower()
+            return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(how, meaning)
         return meaning
 
     def _without_name(self) -> Meaning:
@@ -113,6 +127,11 @@ class _Reader:
             return m.AUTO_REPLIED if self._is_automated() else m.REPLIED
         step = pick(self.item, places.STEP, text) or ""
         return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
+
+    def _went_out(self) -> bool:
+        """Whether a message of a conversation is one of ours, under the name that all of them have."""
+        direction = pick(self.item, places.DIRECTION, text) or ""
+        return direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in places.FROM_US)
 
     def _is_automated(self) -> bool:
         if any(flag(at(self.item, path)) for path in places.AUTOMATED):
@@ -131,7 +150,8 @@ class _Reader:
         named = pick(self.item, places.LEAD, theirs) or self._first(self.people, places.ADDRESS, theirs)
         if named is not None or meaning.event == "account_event":
             return named
-        found = pick(self.item, places.RECIPIENT, theirs)
+        ranks = (places.SENDER, places.RECIPIENT) if meaning.event in _INCOMING and self._names_its_writer() else (places.RECIPIENT,)
+        found = next((found for order in ranks if (found := pick(self.item, order, theirs))), None)
         if found is not None:
             return found
         # On a reply `to` is where it went, which is us; on the way out it is the lead.
@@ -139,14 +159,19 @@ class _Reader:
         found = next((found for order in rest if (found := pick(self.item, order, theirs))), None)
         return None if meaning.event in _OUTGOING and found == writer and pick(self.item, places.TO, address) is None else found
 
+    def _names_its_writer(self) -> bool:
+        """Whether a reply names who wrote it, and not whom it went to: tools name the person."""
+        return pick(self.item, places.SENDER_NAME, text) is not None and pick(self.item, places.TO_NAME, text) is None
+
     def _addresses(self, where: tuple[Path, ...]) -> set[str]:
         return {found for path in where if path[0] in self.item and (found := address(at(self.item, path)))}
 
-    def _time(self) -> Micros | None:
+    def _time(self, event: str) -> Micros | None:
         """The first time that says its zone, else the first."""
+        is_record = any(path[0] in self.item for path in places.CHANGED)
         first: Micros | None = None
-        for path in places.TIME:
-            value = at(self.item, path) if path[0] in self.item else None
+        for path in (*places.TIME, *places.ITS_TIME.get(event, ()), *places.OTHER_TIME, *places.CHANGED):
+            value = at(self.item, path) if path[0] in self.item and not (is_record and path in places.MADE) else None
             if value is not None and (found := when(value)) is not None:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
                     return found
@@ -181,14 +206,28 @@ class _Reader:
 
 
 def spelt_out(item: Item) -> Item:
-    """The item with names such as `Lead Email` and `LEAD_EMAIL` also as `lead_email`, as people write them into relays' forms."""
-    more = {name.strip().lower().translate(_BLANKS): value for name, value in item.items() if " " in name or name.isupper()}
-    return {**more, **item} if more else item
+    """The item with names such as `Lead Email`, `LEAD_EMAIL` and `LeadEmail` also as `lead_email`: people write so into relays' forms."""
+    if _is_plain("".join(item)):
+        return item
+    more: Item = {}
+    for name, value in item.items():
+        for spelling in _spellings(name):
+            more.setdefault(spelling, value)
+    return {**more, **item}
+
+
+@lru_cache(maxsize=2_000)
+def _spellings(name: str) -> tuple[str, ...]:
+    return () if _is_plain(name) else (name.strip().lower().translate(_BLANKS), words(name).replace(" ", "_"))
+
+
+def _is_plain(name: str) -> bool:
+    return name.islower() and " " not in name and "-" not in name
 
 
 def _name(value: object) -> str | None:
     found = text(value) if isinstance(value, str) else None
-    return None if found is None or found.upper() in _HTTP_VERBS else found
+    return None if found is None or found.upper() in _NO_NAMES else found
 
 
 ADAPTER = Generic()

@@ -19,7 +19,11 @@ _ON_LINKEDIN = {
     m.DELIVERED: m.LINKEDIN_OTHER,
     m.SEND_FAILED: m.LINKEDIN_OTHER,
 }
-_NEITHER = frozenset({"sms", "whatsapp", "whats app", "call", "phone", "voice", "voicemail", "telegram", "instagram", "messenger", "chat"})
+_NEITHER = frozenset(
+    {"sms", "whatsapp", "whats app", "call", "phone", "voice", "voicemail", "telegram", "instagram", "messenger", "chat"}
+    | {"push", "web push", "in app"}
+)
+_NO_MAIL = _NEITHER | {"slack", "webhook"}
 
 
 def on_its_channel(meaning: Meaning, name: str | None, item: Item, *, only_a_profile: bool) -> Meaning:
@@ -27,9 +31,11 @@ def on_its_channel(meaning: Meaning, name: str | None, item: Item, *, only_a_pro
 
     A name that says "mail" is a mail's, whatever else stands there.
     """
-    if meaning not in _ON_LINKEDIN or "mail" in words(name or ""):
+    if not meaning.event.startswith(("email_", "manual_")) or "mail" in words(name or ""):
         return meaning
     channel = words(pick(item, places.CHANNEL, text) or "")
-    if channel in _NEITHER:
+    if channel in _NEITHER or words(text(item.get("object_type")) or "") in _NO_MAIL:
         return m.OTHER
+    if meaning not in _ON_LINKEDIN:
+        return meaning
     return _ON_LINKEDIN[meaning] if "linkedin" in channel or (only_a_profile and not channel) else meaning

@@ -6,7 +6,7 @@ from touchbase.adapters.email_campaign.generic import places
 from touchbase.adapters.kit.reading import person
 from touchbase.adapters.kit.table import Item, pick
 
-_WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData")
+_WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData", "customData")
 _NAMED = places.LEAD + places.PLAIN + tuple((who, key) for who in places.PEOPLE for key in places.ADDRESS)
 _OF_PERSON = frozenset({*(path[0] for path in _NAMED), *places.LINKEDIN, *places.FIRST_NAME, *places.LAST_NAME, *places.FULL_NAME})
 
@@ -33,6 +33,10 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
             return [(inner, item)]
         if isinstance(inner, list) and any(isinstance(event, dict) for event in inner):
             return [(event, _around(event, item)) if isinstance(event, dict) else None for event in inner]
+    row = item.get("fields")
+    if isinstance(row, dict) and row and pick(item, _NAMED, person) is None:
+        # A table's row: elsewhere a person's own fields, under names that mean nothing to us.
+        return [(row, item)]
     return [(item, {})]
 
 

@@ -1,0 +1,123 @@
+"""Bodies of CRMs and relays that we have no adapter for: whose they are, and that nobody is guessed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import Event
+
+ADAPTERS = load_adapters([CRM])
+NORA, SAM = "nora@example.com", "sam@example.net"
+
+
+def told(body: Any, **headers: str) -> list[Event]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    translation = ADAPTERS.translate(WebhookRequest(CRM, named, "", json.dumps(body).encode()))
+    assert translation.tool == "generic"
+    return translation.events
+
+
+def test_the_customers_own_account_beside_a_record_is_not_the_record() -> None:
+    (event,) = told({"subject": {"type": "contact", "id": "c-1"}, "type": "contact.deleted", "account": {"type": "account", "id": "a-9"}})
+
+    assert (event.event, event.object_id) == ("contact.deleted", "c-1")
+
+
+def test_an_account_alone_is_nobodys_contact() -> None:
+    with pytest.raises(UnrecognisedPayload):
+        told({"type": "contact.updated", "account": {"id": "a-9"}})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "contact_removed_from_campaign", "contact.field.deleted", "contact.file.deleted", "contact.property.deleted",
+        "contact.company.removed", "contact_added_to_campaign", "New contact.note",
+    ],
+)  # fmt: skip
+def test_what_of_a_contact_is_new_or_gone_leaves_it_changed(name: str) -> None:
+    try:
+        events = told({"event": name, "contact": {"id": 1, "email": NORA}})
+    except UnrecognisedPayload:
+        events = []
+
+    assert {event.event for event in events} <= {"contact.updated"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["contact.deleted", "delete_contact", "onContactDelete", "Contact was removed", "crm.contact.deleted", "contact.gdpr_deleted",
+     "deleted"],
+)  # fmt: skip
+def test_a_contact_that_is_gone_is_deleted(name: str) -> None:
+    (event,) = told({"event": name, "contact": {"id": 1, "email": NORA}})
+
+    assert (event.event, event.email) == ("contact.deleted", NORA)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "booking.deleted", "row.deleted", "page.deleted", "comment.created", "invitee.created", "customer.subscription.created",
+        "payment.updated", "tasks.created", "emails.new",
+    ],
+)  # fmt: skip
+def test_an_address_in_something_else_is_no_contacts(name: str) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        told({"event": name, "email": NORA, "id": "99"})
+
+
+@pytest.mark.parametrize(
+    "body", [{"event": "contact.updated", "email": NORA, "company_id": "9"}, {"contact": {"email": NORA, "company_id": "9"}}]
+)
+def test_a_contacts_company_is_not_the_contact(body: dict[str, Any]) -> None:
+    (event,) = told(body)
+
+    assert (event.email, event.object_id) == (NORA, None)
+
+
+def test_a_company_has_its_own_id() -> None:
+    (event,) = told({"event": "company.updated", "domain": "works.example", "contact_id": "9", "company_id": "3"})
+
+    assert event.object_id == "3"
+
+
+def test_names_with_blanks_are_read_like_the_usual_ones() -> None:
+    head, status = told({"Event": "New Lead", "Lead ID": "7", "Lead Email": NORA, "Owner Email": SAM, "Lead Status": "Open"})
+
+    assert (head.event, head.email, head.object_id, status.status) == ("contact.created", NORA, "7", "Open")
+
+
+@pytest.mark.parametrize("name", ["Work Email", "email1"])
+def test_an_address_for_work_is_an_address(name: str) -> None:
+    (event,) = told({name: NORA, "Full Name": "Nora Quill"})
+
+    assert (event.event, event.email) == ("contact.updated", NORA)
+
+
+def test_a_list_of_keys_tells_of_one_record_each() -> None:
+    keys = [{"id": 123, "timestamp": "2026-11-20T09:30:00Z"}, {"id": 124}]
+
+    events = told({"event_key": "contact.delete", "object_type": "contact", "object_keys": keys})
+
+    assert [(event.event, event.object_id) for event in events] == [("contact.deleted", "123"), ("contact.deleted", "124")]
+
+
+def test_a_saved_bean_is_a_record() -> None:
+    head, status = told({"bean": "Leads", "trigger": "after_save", "data": {"id": "b-1", "email1": NORA, "status": "New"}})
+
+    assert (head.event, head.email, head.object_id, status.status) == ("contact.updated", NORA, "b-1", "New")
+
+
+def test_the_name_of_a_record_alone_is_in_a_header() -> None:
+    record = {"id": 706, "email": NORA}
+
+    assert [event.event for event in told(record, x_shop_topic="customers/create")] == ["contact.created"]
+    with pytest.raises(UnrecognisedPayload):
+        told(record, x_shop_topic="orders/create")
