@@ -2,8 +2,8 @@
 
 Today JSON with `signature` and `event-data`, or what is in that alone; before, flat form fields, among which a
 sender's own variables of the same name make lists. There is no sent event: delivered stands for it. `failed` is
-a bounce when its severity is permanent and a delay when temporary, and neither when Mailgun itself has held the mail back. `rejected` names whom the mail was for only
-in the mail's own header.
+a bounce when its severity is permanent and a delay when temporary, and neither when Mailgun itself has held the
+mail back. `rejected` names whom the mail was for only in the mail's own header.
 """
 
 from __future__ import annotations
