@@ -199,6 +199,13 @@ def test_the_tools_own_label_counts_before_our_word_for_it() -> None:
     assert statuses(told(labelled("Interested"), ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "hot")]
 
 
+def test_an_unknown_tools_own_label_counts_before_our_word_for_it_too() -> None:
+    ours = connected("generic", EMAIL_CAMPAIGN, status_labels={"Positive reply": "warm"})
+    body = {"event": "lead.status_changed", "email": "a@example.com", "status": {"id": 3, "name": "Positive Reply"}}
+
+    assert statuses(told(body, ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "warm")]
+
+
 def test_a_label_that_is_an_events_name_is_reworded_too() -> None:
     body = {"event_type": "Ghosted us", "lead_email": "a@example.com", "email_account": "b@example.net", "unibox_url": "x"}
     ours = connected("instantly", EMAIL_CAMPAIGN, status_labels={"ghosted US": "silent"})

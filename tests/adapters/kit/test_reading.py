@@ -138,7 +138,14 @@ def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | N
         (["page not found"], "unknown"), (["user found"], "unknown"), (["non-existent mailbox"], "hard"),
         (["550 5.7.1 not accepted for policy reasons"], "soft"), (["550-5.7.26 unauthenticated"], "soft"),
         (["550 5.7.1 user unknown"], "hard"),
-        (["550 5.1.1 ... > Our blockchain platform"], "hard"), (["554 Client host blocked"], "soft"), (["listed on a blocklist"], "soft"),
+        (["550 5.1.1 ... > Our blockchain platform"], "hard"), (["554 Client host blocked"], "soft"),
+        (["550 rejected as spam"], "soft"), (["554 High probability of spam"], "soft"),
+        (["552 5.3.4 message size exceeds the limit"], "soft"),
+        (["552 message exceeds fixed maximum message size"], "soft"), (["550 not taken for policy reasons"], "soft"),
+        (["553 5.1.8 Sender address rejected: domain not found"], "soft"), (["450 too many messages"], "soft"),
+        (["Unrouteable address"], "hard"), (["550 5.4.1 Recipient address rejected: Access denied"], "hard"),
+        (["550 5.1.10 RESOLVER.ADR.RecipientNotFound"], "hard"), (["550 5.1.1 ... > you may find us in spam"], "hard"),
+        (["listed on a blocklist"], "soft"),
     ],
 )  # fmt: skip
 def test_a_bounce_is_as_bad_as_its_reasons_say(reasons: list[object], kind: str) -> None:

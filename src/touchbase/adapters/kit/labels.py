@@ -38,13 +38,15 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _HARD = re.compile(
     r"(?:\b|_)(?:hard|permanent|invalid|bad_?mailbox|non-?existent|(?:does|do) ?n[o'\u2019]t exist|no such user|user unknown"
-    r"|unknown (?:user|recipient)"
+    r"|unknown (?:user|recipient)|unroute?able address"
     r"|(?:address|user|recipient|mailbox|domain(?: name)?) (?:(?:was |is )?not|(?:could|can) ?n[o'\u2019]t be) found)",
     re.IGNORECASE,
 )
 _SOFT = re.compile(
     r"(?:\b|_)(?:soft(?!ware)|temporar|transient|block(?:ed|s|ing|list|listed)?(?![a-z])|greylist|try again"
-    r"|(?:mail|in)box ?(?:is )?full|over ?(?:the )?quota|quota exceeded)",
+    r"|(?:mail|in)box ?(?:is )?full|over ?(?:the )?quota|quota exceeded|(?:too large|exceed\w*(?: \w+){0,3} size|size exceed)"
+    r"|(?:as|likely|probable|suspected|considered|probability of) spam\b|spam (?:content|detected|message)|policy reasons"
+    r"|sender (?:address )?(?:rejected|denied)|too many (?:connections|messages))",
     re.IGNORECASE,
 )
 _REFUSED = re.compile(r"(?<![\d.])5\.7\.\d{1,3}\b")

@@ -16,7 +16,8 @@ from touchbase.adapters.email_campaign.generic.channel import on_its_channel
 from touchbase.adapters.email_campaign.generic.spread import spread
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.crm_values import in_query
-from touchbase.adapters.kit.labels import bounce_kind, status_of, words
+from touchbase.adapters.kit.decided import reworded
+from touchbase.adapters.kit.labels import bounce_kind, label_of, status_of, words
 from touchbase.adapters.kit.meaning import Meaning, meaning_of
 from touchbase.adapters.kit.reading import address, flag, linkedin, person, split_name, text
 from touchbase.adapters.kit.table import Item, Path, at, batch, pick
@@ -49,7 +50,7 @@ class Generic:
 
     def translate(self, call: Call) -> list[Event]:
         """The body's events; an empty body says nothing and has none."""
-        return [Event("unknown") if pair is None else _Reader(*pair, call).event() for pair in spread(call.data)]
+        return [Event("unknown") if pair is None else _Reader(*pair, call).told() for pair in spread(call.data)]
 
 
 class _Reader:
@@ -61,6 +62,12 @@ class _Reader:
         self.item = {**self.outer, **item} if outer else item
         self.call = call
         self.people = [spelt_out(person) for who in places.PEOPLE if isinstance(person := self.item.get(who), dict)]
+
+    def told(self) -> Event:
+        event = self.event()
+        if self.call.settings.status_labels:
+            reworded(event, self.call.settings, pick(self.item, places.LABEL, label_of), event.source_event)
+        return event
 
     def event(self) -> Event:
         name = self._name()

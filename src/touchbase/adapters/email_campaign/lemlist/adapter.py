@@ -77,8 +77,6 @@ ADAPTER = Lemlist(
         "emailsunsubscribed": m.UNSUBSCRIBED,
         "apiunsubscribed": m.UNSUBSCRIBED,
         "manualunsubscribed": m.UNSUBSCRIBED,
-        "entitysubscribed": m.RESUBSCRIBED,
-        "variablesubscribed": m.RESUBSCRIBED,
         "mailinblackdetected": m.AUTO_REPLIED,
         "emailsexternalsent": m.MANUAL,
         "emailsexternalreceived": m.OTHER,

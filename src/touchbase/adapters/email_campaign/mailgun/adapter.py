@@ -2,8 +2,8 @@
 
 Today JSON with `signature` and `event-data`, or what is in that alone; before, flat form fields, among which a
 sender's own variables of the same name make lists. There is no sent event: delivered stands for it. `failed` is
-a bounce when its severity is permanent and a delay when temporary. `rejected` names whom the mail was for only
-in the mail's own header.
+a bounce when its severity is permanent and a delay when temporary, and neither when Mailgun itself has held the
+mail back. `rejected` names whom the mail was for only in the mail's own header.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
 
 _SEVERITY = paths("event-data.severity severity")
+_SUPPRESSED = frozenset({"suppress-unsubscribe", "suppress-complaint"})
+_REASON = paths("event-data.reason reason")
 _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
 
 
@@ -23,7 +25,11 @@ class Mailgun(Table):
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """By the table, and for what failed by how badly."""
-        if plain(name) == "failed":
+        known = plain(name)
+        # Not sent at all to one who has unsubscribed or complained before: the address is not at fault.
+        if known in ("failed", "permanent_fail") and pick(item, _REASON, text) in _SUPPRESSED:
+            return m.SEND_FAILED
+        if known == "failed":
             return _FAILED.get((pick(item, _SEVERITY, text) or "").lower(), m.BOUNCED)
         return self.listed(name) or m.OTHER
 
