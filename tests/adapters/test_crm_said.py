@@ -300,3 +300,21 @@ def test_nothing_chosen_in_zoho_is_no_status(adapters: Adapters) -> None:
 
     assert [event.event for event in whole] == ["contact.updated"]
     assert (changed.custom, status.status) == ({"Industry": None}, None)
+
+
+CHANGE = {"entityName": "Contact", "recordIds": ["003000000000001AAA"], "changeType": "UPDATE"}
+
+
+@pytest.mark.parametrize("fields", [["0x02", "3-0x1F"], ["FirstName", "LastName", "Title"], ["Name", "Title"]])
+def test_changes_that_are_told_by_bits_or_by_a_part_of_the_name_are_read(adapters: Adapters, fields: list[str]) -> None:
+    values = {"Name": {"FirstName": "Noor", "LastName": "Quill"}, "Title": "CEO"}
+
+    (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"changedFields": fields}, **values})
+
+    assert (changes(event), event.custom) == ({"Name.FirstName": "Noor", "Name.LastName": "Quill", "Title": "CEO"}, {"Title": "CEO"})
+
+
+def test_a_change_of_all_records_at_once_is_about_none(adapters: Adapters) -> None:
+    (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"recordIds": ["003*"]}, "LastModifiedDate": 1_790_000_000_000})
+
+    assert (event.event, event.object_id) == ("ignored", None)
