@@ -260,3 +260,61 @@ def test_what_copper_tells_of_a_person_comes_along(adapters: Adapters) -> None:
     (event,) = told(adapters, person | times | {"company_name": "Orbit", "websites": [], "interaction_count": 0})
 
     assert event.custom == {"title": "CEO", "company_name": "Orbit"}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "custom"),
+    [
+        ({"personsAndTeams": [{"id": 1, "kind": "person"}]}, '[{"id": 1, "kind": "person"}]', {}),
+        ({"personsAndTeams": []}, None, {"c": None}),
+        ({"files": [{"name": "offer.pdf", "assetId": 1}]}, "offer.pdf", {"c": "offer.pdf"}),
+        ({"tag_ids": [5]}, "[5]", {}),
+    ],
+)
+def test_links_of_a_column_are_no_custom_field_unless_they_have_names(
+    adapters: Adapters, value: object, shown: str | None, custom: dict[str, str | None]
+) -> None:
+    event = {"type": "update_column_value", "boardId": 1, "pulseId": 2, "columnId": "c", "columnType": "any", "value": value}
+
+    (item,) = told(adapters, {"event": event})
+
+    assert (changes(item), item.custom) == ({"c": shown}, custom)
+
+
+def test_a_telephone_number_is_no_name(adapters: Adapters) -> None:
+    contacts = {"add": [{"id": "1", "type": "contact", "name": "+49 228 1"}]}
+
+    (event,) = told(adapters, {"contacts": contacts, "account": {"subdomain": "x", "id": "1"}})
+
+    assert event.fields == {}
+
+
+def test_nothing_chosen_in_zoho_is_no_status(adapters: Adapters) -> None:
+    record = {"id": "4", "Last_Name": "Quill", "Lead_Status": "-None-", "Modified_Time": "2026-11-20T09:30:00+01:00", "$approved": True}
+    values = [{"record_id": "4", "values": {"Lead_Status": "-None-", "Industry": "-None-"}}]
+
+    whole = told(adapters, record)
+    (changed, status) = told(
+        adapters, {"module": "Leads", "operation": "update", "channel_id": "1", "ids": ["4"], "affected_values": values}
+    )
+
+    assert [event.event for event in whole] == ["contact.updated"]
+    assert (changed.custom, status.status) == ({"Industry": None}, None)
+
+
+CHANGE = {"entityName": "Contact", "recordIds": ["003000000000001AAA"], "changeType": "UPDATE"}
+
+
+@pytest.mark.parametrize("fields", [["0x02", "3-0x1F"], ["FirstName", "LastName", "Title"], ["Name", "Title"]])
+def test_changes_that_are_told_by_bits_or_by_a_part_of_the_name_are_read(adapters: Adapters, fields: list[str]) -> None:
+    values = {"Name": {"FirstName": "Noor", "LastName": "Quill"}, "Title": "CEO"}
+
+    (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"changedFields": fields}, **values})
+
+    assert (changes(event), event.custom) == ({"Name.FirstName": "Noor", "Name.LastName": "Quill", "Title": "CEO"}, {"Title": "CEO"})
+
+
+def test_a_change_of_all_records_at_once_is_about_none(adapters: Adapters) -> None:
+    (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"recordIds": ["003*"]}, "LastModifiedDate": 1_790_000_000_000})
+
+    assert (event.event, event.object_id) == ("ignored", None)

@@ -63,3 +63,14 @@ def test_the_address_is_found_under_its_own_name_in_a_list() -> None:
     listed = [{"emailAddress": "b@example.com", "primary": False}, {"emailAddress": "Ada@Example.com", "primary": True}]
 
     assert mail(listed) == "ada@example.com"
+
+
+@pytest.mark.parametrize("flag", [{"is_default": True}, {"primary_address": "1"}, {"type": "primary"}, {"label": "Primary"}])
+def test_the_address_that_is_said_to_be_the_first_is_taken(flag: dict[str, object]) -> None:
+    assert mail([{"email": "b@example.com", "type": "work"}, {"email": "ada@example.com", **flag}]) == "ada@example.com"
+
+
+def test_records_in_a_list_are_shown_by_their_names_and_are_no_choices() -> None:
+    contacts = [{"id": "c1", "name": "Ada", "emails": [], "phones": [], "title": ""}]
+
+    assert (shown(contacts), choices(contacts)) == ("Ada", None)

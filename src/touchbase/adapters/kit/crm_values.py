@@ -11,7 +11,8 @@ from touchbase.adapters.kit.reading import address, linkedin, text
 
 Record = Mapping[str, object]
 
-_PRIMARY = ("primary", "is_primary", "isPrimary", "is-primary")
+_PRIMARY = ("primary", "is_primary", "isPrimary", "is-primary", "primary_address", "is_default")
+_PRIMARY_KINDS = ("type", "label", "category")
 _MAIL_KEYS = ("email", "value", "address", "primaryEmail", "primary_email", "email_address", "emailAddress")
 _LINK_KEYS = ("url", "value", "address", "primaryLinkUrl", "link", "domain")
 _NAME_KEYS = ("name", "title", "text", "email", "url", "number", "primaryEmail", "primaryLinkUrl", "primaryPhoneNumber")
@@ -72,8 +73,9 @@ def choices(value: object) -> str | None:
         return called(value)
     if not isinstance(value, list):
         return plain(value)
-    names = [called(one) if isinstance(one, dict) else text(one) if isinstance(one, str) else None for one in value]
-    return ", ".join(name for name in names if name is not None) if names and None not in names else None
+    # What has more than an option has is a record of its own, such as a company's contacts.
+    small = [one for one in value if not isinstance(one, dict) or len(one) <= _KEYS_OF_OPTION]
+    return _joined(value) if len(small) == len(value) else None
 
 
 def shown(value: object) -> str | None:
@@ -83,7 +85,13 @@ def shown(value: object) -> str | None:
     if isinstance(value, dict) and all(name == "id" or _is_blank(inner) for name, inner in value.items()):
         return plain(value.get("id"))
     told = [one for one in (value if isinstance(value, list) else [value]) if not _is_blank(one)]
-    return (choices(told) or plain(value)) if told else None
+    return (_joined(told) or plain(value)) if told else None
+
+
+def _joined(values: list[object]) -> str | None:
+    """The names of several values with commas between them; None where one of them has none."""
+    names = [called(one) if isinstance(one, dict) else text(one) if isinstance(one, str) else None for one in values]
+    return ", ".join(name for name in names if name is not None) if names and None not in names else None
 
 
 def mail(value: object) -> str | None:
@@ -132,9 +140,14 @@ def _found(value: object, read: Callable[[object], str | None], keys: tuple[str,
     if isinstance(value, dict):
         return next((found for key in keys if isinstance(value.get(key), str) and (found := read(value[key]))), None)
     if isinstance(value, list):
-        preferred = [item for item in value if isinstance(item, dict) and any(item.get(key) in (True, "1", "true") for key in _PRIMARY)]
+        preferred = [item for item in value if isinstance(item, dict) and _is_primary(item)]
         return next((found for item in (*preferred, *value) if not isinstance(item, list) and (found := _found(item, read, keys))), None)
     return None
+
+
+def _is_primary(item: Record) -> bool:
+    said = any(item.get(key) in (True, "1", "true") for key in _PRIMARY)
+    return said or any(text(item.get(key)) in ("primary", "Primary") for key in _PRIMARY_KINDS)
 
 
 def _is_blank(value: object) -> bool:

@@ -102,8 +102,8 @@ def linkedin(value: object) -> str | None:
 
 
 def split_name(full: str | None) -> tuple[str | None, str | None]:
-    """First and last name out of one; a single word, or an address, is no last name."""
-    if full is None or "@" in full:
+    """First and last name out of one; a single word is no last name, and an address or a telephone number no name."""
+    if full is None or "@" in full or not any(map(str.isalpha, full)):
         return None, None
     first_name, _, last_name = full.partition(" ")
     return first_name, last_name.strip() or None

@@ -18,7 +18,7 @@ from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.proof import MONDAY
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link, plain
+from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment
 from touchbase.domain.delivery import ProtocolAnswer
@@ -48,6 +48,8 @@ TYPES = {
     "delete_pulse": DELETED, "item_deleted": DELETED, "archive_pulse": DELETED, "item_archived": DELETED,
 }  # fmt: skip
 STATUS_TYPES = ("color", "status")
+_LISTS = ("personsAndTeams", "files", "tag_ids", "linkedPulseIds")
+"""Where columns that lead to several people, files, tags or items have them."""
 
 
 class Monday(CrmAdapter):
@@ -188,12 +190,15 @@ def _value(value: object) -> object:
         return value
     if "chosenValues" in value:
         return label(value["chosenValues"])
+    for key in _LISTS:
+        if key in value:
+            return value[key]
     if "from" in value and "to" in value:
         return f"{value['from']} - {value['to']}"
     for key in ("label", "email", "phone", "url", "date", "value", "text", "name", "countryName", "rating", "checked", "address"):
         if (inner := value.get(key)) is not None:
             return label(inner) if isinstance(inner, dict) else inner
-    return plain(value)
+    return value
 
 
 ADAPTER = Monday()

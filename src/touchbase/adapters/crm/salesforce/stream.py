@@ -25,6 +25,7 @@ TOPICS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "undeleted
 # How a relay of the Pub/Sub interface marks a value's type: `{"string": "Hot"}`.
 _TYPES = frozenset({"string", "int", "long", "double", "float", "boolean", "bytes"})
 # A long text that has changed comes as the difference to the text before, after the hash of the whole.
+_BITS = re.compile(r"(?:\d+-)?0x")
 _DIFFERENCE = re.compile(r"---\s+\+\+\+ [0-9a-f]{64}\s")
 _WRAPPERS = ("payload", "data", "detail", "event")
 SIGNS = frozenset({HEADER, "sobject", *_WRAPPERS})
@@ -70,7 +71,9 @@ def read_change(payload: Body, statuses: StatusNames) -> list[Event]:
         item.changed = _changed(header, record)
     events: list[Event] = []
     for item.object_id in ids:
-        events += item.events()
+        # All records of an object at once, whose field an administrator has changed into another type.
+        every = item.object_id is not None and item.object_id.endswith("*")
+        events += [note("ignored", change, object_type)] if every else item.events()
     return events
 
 
@@ -107,8 +110,8 @@ def _ids(header: Body, payload: Body) -> list[str | None]:
 
 
 def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:
-    names = [name for name in as_list(_bare(header.get("changedFields"))) if isinstance(name, str) and not name.startswith("0x")]
-    nulled = [name for name in as_list(_bare(header.get("nulledFields"))) if isinstance(name, str) and not name.startswith("0x")]
+    names = _field_names(header.get("changedFields"))
+    nulled = _field_names(header.get("nulledFields"))
     if not names and not nulled:
         # The stream's own form marks changed fields by bits, which only its schema can read.
         names = list(record)
@@ -119,9 +122,14 @@ def _changed(header: Body, record: Body) -> dict[str, tuple[object, object]]:
     return told | dict.fromkeys(nulled, (None, UNTOLD))
 
 
+def _field_names(told: object) -> list[str]:
+    """The names in a list of fields, without the bits that stand for some: `0x02`, and `3-0x1F` for the parts of the third."""
+    return [name for name in as_list(_bare(told)) if isinstance(name, str) and _BITS.match(name) is None]
+
+
 def _is_named(name: str, names: Collection[str]) -> bool:
-    """Whether a field is among these names, or a part of a compound one that is named whole."""
-    return name in names or name.partition(".")[0] in names
+    """Whether a field is among these names, or a part of a compound one that is named whole, or a name's part that is named alone."""
+    return name in names or name.partition(".")[0] in names or name.removeprefix("Name.") in names
 
 
 def _flat(payload: Body) -> Body:

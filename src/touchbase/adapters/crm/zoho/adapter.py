@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.zoho.fetch import FETCHER, read_fetched
-from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, is_record, module_of
+from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, as_told, is_record, module_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment, when
@@ -75,12 +74,12 @@ class Zoho(CrmAdapter):
         events: list[Event] = []
         for one in ids or [None]:
             told = values.get(one, {})
-            item = Item(shape, what, word, one, source, at, record=with_linkedin(records.get(one) or told))
+            item = Item(shape, what, word, one, source, at, record=as_told(records.get(one) or told))
             item.at = at or moment(item.record, *_TIMES[what])
             item.status = self.statuses(call, shape.kind, word)
             item.thin = not item.record
             if what == UPDATED and one not in records:
-                item.changed = {name: (value, UNTOLD) for name, value in told.items()}
+                item.changed = {name: (None if value == "-None-" else value, UNTOLD) for name, value in told.items()}
                 events += item.events() if told else _named(item, body)
             else:
                 events += item.events()
@@ -92,13 +91,13 @@ class Zoho(CrmAdapter):
             return [note("ignored", None, None, object_id)]
         statuses = self.statuses(call, MODULES[word].kind, word)
         return Item(
-            MODULES[word], UPDATED, word, object_id, None, when(body.get("Modified_Time")), record=with_linkedin(body), status=statuses
+            MODULES[word], UPDATED, word, object_id, None, when(body.get("Modified_Time")), record=as_told(body), status=statuses
         ).events()
 
     def _shaped(self, word: str, record: Body, body: Body, call: Call) -> list[Event]:
         what = OPERATIONS.get((text(body.get("operation")) or "").lower(), UPDATED)
         at = moment(record, *_TIMES[what]) or moment(body, "server_time", "timestamp")
-        item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=with_linkedin(record))
+        item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=as_told(record))
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
 

@@ -7,7 +7,7 @@ records is there, the answer is 204 without a body.
 
 from __future__ import annotations
 
-from touchbase.adapters.crm.zoho.modules import MODULES
+from touchbase.adapters.crm.zoho.modules import MODULES, as_told
 from touchbase.adapters.crm.zoho.tokens import ZohoTokens
 from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
@@ -42,4 +42,4 @@ FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: 
 def read_fetched(body: Body, word: str, statuses: tuple[str, ...]) -> list[Event]:
     """One record of an answer."""
     at = when(body.get("Modified_Time"))
-    return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=body, status=statuses).events()
+    return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=as_told(body), status=statuses).events()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_values import Record
-from touchbase.adapters.kit.linkedin import LINKEDIN
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 
 NOISE = frozenset({"id", "Modified_Time", "Modified_By", "Created_Time", "Created_By", "Last_Activity_Time", "Owner", "Tag"})
 _PERSON = Shape(
@@ -23,6 +23,11 @@ STATUS: Mapping[str, tuple[str, ...]] = {
     "Contacts": ("Contact_Status",),
     "Accounts": ("Account_Status",),
 }
+
+
+def as_told(record: Record) -> dict[str, object]:
+    """A record with its LinkedIn address. Zoho writes `-None-` where nothing is chosen of a list."""
+    return with_linkedin({name: None if value == "-None-" else value for name, value in record.items()})
 
 
 def is_record(body: Record) -> bool:
