@@ -100,3 +100,30 @@ def test_the_name_of_an_event_is_no_field_of_a_salesforce_record(adapters: Adapt
     (event,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
 
     assert event.custom == {"Title": "Owner"}
+
+
+@pytest.mark.parametrize(
+    ("body", "event", "object_id"),
+    [
+        ({"event": "contact.updated", "email": "ada@example.com", "company_id": "k1"}, "contact.updated", None),
+        ({"email": "ada@example.com", "company_id": "k1"}, "contact.updated", None),
+        ({"event": "company.updated", "domain": "example.com", "contact_id": "c1", "company_id": "k1"}, "company.updated", "k1"),
+        ({"event": "contact.updated", "contact_id": "c1", "data": {"email": "ada@example.com"}}, "contact.updated", "c1"),
+        ({"event": "lead.deleted", "lead_id": "l1"}, "contact.deleted", "l1"),
+        ({"event": "account.deleted", "account_id": "a1"}, "company.deleted", "a1"),
+        ({"event": "customer.deleted", "data": {"customer": {"id": "c1"}}}, "contact.deleted", "c1"),
+        ({"type": "contact.deleted", "subject": {"type": "contact", "id": "c1"}, "account": {"type": "account", "id": "a1"}},
+         "contact.deleted", "c1"),
+    ],
+)  # fmt: skip
+def test_an_id_is_that_of_whom_the_event_names_and_not_of_whom_they_belong_to(
+    adapters: Adapters, body: dict[str, Any], event: str, object_id: str | None
+) -> None:
+    (told,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
+
+    assert (told.event, told.object_id) == (event, object_id)
+
+
+def test_the_account_that_an_event_about_a_contact_came_from_is_not_the_contact(adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        translated(adapters, {"event": "contact.created", "account": {"id": "a1"}})

@@ -28,7 +28,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, own_id_keys, verb_in, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -119,9 +119,11 @@ def _told(body: Body, call: Call) -> Told | None:
     record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
     known = first_of(record, MAIL_KEYS, mail) is not None
+    # A contact's `company_id` is not its own, and a company's `contact_id` neither.
+    own_ids = own_id_keys(kind or CONTACT, (*of_object, *words))
     object_id = text(
-        first(record, *ID_KEYS)
-        or first(body, "object_id", "record_id")
+        first(record, *ID_KEYS, *own_ids)
+        or first(body, "object_id", "record_id", *own_ids)
         # Beside the object's own word the id is the object's, elsewhere as well the event's.
         or (body.get("id") if noun_in(words_of(word)) else None)
     )

@@ -32,9 +32,13 @@ RECORD_KEYS = (
     "contact",
     "person",
     "lead",
+    "customer",
+    "prospect",
+    "subject",
     "company",
     "account",
     "organization",
+    "organisation",
     "attributes",
     "fields",
 )
@@ -55,7 +59,7 @@ TIME_KEYS = (
 CREATION_KEYS = ("created_at", "createdAt")
 MAIL_KEYS = ("email", "Email", "email_address", "emailAddress", "emails", "primary_email", "contact_email", "Email Address", "lead_email")
 HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
-ID_KEYS = ("id", "Id", "ID", "uuid", "record_id", "contact_id", "company_id")
+ID_KEYS = ("id", "Id", "ID", "uuid", "record_id")
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: Shape(

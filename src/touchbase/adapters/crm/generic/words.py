@@ -106,3 +106,8 @@ def _verb_at(words: tuple[str, ...]) -> int | None:
 def noun_in(words: Iterable[str]) -> str | None:
     """Whom it happened to: a contact or a company."""
     return next((_NOUN_OF[word] for word in words if word in _NOUN_OF), None)
+
+
+def own_id_keys(kind: str, words: Iterable[str]) -> tuple[str, ...]:
+    """What the id of a contact or company is called where it is not just the id: `contact_id`, and of a `lead` so named `lead_id`."""
+    return f"{kind}_id", *(f"{word}_id" for word in words if _NOUN_OF.get(word) == kind and word != kind)
