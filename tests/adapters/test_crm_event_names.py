@@ -127,3 +127,14 @@ def test_an_id_is_that_of_whom_the_event_names_and_not_of_whom_they_belong_to(
 def test_the_account_that_an_event_about_a_contact_came_from_is_not_the_contact(adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"event": "contact.created", "account": {"id": "a1"}})
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("ContactCreate", "contact.created"), ("ContactCreated", "contact.created"), ("ContactUpdated", "contact.updated"),
+        ("ContactDeleted", "contact.deleted"), ("contact.deleted", "contact.deleted"), ("ContactNoteCreated", "ignored"),
+    ],
+)  # fmt: skip
+def test_custom_posts_of_gohighlevel_tell_the_vendors_names_as_something_past(adapters: Adapters, name: str, event: str) -> None:
+    assert translated(adapters, {"type": name, "locationId": "loc1", **PERSON}) == [event]
