@@ -28,7 +28,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, is_of_a_part, noun_in, own_id_keys, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, own_id_keys, verb_in, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -39,7 +39,7 @@ from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 # As an object's word "list" tells only the form.
-_ANOTHER = (OTHERS | US) - {"list"}
+_ANOTHER = (OTHERS | SEVERAL | US) - {"list", "lists"}
 
 
 class Told(NamedTuple):

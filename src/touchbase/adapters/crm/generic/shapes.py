@@ -22,7 +22,7 @@ EVENT_KEYS = (
     "operation",
     "webhook_event",
 )
-OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model")
+OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model", "table")
 RECORD_KEYS = (
     "data",
     "record",
@@ -41,6 +41,7 @@ RECORD_KEYS = (
     "organisation",
     "attributes",
     "fields",
+    "old_record",
 )
 LIST_KEYS = ("data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations")
 _LISTS = frozenset(LIST_KEYS)

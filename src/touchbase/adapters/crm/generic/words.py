@@ -27,6 +27,10 @@ US = frozenset(
     | {"product", "products", "ticket", "tickets", "quote", "quotes", "appointment", "appointments"}
 )
 """Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
+SEVERAL = frozenset(
+    {"opportunities", "tasks", "notes", "activities", "emails", "calls", "meetings", "messages", "invoices", "orders", "lists", "tags"}
+)
+"""The same things, many of them: what a collection or table is called. A contact may have changed in its own."""
 RESTORED = "restored"
 _OF_OURS = frozenset(
     {
@@ -34,14 +38,13 @@ _OF_OURS = frozenset(
         "phones", "property", "properties", "field", "fields", "consent", "consents", "subscription", "subscriptions", "reminder",
         "reminders", "card", "source", "status", "stage", "label", "labels", "view", "views", "import", "export", "type", "role",
         "permission", "photo", "avatar", "session", "membership", "memberships", "invitation", "invitations", "discount", "payment",
-        "relationship", "relationships", "association", "associations", "notes", "tasks", "activities", "emails", "calls", "meetings",
-        "messages", "invoices", "orders", "opportunities", "lists", "tags",
+        "relationship", "relationships", "association", "associations",
     }
 )  # fmt: skip
 """What a contact or company has that comes and goes without them: `contact.address.deleted`."""
 _GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
 """What a contact comes into, or leaves, and stays a contact."""
-_PARTS = _OF_OURS | _GROUPS | OTHERS | US
+_PARTS = _OF_OURS | _GROUPS | OTHERS | SEVERAL | US
 _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
