@@ -68,6 +68,7 @@ def test_the_objects_own_word_counts_like_the_events(adapters: Adapters) -> None
     ("body", "event"),
     [
         ({"what": "contact.address.deleted"}, "ignored"),
+        ({"what": "orders/create"}, "ignored"),
         ({"what": "contact.deleted"}, "contact.deleted"),
         ({"what": "contact_removed_from_list"}, "contact.updated"),
         ({"what": "klient.deleted", "of": "klient"}, "contact.deleted"),
@@ -100,3 +101,73 @@ def test_the_name_of_an_event_is_no_field_of_a_salesforce_record(adapters: Adapt
     (event,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
 
     assert event.custom == {"Title": "Owner"}
+
+
+@pytest.mark.parametrize(
+    ("body", "event", "object_id"),
+    [
+        ({"event": "contact.updated", "email": "ada@example.com", "company_id": "k1"}, "contact.updated", None),
+        ({"email": "ada@example.com", "company_id": "k1"}, "contact.updated", None),
+        ({"event": "company.updated", "domain": "example.com", "contact_id": "c1", "company_id": "k1"}, "company.updated", "k1"),
+        ({"event": "contact.updated", "contact_id": "c1", "data": {"email": "ada@example.com"}}, "contact.updated", "c1"),
+        ({"event": "lead.deleted", "lead_id": "l1"}, "contact.deleted", "l1"),
+        ({"event": "account.deleted", "account_id": "a1"}, "company.deleted", "a1"),
+        ({"event": "customer.deleted", "data": {"customer": {"id": "c1"}}}, "contact.deleted", "c1"),
+        ({"type": "contact.deleted", "subject": {"type": "contact", "id": "c1"}, "account": {"type": "account", "id": "a1"}},
+         "contact.deleted", "c1"),
+    ],
+)  # fmt: skip
+def test_an_id_is_that_of_whom_the_event_names_and_not_of_whom_they_belong_to(
+    adapters: Adapters, body: dict[str, Any], event: str, object_id: str | None
+) -> None:
+    (told,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
+
+    assert (told.event, told.object_id) == (event, object_id)
+
+
+def test_the_account_that_an_event_about_a_contact_came_from_is_not_the_contact(adapters: Adapters) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        translated(adapters, {"event": "contact.created", "account": {"id": "a1"}})
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("ContactCreate", "contact.created"), ("ContactCreated", "contact.created"), ("ContactUpdated", "contact.updated"),
+        ("ContactDeleted", "contact.deleted"), ("contact.deleted", "contact.deleted"), ("ContactNoteCreated", "ignored"),
+    ],
+)  # fmt: skip
+def test_custom_posts_of_gohighlevel_tell_the_vendors_names_as_something_past(adapters: Adapters, name: str, event: str) -> None:
+    assert translated(adapters, {"type": name, "locationId": "loc1", **PERSON}) == [event]
+
+
+@pytest.mark.parametrize("name", ["orders/create", "tasksCreated", "notes.updated", "invoices_created", "opportunities.updated"])
+def test_a_collection_of_others_things_makes_nobody_a_contact(adapters: Adapters, name: str) -> None:
+    for body in ({"event": name, "data": PERSON}, {"event": "created", "object": name, "data": PERSON}):
+        with pytest.raises(UnrecognisedPayload):
+            translated(adapters, body)
+
+
+@pytest.mark.parametrize(
+    ("body", "event"),
+    [
+        ({"type": "INSERT", "table": "leads", "record": PERSON, "old_record": None}, "contact.created"),
+        (
+            {"type": "UPDATE", "table": "contacts", "record": PERSON, "old_record": {**PERSON, "email": "old@x.example"}},
+            "contact.updated",
+        ),
+        ({"type": "DELETE", "table": "contacts", "record": None, "old_record": PERSON}, "contact.deleted"),
+        ({"type": "INSERT", "table": "companies", "record": {"id": "c1", "domain": "example.com"}, "old_record": None}, "company.created"),
+    ],
+)
+def test_the_table_of_a_row_tells_what_it_is(adapters: Adapters, body: dict[str, Any], event: str) -> None:
+    (told,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
+
+    assert (told.event, told.object_id) == (event, "c1")
+    assert told.email in ("contact@example.com", None)
+
+
+@pytest.mark.parametrize("table", ["orders", "deals", "users", "invoices"])
+def test_a_row_of_another_table_is_no_contact(adapters: Adapters, table: str) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        translated(adapters, {"type": "INSERT", "table": table, "record": PERSON, "old_record": None})

@@ -29,7 +29,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, PARTS, RESTORED, is_of_a_part, noun_in, verb_in, word_of, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, PARTS, RESTORED, is_of_a_part, noun_in, own_id_keys, verb_in, word_of, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -40,7 +40,7 @@ from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
 # As an object's word "list", "card" or "type" tells only the form.
-_ANOTHER = PARTS - {"list", "card", "type"}
+_ANOTHER = PARTS - {"list", "lists", "card", "type"}
 
 
 class Told(NamedTuple):
@@ -121,10 +121,11 @@ def _told(body: Body, call: Call) -> Told | None:
     record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
     known = first_of(record, MAIL_KEYS, mail) is not None
-    own_ids = OWN_ID_KEYS[kind or CONTACT]
+    # A contact's `company_id` is not its own, and a company's `contact_id` neither; beside the event's name `id` is as well the event's.
+    own_ids = own_id_keys(kind or CONTACT, (*of_object, *words))
     object_id = text(
-        first(record, *own_ids[: record is body], *ID_KEYS, *own_ids)
-        or first(body, "object_id", "record_id")
+        first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind or CONTACT])
+        or first(body, "object_id", "record_id", *own_ids)
         # Beside the object's own word the id is the object's, elsewhere as well the event's.
         or (body.get("id") if noun_in(words_of(word)) else None)
     )

@@ -12,6 +12,7 @@ from touchbase.adapters.kit.reading import first
 _ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
 _BESIDE_THE_ID = ("attributes", "fields")
 _DEEPEST = 3
+_ANY_ID = (*ID_KEYS, *OWN_ID_KEYS[CONTACT], *OWN_ID_KEYS[COMPANY])
 
 
 def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
@@ -41,7 +42,6 @@ def _leads_on(body: Body, name: str, kind: str | None) -> bool:
     """Whether the record stands below this name, and is not here already, with its company, its parent or its own fields below."""
     noun, inner = noun_in(words_of(name)), usual(as_dict(body[name]))
     if noun is not None and kind is not None:
-        # A contact is not in an account: that is its company, or the customer's own account at the CRM.
         return noun == kind and not (_is_known(body) and not _is_known(inner))
     if first_of(body, MAIL_KEYS, mail) is None:
         return True
@@ -49,7 +49,7 @@ def _leads_on(body: Body, name: str, kind: str | None) -> bool:
 
 
 def _is_record(body: Body) -> bool:
-    return first(body, *ID_KEYS, *OWN_ID_KEYS[CONTACT], *OWN_ID_KEYS[COMPANY]) is not None or _is_known(body)
+    return first(body, *_ANY_ID) is not None or _is_known(body)
 
 
 def _is_known(body: Body) -> bool:

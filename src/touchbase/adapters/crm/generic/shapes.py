@@ -23,7 +23,9 @@ EVENT_KEYS = (
     "operation",
     "webhook_event",
 )
-OBJECT_KEYS = ("object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model", "bean")
+OBJECT_KEYS = (
+    "object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model", "bean", "table",
+)  # fmt: skip
 RECORD_KEYS = (
     "data",
     "record",
@@ -35,11 +37,16 @@ RECORD_KEYS = (
     "contact",
     "person",
     "lead",
+    "customer",
+    "prospect",
+    "subject",
     "company",
     "account",
     "organization",
+    "organisation",
     "attributes",
     "fields",
+    "old_record",
 )
 LIST_KEYS = (
     "data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations",

@@ -28,6 +28,10 @@ US = frozenset(
     | {"product", "products", "ticket", "tickets", "quote", "quotes", "appointment", "appointments"}
 )
 """Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
+SEVERAL = frozenset(
+    {"opportunities", "tasks", "notes", "activities", "emails", "calls", "meetings", "messages", "invoices", "orders", "lists", "tags"}
+)
+"""The same things, many of them: what a collection or table is called. A contact may have changed in its own."""
 RESTORED = "restored"
 _OF_OURS = frozenset(
     {
@@ -35,14 +39,13 @@ _OF_OURS = frozenset(
         "phones", "property", "properties", "field", "fields", "consent", "consents", "subscription", "subscriptions", "reminder",
         "reminders", "card", "source", "status", "stage", "label", "labels", "view", "views", "import", "export", "type", "role",
         "permission", "photo", "avatar", "session", "membership", "memberships", "invitation", "invitations", "discount", "payment",
-        "relationship", "relationships", "association", "associations", "notes", "tasks", "activities", "emails", "calls", "meetings",
-        "messages", "invoices", "orders", "opportunities", "lists", "tags",
+        "relationship", "relationships", "association", "associations",
     }
 )  # fmt: skip
 """What a contact or company has that comes and goes without them: `contact.address.deleted`."""
 _GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
 """What a contact comes into, or leaves, and stays a contact."""
-PARTS = _OF_OURS | _GROUPS | OTHERS | US
+PARTS = _OF_OURS | _GROUPS | OTHERS | SEVERAL | US
 _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
@@ -113,3 +116,8 @@ def word_of(kind: str, words: Iterable[str]) -> str:
 def noun_in(words: Iterable[str]) -> str | None:
     """Whom it happened to: a contact or a company."""
     return next((_NOUN_OF[word] for word in words if word in _NOUN_OF), None)
+
+
+def own_id_keys(kind: str, words: Iterable[str]) -> tuple[str, ...]:
+    """What the id of a contact or company is called where it is not just the id: `contact_id`, and of a `lead` so named `lead_id`."""
+    return f"{kind}_id", *(f"{word}_id" for word in words if _NOUN_OF.get(word) == kind and word != kind)

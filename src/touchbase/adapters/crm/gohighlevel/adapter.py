@@ -32,7 +32,10 @@ BUSINESS = Shape(COMPANY, domain=("website", "domain"), company=("name",), usefu
 TYPES = {
     "ContactCreate": CREATED, "ContactUpdate": UPDATED, "ContactDelete": DELETED, "ContactTagUpdate": UPDATED, "ContactDndUpdate": UPDATED,
 }  # fmt: skip
-MADE_UP = {"contact.created": CREATED, "contact.updated": UPDATED, "contact.deleted": DELETED}
+MADE_UP = {
+    "contact.created": CREATED, "contact.updated": UPDATED, "contact.deleted": DELETED,
+    "ContactCreated": CREATED, "ContactUpdated": UPDATED, "ContactDeleted": DELETED,
+}  # fmt: skip
 """How authors of custom posts call the same, who have left out the vendor's names."""
 RECORDS = {"RecordCreate": CREATED, "RecordUpdate": UPDATED, "RecordDelete": DELETED}
 DEALS = ("OpportunityCreate", "OpportunityStatusUpdate", "OpportunityStageUpdate")
