@@ -21,6 +21,7 @@ from touchbase.adapters.crm.generic.shapes import (
     HOST_KEYS,
     ID_KEYS,
     MAIL_KEYS,
+    NEW_STATUS_KEYS,
     OBJECT_KEYS,
     OWN_ID_KEYS,
     SHAPES,
@@ -89,11 +90,13 @@ class Generic(CrmAdapter):
         of_record = [key for key in TIME_KEYS if told.what == CREATED or key not in CREATION_KEYS]
         at = moment(body, *TIME_KEYS) or (moment(record, *of_record) if record is not body else None)
         item = Item(SHAPES[kind], told.what, kind, told.object_id, told.source, at, restored=RESTORED in told.words)
-        item.record = with_linkedin(record) if kind == CONTACT else record
+        item.record = with_linkedin(record) if kind == CONTACT else dict(record)
         item.status = self.statuses(call, kind, kind)
-        if item.status == self.status and record is not body:
+        if item.status == self.status:
+            changed = [key for word in told.words for key in NEW_STATUS_KEYS.get(word, ())]
+            item.record |= {key: body[key] for key in changed if key in body and key not in item.record}
             # Beside the record a bare `status` mostly tells how the relay fared.
-            item.status = (*self.status, "status")
+            item.status = (*changed, *self.status, "status") if record is not body else (*changed, *self.status)
         return item
 
 
@@ -119,9 +122,10 @@ def _told(body: Body, call: Call) -> Told | None:
     record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
     what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
     known = first_of(record, MAIL_KEYS, mail) is not None
-    own_ids = OWN_ID_KEYS[kind or CONTACT]
+    # Beside the event's name `id` is as well the event's.
+    own_ids = OWN_ID_KEYS[kind or CONTACT][:2] if record is body else ()
     object_id = text(
-        first(record, *own_ids[: record is body], *ID_KEYS, *own_ids)
+        first(record, *own_ids, *ID_KEYS, *OWN_ID_KEYS[kind or CONTACT])
         or first(body, "object_id", "record_id")
         # Beside the object's own word the id is the object's, elsewhere as well the event's.
         or (body.get("id") if noun_in(words_of(word)) else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, US, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
 from touchbase.adapters.kit.crm_values import in_query
@@ -35,7 +35,7 @@ def read_mapped(body: Body, call: Call) -> list[Event]:
     source = text(told.get("event")) or in_query(call.request.query, "event")
     word, object_id, words = text(told.get("object_type")), text(told.get("id")), words_of(source)
     kind = kind_chosen(call, word) or noun_in(words_of(word)) or noun_in(words)
-    if kind == IGNORE or (kind is None and not OTHERS.isdisjoint((*words, *words_of(word)))):
+    if kind == IGNORE or (kind is None and not (OTHERS | US).isdisjoint((*words, *words_of(word)))):
         return [note("ignored", source, word, object_id)]
     if kind not in SHAPES:
         kind = COMPANY if text(told.get("domain")) and not text(told.get("email")) else CONTACT
