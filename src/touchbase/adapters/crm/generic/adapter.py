@@ -141,7 +141,9 @@ def _told(body: Body, call: Call) -> Told | None:
 
 def _in_headers(call: Call) -> str | None:
     """The event's name where a body is the record alone: `x-…-topic`, `x-…-event`."""
-    named = (text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event")))
+    named = (
+        text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event", "-event-type"))
+    )
     return next((name for name in named if name), None)
 
 
