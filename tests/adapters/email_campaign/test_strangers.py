@@ -50,6 +50,8 @@ NORA, SAM = "nora@example.com", "sam@example.net"
         ({"type": "replied", "Email": NORA, "repliedOn": AT, "createdAt": "2026-01-01T00:00:00Z"}, "email_replied"),
         ({"event": "email_sent", "timestamp": AT, "leads": [{"email": NORA}]}, "email_sent"),
         ({"event": "reply", "email": NORA, "date": "Fri Nov 20 2026 10:30:00 GMT+0100 (Central European Standard Time)"}, "email_replied"),
+        ({"event": "bounced", "from": "postmaster@example.org", "to": SAM, "original_recipient": NORA, "timestamp": AT}, "email_bounced"),
+        ({"event": "bounced", "bounced_email": NORA, "email": SAM, "timestamp": AT}, "email_bounced"),
         ({"email": NORA, "customData": {"event-type": "reply", "timestamp": AT}}, "email_replied"),
         ({"type": "notification", "data": {"event": "email_replied", "email": NORA, "timestamp": AT}}, "email_replied"),
         ({"event": "email.bounced", "id": "x", "timestamp": AT, "data": {"prospectEmail": NORA, "bounceType": "hard"}}, "email_bounced"),

@@ -99,7 +99,7 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
 
 _NO_CAMPAIGN = (
     r"^(?!.*mail).*\b(form|survey|quiz|poll|ticket|chat|comment|review|invoice|order|payment|proposal|quote|document|envelope|contract"
-    r"|cart)s?\b"
+    r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
 )
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
@@ -134,7 +134,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
     (r"\b(message|delivery) status\b", _always(OTHER)),
     (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
-    (r"\blost\b|\bconversation closed\b|\bskip(s|ped)?\b", _always(OTHER)),
+    (r"\blost\b|\bconversation closed\b|\bskip(s|ped)?\b|\b(sent|pushed) to\b", _always(OTHER)),
     (r"\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
     (r"\bclick(ed|s)?\b", _always(CLICKED)),

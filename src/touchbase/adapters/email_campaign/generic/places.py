@@ -27,7 +27,8 @@ NOTICE_TO = paths("to_email toEmail to.0 to.0.email to.0.address to.email to.add
 """Where the notice of a mail server went, which is to us."""
 RECIPIENT = paths(
     "bounce.bouncedRecipients.0.emailAddress complaint.complainedRecipients.0.emailAddress delivery.recipients.0 "
-    "deliveryDelay.delayedRecipients.0.emailAddress recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail"
+    "deliveryDelay.delayedRecipients.0.emailAddress failed_recipient original_recipient bounced_recipient bounced_email "
+    "recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail"
 )
 TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to message.to original_message.to event_data.to recipients.0.email recipients.0 "
@@ -105,7 +106,9 @@ BOUNCE = paths(
     "bounce_code bounce_message diagnostic_code description msg"
 )
 AUTOMATED = paths("automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply")
-CHANNEL = paths("channel channelType channel_type campaign.channel campaign.campaign_type account_type")
+CHANNEL = paths(
+    "channel channelType channel_type campaign.channel campaign.campaign_type account_type platform medium message_type messageType"
+)
 """Through what a message went, where that is said."""
 DIRECTION = paths("direction message.direction")
 FROM_US = paths("is_sender from_me fromMe is_outbound")
