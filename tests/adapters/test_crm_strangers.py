@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from touchbase.adapters import load_adapters
+from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event
@@ -121,3 +122,62 @@ def test_the_name_of_a_record_alone_is_in_a_header() -> None:
     assert [event.event for event in told(record, x_shop_topic="customers/create")] == ["contact.created"]
     with pytest.raises(UnrecognisedPayload):
         told(record, x_shop_topic="orders/create")
+
+
+def test_an_envelopes_own_id_is_not_the_contacts() -> None:
+    (event,) = told({"id": "evt_1", "type": "contact.created", "contactCreated": {"id": "18", "email": NORA, "ownerEmail": SAM}})
+    assert (event.object_id, event.email) == ("18", NORA)
+
+    assert [event.object_id for event in told({"id": "evt_1", "event": "contact.deleted", "contactId": "c5"})] == ["c5"]
+    assert [event.object_id for event in told({"event": "contact.deleted", "data": {"contactId": "c5"}})] == ["c5"]
+
+
+@pytest.mark.parametrize("owner", ["contact_owner", "old_contact", "previousContact"])
+def test_a_contacts_owner_and_what_it_was_are_not_the_contact(owner: str) -> None:
+    with pytest.raises(UnrecognisedPayload):
+        told({"event": "contact.updated", owner: {"id": 7, "email": SAM}})
+
+
+@pytest.mark.parametrize(("table", "event"), [("contacts", "contact.deleted"), ("users", None), ("email_logs", None)])
+def test_a_row_is_its_tables(table: str, event: str | None) -> None:
+    body = {"type": "DELETE", "table": table, "schema": "public", "record": None, "old_record": {"id": 1, "email": NORA}}
+    if event is None:
+        with pytest.raises(UnrecognisedPayload):
+            told(body)
+        return
+
+    assert [(one.event, one.email) for one in told(body)] == [(event, NORA)]
+
+
+@pytest.mark.parametrize("now", ["new", "after", "current"])
+def test_a_record_may_stand_beside_what_it_was(now: str) -> None:
+    (event,) = told({"event": "contact.updated", now: {"id": 1, "email": NORA}, "old": {"id": 1, "email": "nora@example.net"}})
+
+    assert event.email == NORA
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"event": "contact.status_changed", "data": {"id": 1, "email": NORA, "old_status": "New", "new_status": "Won"}},
+        {"event": "contact.status_changed", "contact": {"id": 1, "email": NORA}, "old_status": "New", "new_status": "Won"},
+        {"Event": "Lead Status Changed", "Email": NORA, "Old Status": "New", "New Status": "Won"},
+        {"event": "lead.stage_changed", "lead": {"id": 1, "email": NORA, "stage": "Won"}},
+        {"event": "lead.status.changed", "email": NORA, "status": "Won"},
+    ],
+)
+def test_a_changed_status_is_the_new_one(body: dict[str, Any]) -> None:
+    assert [(event.event, event.status) for event in told(body)][1:] == [("contact.status_changed", "Won")]
+
+
+def test_a_status_beside_the_record_says_how_the_relay_fared() -> None:
+    assert [event.event for event in told({"event": "contact.updated", "status": "success", "contact": {"email": NORA}})] == [
+        "contact.updated"
+    ]
+
+
+def test_a_clients_map_takes_no_colleague_for_a_contact() -> None:
+    ours = Connection(1, CRM, "generic", 0, 0, settings=ConnectionSettings(fields={"event": "kind", "email": "mail"}))
+    body = json.dumps({"kind": "user.updated", "mail": SAM}).encode()
+
+    assert [event.event for event in ADAPTERS.translate(WebhookRequest(CRM, {}, "", body, connections=(ours,))).events] == ["ignored"]

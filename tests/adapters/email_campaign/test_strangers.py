@@ -47,6 +47,11 @@ NORA, SAM = "nora@example.com", "sam@example.net"
         ({"event_name": ["hardbounce"], "event_message": [{"email_info": {"to": [{"email_address": {"address": NORA}}]},
           "event_data": [{"details": [{"time": AT}]}]}]}, "email_bounced"),
         ({"hook": {"event": "linked_in_messenger.campaign_replied", "fired_datetime": AT}, "contact": {"email": NORA}}, "linkedin_replied"),
+        ({"type": "replied", "Email": NORA, "repliedOn": AT, "createdAt": "2026-01-01T00:00:00Z"}, "email_replied"),
+        ({"event": "email_sent", "timestamp": AT, "leads": [{"email": NORA}]}, "email_sent"),
+        ({"event": "reply", "email": NORA, "date": "Fri Nov 20 2026 10:30:00 GMT+0100 (Central European Standard Time)"}, "email_replied"),
+        ({"event": "bounced", "from": "postmaster@example.org", "to": SAM, "original_recipient": NORA, "timestamp": AT}, "email_bounced"),
+        ({"event": "bounced", "bounced_email": NORA, "email": SAM, "timestamp": AT}, "email_bounced"),
         ({"email": NORA, "customData": {"event-type": "reply", "timestamp": AT}}, "email_replied"),
         ({"type": "notification", "data": {"event": "email_replied", "email": NORA, "timestamp": AT}}, "email_replied"),
         ({"event": "email.bounced", "id": "x", "timestamp": AT, "data": {"prospectEmail": NORA, "bounceType": "hard"}}, "email_bounced"),
@@ -178,3 +183,14 @@ def test_the_kind_of_account_tells_the_channel() -> None:
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
 
     assert found.event == "linkedin_replied"
+
+
+def test_people_below_one_key_are_one_event_each() -> None:
+    body = {"event": "unsubscribed", "campaign": "Autumn", "contacts": [{"email": NORA}, {"email": "otto@example.com"}, 7]}
+
+    found = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
+
+    assert [(event.event, event.email) for event in found] == [
+        ("email_unsubscribed", NORA), ("email_unsubscribed", "otto@example.com"), ("unknown", None),
+    ]  # fmt: skip
+    assert found[0].campaign == "Autumn"

@@ -38,6 +38,8 @@ OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
         ("2026-11-20 09:30:00,25", 250_000),
         ("Fri, 20 Nov 2026 10:30:00 +0100", 0),
         ("20 Nov 2026 09:30 GMT", 0),
+        ("Fri Nov 20 2026 10:30:00 GMT+0100 (Central European Standard Time)", 0),
+        ("Fri Nov 20 2026 09:30:00 GMT+0000", 0),
     ],
 )
 def test_a_written_time_is_read(written: str, micros: int) -> None:
@@ -68,7 +70,7 @@ def test_a_counted_time_is_read(counted: object, micros: int) -> None:
         None, True, False, "", " ", "soon", "2026", "20261120", "2026-13-01T00:00:00Z", "2026-11-31", "2026-11-20T25:00:00Z", 0, -1, 42,
         999_999_999, "0", 10**30, 1e300, float("nan"), float("inf"), [], {}, b"2026-11-20", "9999-12-31T23:59:59-10:00",
         "0001-01-01T00:00:00+10:00", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00", "0001-01-01", "0001-01-01T00:00:00-08:00",
-        "/Date(-62135596800000)/", "/Date(999999999999999)/", "32 Nov 2026 09:30 GMT",
+        "/Date(-62135596800000)/", "/Date(999999999999999)/", "32 Nov 2026 09:30 GMT", "Fri Nov 32 2026 09:30:00 GMT+0000",
         "20 Xyz 2026 09:30 GMT", "\N{FULLWIDTH DIGIT TWO}026-11-20T09:30:00Z",
     ],
 )  # fmt: skip

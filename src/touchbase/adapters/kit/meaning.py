@@ -110,7 +110,7 @@ def _always(meaning: Meaning) -> Callable[[str], Meaning]:
 _BARS = r"unsub\w*|opt(?:ed)? ?out|suppression|do not contact|dnc|bl[ao]c?klist\w*"
 _NO_CAMPAIGN = (
     r"^(?!.*mail).*\b(form|survey|quiz|poll|ticket|chat|comment|review|invoice|order|payment|proposal|quote|document|envelope|contract"
-    r"|cart)s?\b"
+    r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
 )
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.

@@ -18,6 +18,8 @@ _ISO = re.compile(
 )
 _NUMBER = re.compile(r"(\d{9,18})(?:[.,](\d+))?", re.ASCII)
 _MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?(?: (?:[+-]\d{4}|[A-Z]{1,4}))?", re.ASCII)
+_SCRIPT = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})(?: \(.*\))?", re.ASCII)
+"""As a script writes a date that nobody has told how: `Fri Nov 20 2026 09:30:00 GMT+0000 (Coordinated Universal Time)`."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
 
 _FIRST = EARLIEST + 366 * DAY
@@ -31,7 +33,7 @@ def when(value: object) -> Micros | None:
     """The moment that a tool's value names; None when it names none that a calendar holds.
 
     Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds,
-    milliseconds and microseconds as number or text, the form of a mail's `Date`, and `/Date(ms+zzzz)/`. Small numbers
+    milliseconds and microseconds as number or text, the forms of a mail's and a script's `Date`, and `/Date(ms+zzzz)/`. Small numbers
     are no times.
     """
     if type(value) is str:
@@ -67,7 +69,16 @@ def _from_text(text: str) -> Micros | None:
         return _from_iso(match)
     if match := _DOTNET.fullmatch(text):
         return _in_range(int(match[1]) * 1000)
+    if match := _SCRIPT.fullmatch(text):
+        return _from_script(f"{match[1]} {match[2]}")
     return _from_mail(text) if _MAIL.fullmatch(text) else None
+
+
+def _from_script(text: str) -> Micros | None:
+    try:
+        return _micros(datetime.strptime(text, "%b %d %Y %H:%M:%S %z"))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _from_mail(text: str) -> Micros | None:

@@ -21,6 +21,7 @@ from touchbase.adapters.crm.generic.shapes import (
     HOST_KEYS,
     ID_KEYS,
     MAIL_KEYS,
+    NEW_STATUS_KEYS,
     OBJECT_KEYS,
     OWN_ID_KEYS,
     SHAPES,
@@ -90,11 +91,13 @@ class Generic(CrmAdapter):
         of_record = [key for key in TIME_KEYS if told.what == CREATED or key not in CREATION_KEYS]
         at = moment(body, *TIME_KEYS) or (moment(record, *of_record) if record is not body else None)
         item = Item(SHAPES[kind], told.what, told.object_type, told.object_id, told.source, at, restored=RESTORED in told.words)
-        item.record = with_linkedin(record) if kind == CONTACT else record
+        item.record = with_linkedin(record) if kind == CONTACT else dict(record)
         item.status = self.statuses(call, kind, told.object_type)
-        if item.status == self.status and record is not body:
+        if item.status == self.status:
+            changed = [key for word in told.words for key in NEW_STATUS_KEYS.get(word, ())]
+            item.record |= {key: body[key] for key in changed if key in body and key not in item.record}
             # Beside the record a bare `status` mostly tells how the relay fared.
-            item.status = (*self.status, "status")
+            item.status = (*changed, *self.status, "status") if record is not body else (*changed, *self.status)
         return item
 
 
@@ -141,7 +144,9 @@ def _told(body: Body, call: Call) -> Told | None:
 
 def _in_headers(call: Call) -> str | None:
     """The event's name where a body is the record alone: `x-…-topic`, `x-…-event`."""
-    named = (text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event")))
+    named = (
+        text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event", "-event-type"))
+    )
     return next((name for name in named if name), None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, is_of_a_part, noun_in, verb_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
 from touchbase.adapters.kit.crm_values import in_query
@@ -36,7 +36,7 @@ def read_mapped(body: Body, call: Call) -> list[Event]:
     word, object_id, words = text(told.get("object_type")), text(told.get("id")), words_of(source)
     named = (*words_of(word), *words)
     kind = kind_chosen(call, word) or noun_in(named)
-    of_part = is_of_a_part(named) if noun_in(named) else kind is None and not (OTHERS | SEVERAL).isdisjoint(named)
+    of_part = is_of_a_part(named) if noun_in(named) else kind is None and not (OTHERS | SEVERAL | US).isdisjoint(named)
     if kind == IGNORE or of_part:
         return [note("ignored", source, word, object_id)]
     if kind not in SHAPES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.adapters.crm.generic.shapes import HOST_KEYS, ID_KEYS, LIST_KEYS, MAIL_KEYS, OWN_ID_KEYS, RECORD_KEYS, usual
-from touchbase.adapters.crm.generic.words import noun_in, words_of
+from touchbase.adapters.crm.generic.words import OTHERS, US, noun_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, first_of, host, mail
@@ -13,6 +13,7 @@ _ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
 _BESIDE_THE_ID = ("attributes", "fields")
 _DEEPEST = 3
 _ANY_ID = (*ID_KEYS, *OWN_ID_KEYS[CONTACT], *OWN_ID_KEYS[COMPANY])
+_ANOTHERS = US | OTHERS | {"old", "previous", "before", "original", "parent", "primary"}
 
 
 def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
@@ -22,6 +23,8 @@ def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
         return usual(as_dict(body[key])), key
     for depth in range(_DEEPEST):
         name = next((name for name in _objects_in(body) if _leads_on(body, name, kind)), None)
+        if name is None and not depth and kind is not None:
+            name = next((name for name in body if _is_named_after(kind, name) and _is_record(usual(as_dict(body[name])))), None)
         if name is None:
             break
         inner = usual(as_dict(body[name]))
@@ -30,6 +33,12 @@ def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
         body, key = inner, name
         kind = kind or noun_in(words_of(name))
     return body, key
+
+
+def _is_named_after(kind: str, name: str) -> bool:
+    """Whether a name such as `contactCreated` is that of the record itself: not of its owner, nor as it was before."""
+    words = words_of(name)
+    return noun_in(words) == kind and len(words) > 1 and _ANOTHERS.isdisjoint(words)
 
 
 def _objects_in(body: Body) -> list[str]:

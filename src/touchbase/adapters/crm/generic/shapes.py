@@ -46,6 +46,10 @@ RECORD_KEYS = (
     "organisation",
     "attributes",
     "fields",
+    "entry",
+    "new",
+    "after",
+    "current",
     "old_record",
 )
 LIST_KEYS = (
@@ -72,8 +76,13 @@ MAIL_KEYS = (
 )  # fmt: skip
 HOST_KEYS = ("domain", "website", "Domain", "Website", "company_domain", "company_website")
 ID_KEYS = ("id", "Id", "ID", "uuid", "record_id")
-OWN_ID_KEYS = {CONTACT: ("contact_id", "person_id", "lead_id"), COMPANY: ("company_id", "organization_id")}
+OWN_ID_KEYS = {
+    CONTACT: ("contact_id", "contactId", "person_id", "personId", "lead_id", "leadId"),
+    COMPANY: ("company_id", "companyId", "organization_id", "organizationId"),
+}
 """Beside a contact `company_id` is its company's."""
+NEW_STATUS_KEYS = {"status": ("new_status", "newStatus", "status"), "stage": ("new_stage", "newStage", "stage")}
+"""By what an event's name says has changed, where that stands, beside the record as well."""
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: Shape(

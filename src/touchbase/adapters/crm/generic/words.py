@@ -120,4 +120,5 @@ def noun_in(words: Iterable[str]) -> str | None:
 
 def own_id_keys(kind: str, words: Iterable[str]) -> tuple[str, ...]:
     """What the id of a contact or company is called where it is not just the id: `contact_id`, and of a `lead` so named `lead_id`."""
-    return f"{kind}_id", *(f"{word}_id" for word in words if _NOUN_OF.get(word) == kind and word != kind)
+    named = dict.fromkeys((kind, *(word for word in words if _NOUN_OF.get(word) == kind)))
+    return tuple(f"{word}{ending}" for word in named for ending in ("_id", "Id"))

@@ -29,6 +29,7 @@ from touchbase.domain.times import Micros
 
 T = TypeVar("T")
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
+_NAMING = ("-event", "-event-type")
 _BLANKS = str.maketrans(" -", "__")
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
@@ -105,7 +106,7 @@ class _Reader:
             both = [found for key in ("event_object", "event_action") if (found := text(source.get(key)))]
             if both:
                 return " ".join(both)
-        named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith("-event"))
+        named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith(_NAMING))
         return next((name for name in named if name), None) or self._fate()
 
     def _fate(self) -> str | None:

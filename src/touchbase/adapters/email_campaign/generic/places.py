@@ -27,7 +27,8 @@ NOTICE_TO = paths("to_email toEmail to.0 to.0.email to.0.address to.email to.add
 """Where the notice of a mail server went, which is to us."""
 RECIPIENT = paths(
     "bounce.bouncedRecipients.0.emailAddress complaint.complainedRecipients.0.emailAddress delivery.recipients.0 "
-    "deliveryDelay.delayedRecipients.0.emailAddress recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail"
+    "deliveryDelay.delayedRecipients.0.emailAddress failed_recipient original_recipient bounced_recipient bounced_email "
+    "recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail"
 )
 TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to message.to original_message.to event_data.to recipients.0.email recipients.0 "
@@ -54,12 +55,12 @@ TIME = paths(
 )
 """Where the event's own time stands and nothing else's."""
 ITS_TIME = {
-    "email_sent": paths("time_sent emailSentAt sent_at sentAt"),
-    "email_opened": paths("time_opened emailOpenedAt opened_at openedAt attributes.openedAt"),
-    "email_clicked": paths("time_clicked emailClickedAt clicked_at clickedAt attributes.clickedAt"),
-    "email_replied": paths("time_replied emailRepliedAt replied_at repliedAt attributes.repliedAt"),
-    "email_bounced": paths("time_bounced emailBouncedAt bounced_at bouncedAt BouncedAt attributes.bouncedAt"),
-    "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribedAt"),
+    "email_sent": paths("time_sent emailSentAt sent_at sentAt sent_on sent_date"),
+    "email_opened": paths("time_opened emailOpenedAt opened_at openedAt opened_on attributes.openedAt"),
+    "email_clicked": paths("time_clicked emailClickedAt clicked_at clickedAt clicked_on attributes.clickedAt"),
+    "email_replied": paths("time_replied emailRepliedAt replied_at repliedAt replied_on reply_date replied_date attributes.repliedAt"),
+    "email_bounced": paths("time_bounced emailBouncedAt bounced_at bouncedAt BouncedAt bounced_on bounce_date attributes.bouncedAt"),
+    "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribedAt unsubscribed_on"),
 }
 """Where it stands under the name of what happened."""
 MADE = paths("createdAt created_at")
@@ -71,14 +72,15 @@ OTHER_TIME = paths(
     "emailBouncedAt sent_at sentAt opened_at openedAt clicked_at clickedAt received_at receivedAt date_received repliedAt replied_at "
     "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
     "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
-    "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time date_time event_date eventTimestamp "
+    "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time date_time time_stamp event_date eventTimestamp "
     "event.timestamp event.created_at event.createdAt message.timestamp datetime created"
 )
 """Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
 
 CAMPAIGN_NAME = paths(
     "campaign_name campaignName campaign.name messenger.campaign_instance dataFields.campaignName "
-    "sequenceName sequence.name sequence.sequenceName"
+    "sequenceName sequence.name sequence.sequenceName "
+    "cadence.name cadence_name campaign sequence"
 )
 CAMPAIGN_ID = paths("campaign_id campaignId campaign.id camp_id sequence.id sequence_id sequenceId mj_campaign_id")
 
@@ -112,7 +114,9 @@ REPLY_LABEL = paths(
     "lead_category.new_name"
 )
 """What a reply is taken for, where it says so itself."""
-CHANNEL = paths("channel channelType channel_type campaign.channel campaign.campaign_type account_type")
+CHANNEL = paths(
+    "channel channelType channel_type campaign.channel campaign.campaign_type account_type platform medium message_type messageType"
+)
 """Through what a message went, where that is said."""
 DIRECTION = paths("direction message.direction")
 FROM_US = paths("is_sender from_me fromMe is_outbound")

@@ -7,6 +7,7 @@ from touchbase.adapters.kit.reading import person
 from touchbase.adapters.kit.table import Item, pick
 
 _WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData", "customData")
+_LISTS = ("leads", "contacts", "prospects", "subscribers", "records", "rows")
 _NAMED = places.LEAD + places.PLAIN + tuple((who, key) for who in places.PEOPLE for key in places.ADDRESS)
 _OF_PERSON = frozenset({*(path[0] for path in _NAMED), *places.LINKEDIN, *places.FIRST_NAME, *places.LAST_NAME, *places.FULL_NAME})
 
@@ -33,11 +34,16 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
             return [(inner, item)]
         if isinstance(inner, list) and any(isinstance(event, dict) for event in inner):
             return [(event, _around(event, item)) if isinstance(event, dict) else None for event in inner]
+    return _rows(item) if pick(item, _NAMED, person) is None else [(item, {})]
+
+
+def _rows(item: Item) -> list[tuple[Item, Item] | None]:
+    """The people that a body is about which names none itself: below one key each, or one as a table's row."""
+    people = next((found for key in _LISTS if isinstance(found := item.get(key), list) and any(isinstance(one, dict) for one in found)), [])
+    if people:
+        return [(one, item) if isinstance(one, dict) else None for one in people]
     row = item.get("fields")
-    if isinstance(row, dict) and row and pick(item, _NAMED, person) is None:
-        # A table's row: elsewhere a person's own fields, under names that mean nothing to us.
-        return [(row, item)]
-    return [(item, {})]
+    return [(row, item)] if isinstance(row, dict) and row else [(item, {})]
 
 
 def _around(event: Item, item: Item) -> Item:
