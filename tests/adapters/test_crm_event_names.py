@@ -28,7 +28,7 @@ def translated(adapters: Adapters, body: object, settings: ConnectionSettings | 
         "contact.comment.created", "account.contact.removed", "company.contact.added", "organization.member_removed",
         "organizationMembership.created",
         "peopleTagsDeleted", "contact.group.removed", "segment.contact.removed", "contact.owner_removed", "booking.deleted",
-        "deleted_contact_comment",
+        "deleted_contact_comment", "contact.archive.updated",
     ],
 )  # fmt: skip
 def test_what_a_contact_has_may_be_deleted_without_the_contact(adapters: Adapters, name: str) -> None:
@@ -48,7 +48,9 @@ def test_who_comes_into_a_group_or_leaves_it_is_only_updated(adapters: Adapters,
     [
         ("crm.contact.deleted", "contact.deleted"), ("wix.contacts.v4.contact.deleted", "contact.deleted"),
         ("contact.soft_deleted", "contact.deleted"), ("customer.customer_deleted", "contact.deleted"),
-        ("contact.removed", "contact.deleted"), ("delete_contact", "contact.deleted"), ("subscriber.deleted", "contact.deleted"),
+        ("contact.removed", "contact.deleted"), ("contact.remove", "contact.deleted"), ("contact_destroy", "contact.deleted"),
+        ("contact/archive", "contact.deleted"), ("contact.unarchived", "contact.updated"),
+        ("delete_contact", "contact.deleted"), ("subscriber.deleted", "contact.deleted"),
         ("record.deleted", "contact.deleted"), ("business_contact.created", "contact.created"), ("lead.form.created", "contact.created"),
         ("new_lead_from_website", "contact.created"), ("contact_added", "contact.created"), ("contact.tags.updated", "contact.updated"),
     ],

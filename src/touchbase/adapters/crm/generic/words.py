@@ -10,9 +10,12 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 
 VERBS = {
     CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
-    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored"),
-    DELETED: ("deleted", "delete", "removed", "destroyed", "archived", "deletion"),
-}
+    UPDATED: (
+        "updated", "update", "changed", "change", "edited", "edit", "modified", "modify", "upserted", "upsert", "restored", "restore",
+        "undeleted", "unarchived",
+    ),
+    DELETED: ("deleted", "delete", "removed", "remove", "destroyed", "destroy", "archived", "archive", "deletion"),
+}  # fmt: skip
 NOUNS = {
     CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
     COMPANY: ("company", "companies", "account", "accounts", "organization", "organisation", "organizations", "organisations"),
@@ -53,7 +56,7 @@ _PLAIN = frozenset(
     }
 )  # fmt: skip
 """What says nothing else beside who has been deleted, and that they were."""
-_JOINING = frozenset({"added", "add", "removed"})
+_JOINING = frozenset({"added", "add", "removed", "remove"})
 _LINKS = frozenset({"to", "from", "into"})
 _LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -98,7 +101,9 @@ def is_of_a_part(words: tuple[str, ...]) -> bool:
     between = words[noun + 1 : verb] if noun < verb else words[noun + 1 :] if what == DELETED else ()
     foreign = {word for word in between if _NOUN_OF.get(word) != _NOUN_OF[words[noun]]} - _PLAIN
     if what == DELETED:
-        return bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
+        # An archive may be updated, and not the contact archived.
+        is_else = any(_VERB_OF.get(word, DELETED) != DELETED for word in words)
+        return is_else or bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
     return any(word in _PARTS or word in _NOUN_OF for word in foreign)
 
 
