@@ -28,10 +28,11 @@ def translated(adapters: Adapters, body: object, settings: ConnectionSettings | 
         "contact.comment.created", "account.contact.removed", "company.contact.added", "organization.member_removed",
         "organizationMembership.created",
         "peopleTagsDeleted", "contact.group.removed", "segment.contact.removed", "contact.owner_removed", "booking.deleted",
-        "deleted_contact_comment", "contact.archive.updated",
+        "deleted_contact_comment", "contact.archive.updated", "customer.subscription.updated", "organizationMembership.updated",
+        "company.contact.updated", "contact_messages.update",
     ],
 )  # fmt: skip
-def test_what_a_contact_has_may_be_deleted_without_the_contact(adapters: Adapters, name: str) -> None:
+def test_what_a_contact_has_comes_and_goes_without_the_contact(adapters: Adapters, name: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"event": name, "data": PERSON})
 
@@ -53,6 +54,8 @@ def test_who_comes_into_a_group_or_leaves_it_is_only_updated(adapters: Adapters,
         ("delete_contact", "contact.deleted"), ("subscriber.deleted", "contact.deleted"),
         ("record.deleted", "contact.deleted"), ("business_contact.created", "contact.created"), ("lead.form.created", "contact.created"),
         ("new_lead_from_website", "contact.created"), ("contact_added", "contact.created"), ("contact.tags.updated", "contact.updated"),
+        ("contact.address.updated", "contact.updated"), ("lead.agent.changed", "contact.updated"),
+        ("contact.company.changed", "contact.updated"),
     ],
 )  # fmt: skip
 def test_words_that_name_nothing_else_leave_the_event_with_the_contact(adapters: Adapters, name: str, event: str) -> None:
