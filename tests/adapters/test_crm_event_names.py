@@ -176,3 +176,18 @@ def test_the_table_of_a_row_tells_what_it_is(adapters: Adapters, body: dict[str,
 def test_a_row_of_another_table_is_no_contact(adapters: Adapters, table: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"type": "INSERT", "table": table, "record": PERSON, "old_record": None})
+
+
+@pytest.mark.parametrize("key", ["operation", "event", "action", "event_type"])
+@pytest.mark.parametrize("name", ["delete", "deleted", "lead.deleted", "Leads.delete", "Lead Deleted"])
+def test_a_workflow_of_zoho_that_tells_a_deletion_changes_nothing_else(adapters: Adapters, key: str, name: str) -> None:
+    lead = {"id": "554", "Last_Name": "Byrne", "Email": "ada@example.com", "Lead_Status": "New"}
+
+    assert translated(adapters, {key: name, "module": "Leads", **lead}) == ["contact.deleted"]
+    assert translated(adapters, {key: name, "module": "Leads", "data": lead}) == ["contact.deleted"]
+
+
+def test_a_note_that_is_deleted_leaves_zohos_lead(adapters: Adapters) -> None:
+    body = {"event": "note_deleted", "module": "Leads", "Last_Name": "Byrne", "Email": "ada@example.com"}
+
+    assert translated(adapters, body) == ["contact.updated"]

@@ -20,6 +20,7 @@ from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.said import said
 from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
@@ -96,7 +97,7 @@ class Zoho(CrmAdapter):
         ).events()
 
     def _shaped(self, word: str, record: Body, body: Body, call: Call) -> list[Event]:
-        what = OPERATIONS.get((text(body.get("operation")) or "").lower(), UPDATED)
+        what = said(body) or UPDATED
         at = moment(record, *_TIMES[what]) or moment(body, "server_time", "timestamp")
         item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=with_linkedin(record))
         item.status = self.statuses(call, item.shape.kind, word)
