@@ -28,10 +28,11 @@ def translated(adapters: Adapters, body: object, settings: ConnectionSettings | 
         "contact.comment.created", "account.contact.removed", "company.contact.added", "organization.member_removed",
         "organizationMembership.created",
         "peopleTagsDeleted", "contact.group.removed", "segment.contact.removed", "contact.owner_removed", "booking.deleted",
-        "deleted_contact_comment",
+        "deleted_contact_comment", "contact.archive.updated", "customer.subscription.updated", "organizationMembership.updated",
+        "company.contact.updated", "contact_messages.update",
     ],
 )  # fmt: skip
-def test_what_a_contact_has_may_be_deleted_without_the_contact(adapters: Adapters, name: str) -> None:
+def test_what_a_contact_has_comes_and_goes_without_the_contact(adapters: Adapters, name: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"event": name, "data": PERSON})
 
@@ -48,9 +49,13 @@ def test_who_comes_into_a_group_or_leaves_it_is_only_updated(adapters: Adapters,
     [
         ("crm.contact.deleted", "contact.deleted"), ("wix.contacts.v4.contact.deleted", "contact.deleted"),
         ("contact.soft_deleted", "contact.deleted"), ("customer.customer_deleted", "contact.deleted"),
-        ("contact.removed", "contact.deleted"), ("delete_contact", "contact.deleted"), ("subscriber.deleted", "contact.deleted"),
+        ("contact.removed", "contact.deleted"), ("contact.remove", "contact.deleted"), ("contact_destroy", "contact.deleted"),
+        ("contact/archive", "contact.deleted"), ("contact.unarchived", "contact.updated"),
+        ("delete_contact", "contact.deleted"), ("subscriber.deleted", "contact.deleted"),
         ("record.deleted", "contact.deleted"), ("business_contact.created", "contact.created"), ("lead.form.created", "contact.created"),
         ("new_lead_from_website", "contact.created"), ("contact_added", "contact.created"), ("contact.tags.updated", "contact.updated"),
+        ("contact.address.updated", "contact.updated"), ("lead.agent.changed", "contact.updated"),
+        ("contact.company.changed", "contact.updated"),
     ],
 )  # fmt: skip
 def test_words_that_name_nothing_else_leave_the_event_with_the_contact(adapters: Adapters, name: str, event: str) -> None:
@@ -171,3 +176,18 @@ def test_the_table_of_a_row_tells_what_it_is(adapters: Adapters, body: dict[str,
 def test_a_row_of_another_table_is_no_contact(adapters: Adapters, table: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"type": "INSERT", "table": table, "record": PERSON, "old_record": None})
+
+
+@pytest.mark.parametrize("key", ["operation", "event", "action", "event_type"])
+@pytest.mark.parametrize("name", ["delete", "deleted", "lead.deleted", "Leads.delete", "Lead Deleted"])
+def test_a_workflow_of_zoho_that_tells_a_deletion_changes_nothing_else(adapters: Adapters, key: str, name: str) -> None:
+    lead = {"id": "554", "Last_Name": "Byrne", "Email": "ada@example.com", "Lead_Status": "New"}
+
+    assert translated(adapters, {key: name, "module": "Leads", **lead}) == ["contact.deleted"]
+    assert translated(adapters, {key: name, "module": "Leads", "data": lead}) == ["contact.deleted"]
+
+
+def test_a_note_that_is_deleted_leaves_zohos_lead(adapters: Adapters) -> None:
+    body = {"event": "note_deleted", "module": "Leads", "Last_Name": "Byrne", "Email": "ada@example.com"}
+
+    assert translated(adapters, body) == ["contact.updated"]

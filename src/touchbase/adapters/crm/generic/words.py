@@ -10,9 +10,12 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDAT
 
 VERBS = {
     CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
-    UPDATED: ("updated", "update", "changed", "change", "edited", "edit", "modified", "upserted", "restored", "save", "saved"),
-    DELETED: ("deleted", "delete", "removed", "destroyed", "archived", "deletion"),
-}
+    UPDATED: (
+        "updated", "update", "changed", "change", "edited", "edit", "modified", "modify", "upserted", "upsert", "restored", "restore",
+        "undeleted", "unarchived", "save", "saved",
+    ),
+    DELETED: ("deleted", "delete", "removed", "remove", "destroyed", "destroy", "archived", "archive", "deletion"),
+}  # fmt: skip
 NOUNS = {
     CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
     COMPANY: ("company", "companies", "account", "accounts", "organization", "organisation", "organizations", "organisations"),
@@ -35,17 +38,24 @@ SEVERAL = frozenset(
 RESTORED = "restored"
 _OF_OURS = frozenset(
     {
-        "comment", "comments", "file", "files", "document", "documents", "attachment", "attachments", "address", "addresses", "phone",
-        "phones", "property", "properties", "field", "fields", "consent", "consents", "subscription", "subscriptions", "reminder",
-        "reminders", "card", "source", "status", "stage", "label", "labels", "view", "views", "import", "export", "type", "role",
-        "permission", "photo", "avatar", "session", "membership", "memberships", "invitation", "invitations", "discount", "payment",
-        "relationship", "relationships", "association", "associations",
+        "address", "addresses", "phone", "phones", "property", "properties", "field", "fields", "consent", "consents", "source", "status",
+        "stage", "label", "labels", "type", "role", "permission", "photo", "avatar",
     }
 )  # fmt: skip
-"""What a contact or company has that comes and goes without them: `contact.address.deleted`."""
+"""What a contact or company has that comes and goes without them (`contact.address.deleted`), and is theirs when it changes."""
+_BESIDE = frozenset(
+    {
+        "comment", "comments", "file", "files", "document", "documents", "attachment", "attachments", "subscription", "subscriptions",
+        "reminder", "reminders", "card", "view", "views", "import", "export", "session", "membership", "memberships", "invitation",
+        "invitations", "discount", "payment", "relationship", "relationships", "association", "associations",
+    }
+) | (SEVERAL - {"emails", "lists", "tags"})  # fmt: skip
+"""What is a record of its own beside them: `customer.subscription.updated`."""
+_INSIDE = frozenset({"user", "users", "member", "members", "employee", "employees", "admin", "seat"})
+"""Whom a company has, besides its contacts."""
 _GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
 """What a contact comes into, or leaves, and stays a contact."""
-PARTS = _OF_OURS | _GROUPS | OTHERS | SEVERAL | US
+PARTS = _OF_OURS | _BESIDE | _GROUPS | OTHERS | SEVERAL | US
 _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
@@ -54,7 +64,7 @@ _PLAIN = frozenset(
     }
 )  # fmt: skip
 """What says nothing else beside who has been deleted, and that they were."""
-_JOINING = frozenset({"added", "add", "removed"})
+_JOINING = frozenset({"added", "add", "removed", "remove"})
 _LINKS = frozenset({"to", "from", "into"})
 _LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -86,21 +96,27 @@ def verb_in(words: tuple[str, ...]) -> str | None:
 
 
 def is_of_a_part(words: tuple[str, ...]) -> bool:
-    """Whether the words tell that something of a contact or company was made or deleted, and not they themselves.
+    """Whether the words tell that something of a contact or company was made, changed or deleted, and not they themselves.
 
-    What nobody has thought of may be made beside a contact, but is no deletion of one.
+    What nobody has thought of may be made or changed beside a contact, but is no deletion of one.
     """
     what, verb = verb_in(words), _verb_at(words)
-    if verb is None or what not in (CREATED, DELETED):
+    if verb is None:
         return False
     noun = next((place for place, word in enumerate(words) if word in _NOUN_OF), None)
     if noun is None:
         return what == DELETED and not _PLAIN.issuperset((*words[:verb], *words[verb + 1 :]))
     between = words[noun + 1 : verb] if noun < verb else words[noun + 1 :] if what == DELETED else ()
-    foreign = {word for word in between if _NOUN_OF.get(word) != _NOUN_OF[words[noun]]} - _PLAIN
+    kind = _NOUN_OF[words[noun]]
+    foreign = {word for word in between if _NOUN_OF.get(word) != kind} - _PLAIN
     if what == DELETED:
-        return bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
-    return any(word in PARTS or word in _NOUN_OF for word in foreign)
+        # An archive may be updated, and not the contact archived.
+        is_else = any(_VERB_OF.get(word, DELETED) != DELETED for word in words)
+        return is_else or bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
+    if what == CREATED:
+        return any(word in PARTS or word in _NOUN_OF for word in foreign)
+    inside = {word for word in foreign if word in _INSIDE or word in _NOUN_OF} if kind == COMPANY else set()
+    return bool(inside) or not _BESIDE.isdisjoint(foreign)
 
 
 def _verb_at(words: tuple[str, ...]) -> int | None:

@@ -19,6 +19,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, host
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, first, flag, text
+from touchbase.adapters.kit.said import said
 from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
@@ -35,13 +36,10 @@ PERSON = Shape(
     CONTACT, email=("email", "email_from", "x_email", "email_normalized"), full_name=("contact_name", "name"), linkedin=(LINKEDIN,),
     domain=("website",), company=("partner_name", "commercial_company_name"), useful=None, noise=NOISE,
 )  # fmt: skip
-METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED, "archive": DELETED}
+METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED}
 """What a server action says has happened."""
 RECORDS = ("data", "record", "values", "vals", "payload", "fields")
 _IDS = ("_id", "id", "record_id", "res_id")
-_TOLD = {"created": "create", "updated": "write", "deleted": "unlink", "archive": "archive", "archived": "archive"}
-"""The same methods, told of a partner or lead as something past, and what an automation rule's trigger calls `on_archive`."""
-_OF_PARTNER = re.compile(r"(?:(?:(?:res\.)?partner|contact|customer|record|(?:crm\.)?lead)[._]|on_)?([a-z]+)")
 _MODEL = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 # What a lead is called is its title, and not its person's name.
 LEAD = replace(PERSON, full_name=("contact_name",), noise=NOISE | {"name", "type"})
@@ -87,8 +85,8 @@ class Odoo(CrmAdapter):
             record = with_linkedin(record)
         if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
             record["website"] = found
-        method = None if "_model" in body else _method(body) or _told(body)
-        what = DELETED if _is_archived(body) else METHODS.get(method or "", UPDATED)
+        method, told = (None, None) if "_model" in body else (_method(body), said(body))
+        what = DELETED if _is_archived(body) else METHODS.get(method or "") or told or UPDATED
         source, at = text(body.get("_action")) or method, moment(record, "write_date") or moment(body, "timestamp")
         item = Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model))
         item.nulls_clear = True
@@ -102,18 +100,9 @@ def _is_archived(body: Body) -> bool:
 
 def _method(body: Body) -> str | None:
     """What a server action calls what has happened: `create`, `record.write`."""
-    method = _name(body).rpartition(".")[2]
+    named = text(first(body, "event", "operation", "method", "action", "event_type", "trigger")) or ""
+    method = named.lower().rpartition(".")[2]
     return method if method in METHODS else None
-
-
-def _told(body: Body) -> str | None:
-    """The method that a name means which others use as well: `contact_deleted`, `on_unlink`."""
-    match = _OF_PARTNER.fullmatch(_name(body))
-    return None if match is None else match[1] if match[1] in METHODS else _TOLD.get(match[1])
-
-
-def _name(body: Body) -> str:
-    return (text(first(body, "event", "operation", "method", "action", "event_type", "trigger")) or "").lower()
 
 
 def _record(body: Body) -> Body:

@@ -19,6 +19,7 @@ from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.proof_body import field_of
 from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.said import said
 from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call, Fetcher
@@ -95,7 +96,7 @@ class Zoho(CrmAdapter):
         ).events()
 
     def _shaped(self, word: str, record: Body, body: Body, call: Call) -> list[Event]:
-        what = OPERATIONS.get((text(body.get("operation")) or "").lower(), UPDATED)
+        what = said(body) or UPDATED
         at = moment(record, *_TIMES[what]) or moment(body, "server_time", "timestamp")
         item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=as_told(record))
         item.status = self.statuses(call, item.shape.kind, word)
