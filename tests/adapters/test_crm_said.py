@@ -318,3 +318,22 @@ def test_a_change_of_all_records_at_once_is_about_none(adapters: Adapters) -> No
     (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"recordIds": ["003*"]}, "LastModifiedDate": 1_790_000_000_000})
 
     assert (event.event, event.object_id) == ("ignored", None)
+
+
+@pytest.mark.parametrize("name", ["Account_Manager_LinkedIn", "referrer_linkedin", "Sales Rep LinkedIn", "sdr_linkedin"])
+def test_the_profile_of_somebody_else_is_not_the_contacts(adapters: Adapters, name: str) -> None:
+    contact = {"id": 7, "email": "noor@example.com", name: "https://www.linkedin.com/in/una-ours"}
+
+    (event,) = told(adapters, {"event": "contact.updated", "contact": contact})
+
+    assert event.linkedin_url is None
+
+
+def test_all_choices_of_an_attribute_in_attio_are_told(adapters: Adapters) -> None:
+    chosen = [{"option": {"title": "Hot"}, "active_from": "2026-11-20T09:30:00Z"}, {"option": {"title": "New"}}]
+    ids = {"workspace_id": "w", "object_id": "o", "record_id": "r"}
+    values = {"email_addresses": [{"email_address": "noor@example.com"}], "status": chosen}
+
+    (_, event) = told(adapters, {"id": ids, "values": values})
+
+    assert event.status == "Hot, New"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.adapters.kit.crm_values import choices, mail, shown
+from touchbase.adapters.kit.crm_values import choices, host, mail, shown
 
 WORK = {"label": "work", "value": "12", "primary": True}
 ADDRESS = {"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": "", "country": "DE"}
@@ -74,3 +74,34 @@ def test_records_in_a_list_are_shown_by_their_names_and_are_no_choices() -> None
     contacts = [{"id": "c1", "name": "Ada", "emails": [], "phones": [], "title": ""}]
 
     assert (shown(contacts), choices(contacts)) == ("Ada", None)
+
+
+@pytest.mark.parametrize(
+    "several",
+    [
+        "ada@example.com, b@example.com",
+        "Ada@Example.com;b@example.com",
+        "Ada Lace <ada@example.com>, B <b@example.com>",
+        "mailto:ada@example.com\nb@example.com",
+        [{"email": "ada@example.com,b@example.com"}],
+    ],
+)
+def test_the_first_of_several_addresses_in_a_text_is_taken(several: object) -> None:
+    assert mail(several) == "ada@example.com"
+
+
+@pytest.mark.parametrize("none", ["a@b@c", "@, @", "ada@example.com b@example.com"])
+def test_a_text_that_is_no_list_of_addresses_holds_none(none: str) -> None:
+    assert mail(none) is None
+
+
+@pytest.mark.parametrize(
+    "page", ["n.a.", "N.A", "t.b.d", "https://linktr.ee/orbit", "sites.google.com/view/orbit", "https://bit.ly/3x", "St. Gallen"]
+)
+def test_what_stands_in_the_place_of_a_page_is_no_domain(page: str) -> None:
+    assert host(page) is None
+
+
+@pytest.mark.parametrize("page", ["HTTPS://www.Orbit.example:8080/de?x=1", "orbit.example.", "//orbit.example", "www.orbit.example"])
+def test_the_domain_is_what_is_left_of_a_page(page: str) -> None:
+    assert host(page) == "orbit.example"

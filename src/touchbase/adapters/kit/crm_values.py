@@ -21,11 +21,16 @@ _KINDS = frozenset({"label", "primary", "type", "category"})
 _KEYS_OF_OPTION = 4
 """An option has no more; of what has, a `label` only says of which kind it is, as of an address."""
 _HOST = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:)?(?://(?:[^/@\s]*@)?)?((?:[\w-]+\.)+[^\W\d_][\w-]*)\.?(?::\d+)?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
+    r"(?:[a-z][a-z0-9+.-]*:)?(?://(?:[^/@\s]*@)?)?((?:[\w-]+\.)+[^\W\d_][\w-]+)\.?(?::\d+)?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
 )
 # A company that fills in its page on one of these has not told its domain.
-_NOT_OWN = (".linkedin.com", ".facebook.com", ".twitter.com", ".x.com", ".instagram.com", ".youtube.com", ".xing.com", ".tiktok.com")
+_NOT_OWN = (
+    ".linkedin.com", ".facebook.com", ".twitter.com", ".x.com", ".instagram.com", ".youtube.com", ".xing.com", ".tiktok.com",
+    ".pinterest.com", ".threads.net", ".crunchbase.com", ".linktr.ee", ".sites.google.com", ".goo.gl", ".g.page", ".bit.ly", ".wa.me",
+    ".t.me",
+)  # fmt: skip
 _LONGEST_HOST = 253
+_BETWEEN = re.compile(r"[,;|\n]")
 
 
 def as_dict(value: object) -> dict[str, object]:
@@ -96,7 +101,7 @@ def _joined(values: list[object]) -> str | None:
 
 def mail(value: object) -> str | None:
     """The e-mail address in a text, an object or a list of them: the primary one, else the first."""
-    return _found(value, address, _MAIL_KEYS)
+    return _found(value, _address, _MAIL_KEYS)
 
 
 def link(value: object) -> str | None:
@@ -143,6 +148,13 @@ def _found(value: object, read: Callable[[object], str | None], keys: tuple[str,
         preferred = [item for item in value if isinstance(item, dict) and _is_primary(item)]
         return next((found for item in (*preferred, *value) if not isinstance(item, list) and (found := _found(item, read, keys))), None)
     return None
+
+
+def _address(value: object) -> str | None:
+    """The address in a text; the first one where people, or a relay that has flattened a list, have put several."""
+    if not isinstance(value, str) or value.count("@") < 2:
+        return address(value)
+    return next(filter(None, map(address, _BETWEEN.split(value))), None)
 
 
 def _is_primary(item: Record) -> bool:

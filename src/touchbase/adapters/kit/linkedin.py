@@ -9,7 +9,7 @@ from touchbase.adapters.kit.crm_values import Record, link
 LINKEDIN = "linkedin address"
 """The property under which an adapter keeps what it has found, for its `Shape` to name last."""
 _NO_LETTERS = re.compile(r"[\W_]+")
-_OF_US = re.compile(r"owner|sender|assignee|assigned", re.IGNORECASE)
+_OF_OTHERS = re.compile(r"owner|sender|assignee|assigned|manager|referr|sales.?rep|(?<![a-z])(?:sdr|csm)(?![a-z])", re.IGNORECASE)
 
 
 def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
@@ -31,7 +31,7 @@ def _named(record: Record) -> tuple[str, str] | None:
     if "k" not in names.lower() or "linkedin" not in _NO_LETTERS.sub("", names).lower():
         return None
     for name, value in record.items():
-        says_linkedin = "linkedin" in _NO_LETTERS.sub("", name).lower() and _OF_US.search(name) is None
+        says_linkedin = "linkedin" in _NO_LETTERS.sub("", name).lower() and _OF_OTHERS.search(name) is None
         if says_linkedin and (found := link(value)) is not None:
             return name, found
     return None

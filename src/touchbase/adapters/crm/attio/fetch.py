@@ -69,7 +69,8 @@ def _flat(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         elif name in ("email_addresses", "domains"):
             yield name, entries
         else:
-            yield name, dig(one, "status", "title") or dig(one, "option", "title") or first(one, "value")
+            told = [dig(each, "status", "title") or dig(each, "option", "title") or first(each, "value") for each in as_list(entries)]
+            yield name, told if len(told) > 1 else next(iter(told), None)
 
 
 def _since(entries: object) -> Micros | None:
