@@ -117,7 +117,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # What somebody fills in, buys, signs or asks of support is no answer to a mail, and what is sent there no campaign's mail.
     (_NO_CAMPAIGN, _always(OTHER)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
-    (r"bounce|\binvalid|\bundeliver|failed permanent|permanent fail", _bounce),
+    (r"bounce|\binvalid|\bundeliver|\bmailbox not found|failed permanent|permanent fail", _bounce),
     (r"\bauto ?(reply|replied|replies|response|responded)\b|\bautomatic|\bautomated|out of (the )?office|\booo\b", _automatic),
     (r"\b(reply|replies|response)\b.*\b(sent|forwarded|drafted)|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
     (r"\b(no|without|never|not) repl", _always(COMPLETED)),

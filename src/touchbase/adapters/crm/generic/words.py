@@ -31,7 +31,27 @@ US = frozenset(
 """Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
 RESTORED = "restored"
 _FILLING = frozenset(
-    {"a", "the", "was", "is", "has", "been", "on", "after", "record", "object", "gdpr", "privacy", "soft", "hard", "permanently"}
+    {
+        "a",
+        "the",
+        "was",
+        "is",
+        "has",
+        "been",
+        "on",
+        "after",
+        "record",
+        "object",
+        "gdpr",
+        "privacy",
+        "soft",
+        "hard",
+        "permanently",
+        "bulk",
+        "item",
+        "items",
+        "inbound",
+    }
 )
 _LONGEST_KNOWN = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")

@@ -26,12 +26,13 @@ NOTICE_TO = paths("to_email to.0 to.0.email to.0.address to.email to.address to"
 """Where the notice of a mail server went, which is to us."""
 RECIPIENT = paths(
     "bounce.bouncedRecipients.0.emailAddress complaint.complainedRecipients.0.emailAddress delivery.recipients.0 "
+    "bounce.recipients.0.address complaint.recipients.0 "
     "deliveryDelay.delayedRecipients.0.emailAddress failed_recipient original_recipient bounced_recipient bounced_email recipient "
     "rcpt_to to_email email_to rcpt recipient_email"
 )
 TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to message.to original_message.to event_data.to recipients.0.email recipients.0 "
-    "mail.destination.0 object.to event_message.0.email_info.to.0.email_address.address"
+    "mail.destination.0 envelope.to.0 object.to event_message.0.email_info.to.0.email_address.address"
 )
 PLAIN = paths("email email_address e_mail address")
 SENDER = paths(
@@ -97,7 +98,8 @@ LABEL = paths(
 )
 BOUNCE = paths(
     "bounce_type bounce.type bounce.bounceType bounce bounce_details.type bounce_details.reason severity failure_type type kind "
-    "smtp_code status_code status code reason bounce_reason bounce_category response response_code bounce_code bounce_message "
+    "smtp_code status_code status code reason bounce_reason bounce_category response "
+    "response.message response_code bounce_code bounce_message "
     "diagnostic_code description msg"
 )
 AUTOMATED = paths("automated_reply reply.automated_reply is_auto_reply auto_reply")
