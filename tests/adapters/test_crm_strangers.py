@@ -54,6 +54,7 @@ def test_what_of_a_contact_is_new_or_gone_leaves_it_changed(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["contact.deleted", "delete_contact", "onContactDelete", "Contact was removed", "crm.contact.deleted", "contact.gdpr_deleted",
+        "contact.bulk_delete", "contacts.items.delete",
      "deleted"],
 )  # fmt: skip
 def test_a_contact_that_is_gone_is_deleted(name: str) -> None:

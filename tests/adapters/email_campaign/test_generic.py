@@ -294,3 +294,10 @@ def test_a_reply_is_its_channels(about: dict[str, Any], event: str) -> None:
 
 def test_a_name_that_says_mail_is_a_mails_whatever_the_channel() -> None:
     assert one({"event": "email_sent", "channel": "linkedin", "email": "nora@example.com"}).event == "email_sent"
+
+
+@pytest.mark.parametrize("name", ["first_name", "firstName", "First Name"])
+def test_whoever_stands_around_a_list_is_none_of_its_people(name: str) -> None:
+    events = read({"event": "email_sent", name: "Sam", "leadEmail": "sam@example.net", "data": [{"email": "nora@example.com"}]})
+
+    assert [(event.email, event.first_name) for event in events] == [("nora@example.com", None)]

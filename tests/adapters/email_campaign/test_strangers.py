@@ -52,6 +52,12 @@ NORA, SAM = "nora@example.com", "sam@example.net"
         ({"event": "reply", "email": NORA, "date": "Fri Nov 20 2026 10:30:00 GMT+0100 (Central European Standard Time)"}, "email_replied"),
         ({"event": "bounced", "from": "postmaster@example.org", "to": SAM, "original_recipient": NORA, "timestamp": AT}, "email_bounced"),
         ({"event": "bounced", "bounced_email": NORA, "email": SAM, "timestamp": AT}, "email_bounced"),
+        ({"action": "unsubscribe", "data": [{"action_time": SECONDS, "contact_email": NORA}]}, "email_unsubscribed"),
+        ({"type": "email_mailbox_not_found", "created_at": AT, "email_from": SAM, "email_to": NORA}, "email_bounced"),
+        ({"event_type": "message.bounced", "bounce": {"recipients": [{"address": NORA}], "timestamp": AT}}, "email_bounced"),
+        ({"event_type": "message.complained", "complaint": {"recipients": [NORA], "timestamp": AT}}, "email_spam_complaint"),
+        ({"account": "a", "event": "messageSent", "date": AT, "data": {"envelope": {"from": SAM, "to": [NORA]}}}, "email_sent"),
+        ({"account": "a", "event": "listUnsubscribe", "date": AT, "data": {"recipient": NORA, "listId": "l"}}, "email_unsubscribed"),
         ({"email": NORA, "customData": {"event-type": "reply", "timestamp": AT}}, "email_replied"),
         ({"type": "notification", "data": {"event": "email_replied", "email": NORA, "timestamp": AT}}, "email_replied"),
         ({"event": "email.bounced", "id": "x", "timestamp": AT, "data": {"prospectEmail": NORA, "bounceType": "hard"}}, "email_bounced"),
@@ -112,7 +118,13 @@ def test_when_a_subscriber_was_made_is_not_when_something_happened(name: str) ->
 
 @pytest.mark.parametrize(
     ("said", "kind"),
-    [({"bounce": "hard"}, "hard"), ({"bounce": "soft"}, "soft"), ({"response_code": 550}, "hard"), ({"bounceCode": "550"}, "hard")],
+    [
+        ({"bounce": "hard"}, "hard"),
+        ({"bounce": "soft"}, "soft"),
+        ({"response_code": 550}, "hard"),
+        ({"bounceCode": "550"}, "hard"),
+        ({"response": {"message": "550 5.1.1 no such user"}}, "hard"),
+    ],
 )
 def test_a_bounces_kind_may_stand_under_its_own_name(said: dict[str, Any], kind: str) -> None:
     body = {"event": "bounce", "rcpt": NORA, "time": AT, **said}

@@ -21,7 +21,7 @@ RULES = {
     "email_unsubscribed": ["unsubscribe", "EMAIL_UNSUBSCRIBED", "unsub", "prospect_opt_out", "opted-out", "leadUnsubscribed",
         "emailUnSubscribe", "unsubscribe form submitted"],
     "email_spam_complaint": ["spam", "spamreport", "complaint", "email.complained", "abuse"],
-    "email_bounced": ["bounce", "EMAIL_BOUNCED", "hardBounced", "invalid_email", "undeliverable"],
+    "email_bounced": ["bounce", "EMAIL_BOUNCED", "hardBounced", "invalid_email", "undeliverable", "email_mailbox_not_found"],
     "email_auto_replied": [
         "auto_reply_received", "autoreplied", "automatic_response", "out of office", "OOO", "vacation_reply", "autoresponder",
     ],

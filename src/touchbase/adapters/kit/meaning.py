@@ -137,7 +137,7 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     # What somebody fills in, buys, signs or asks of support is no answer to a mail, and what is sent there no campaign's mail.
     (_NO_CAMPAIGN, _always(OTHER)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
-    (r"bounce|\binvalid|\bundeliver|failed permanent|permanent fail", _bounce),
+    (r"bounce|\binvalid|\bundeliver|\bmailbox not found|failed permanent|permanent fail", _bounce),
     (r"\bauto ?(reply|replied|replies|response|responded|responder)\b|\bautomat(ic|ed)(?!.*\bsent\b)", _automatic),
     (r"out of (the )?office|\booo\b|\b(vacation|absence) (reply|response|message|notice)\b", _automatic),
     (rf"{_HANDLED.pattern}|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),

@@ -60,7 +60,7 @@ _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
         "v", "api", "soft", "hard", "bulk", "mass", "permanently", "permanent", "gdpr", "privacy", "by", "and", "or", "subscriber",
-        "subscribers", "client",
+        "subscribers", "client", "after", "item", "items", "inbound",
     }
 )  # fmt: skip
 """What says nothing else beside who has been deleted, and that they were."""

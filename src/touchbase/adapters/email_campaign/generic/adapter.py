@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TypeVar
 
 from touchbase.adapters.email_campaign.generic import places
 from touchbase.adapters.email_campaign.generic.channel import on_its_channel
+from touchbase.adapters.email_campaign.generic.spelling import spelt_out
 from touchbase.adapters.email_campaign.generic.spread import spread
 from touchbase.adapters.kit import meaning as m
 from touchbase.adapters.kit.crm_values import in_query
 from touchbase.adapters.kit.decided import reworded
-from touchbase.adapters.kit.labels import bounce_kind, label_of, status_of, words
+from touchbase.adapters.kit.labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.meaning import Meaning, meaning_of
 from touchbase.adapters.kit.reading import address, flag, linkedin, person, split_name, text
 from touchbase.adapters.kit.table import Item, Path, at, batch, pick
@@ -30,7 +30,6 @@ from touchbase.domain.times import Micros
 T = TypeVar("T")
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
 _NAMING = ("-event", "-event-type")
-_BLANKS = str.maketrans(" -", "__")
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
 _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
@@ -211,26 +210,6 @@ class _Reader:
                 if value is not None and (found := read(value)) is not None:
                     return found
         return None
-
-
-def spelt_out(item: Item) -> Item:
-    """The item with names such as `Lead Email`, `LEAD_EMAIL` and `LeadEmail` also as `lead_email`: people write so into relays' forms."""
-    if _is_plain("".join(item)):
-        return item
-    more: Item = {}
-    for name, value in item.items():
-        for spelling in _spellings(name):
-            more.setdefault(spelling, value)
-    return {**more, **item}
-
-
-@lru_cache(maxsize=2_000)
-def _spellings(name: str) -> tuple[str, ...]:
-    return () if _is_plain(name) else (name.strip().lower().translate(_BLANKS), words(name).replace(" ", "_"))
-
-
-def _is_plain(name: str) -> bool:
-    return name.islower() and " " not in name and "-" not in name
 
 
 def _name(value: object) -> str | None:

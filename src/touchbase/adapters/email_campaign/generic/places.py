@@ -5,10 +5,9 @@ from __future__ import annotations
 from touchbase.adapters.kit.table import paths
 
 NAME = paths(
-    "event_type eventType event event.type webhook_event webhookInfo.type meta.eventName RecordType method tracking_type type "
-    "event-data.event action "
-    "event_name eventName event.name event_name.0 activity_type activityType webhook_type webhookType topic trigger metric "
-    "notificationType hook.event"
+    "event_type event event.type webhook_event webhookInfo.type meta.eventName RecordType method tracking_type type "
+    "event-data.event action event_name event.name event_name.0 activity_type webhook_type topic trigger metric notificationType "
+    "hook.event"
 )
 
 PEOPLE = (
@@ -18,71 +17,70 @@ PEOPLE = (
 """Objects that stand for the person; what a person has is looked for at the top and then in these."""
 
 LEAD = paths(
-    "sl_lead_email lead_email leadEmail prospectEmail contact_email targetLeadEmail leadCorrespondence.targetLeadEmail prospect_email "
-    "contactEmail contact_email_address subscriber_email person_email personEmail customer_email invitee_email guest_email attendee_email "
-    "work_email lead prospect contact subscriber"
+    "sl_lead_email lead_email contact_email targetLeadEmail leadCorrespondence.targetLeadEmail prospect_email "
+    "contact_email_address subscriber_email person_email customer_email invitee_email guest_email attendee_email work_email lead "
+    "prospect contact subscriber"
 )
 ADDRESS = ("email", "email_address", "emailAddress", "enriched_email")
-NOTICE_TO = paths("to_email toEmail to.0 to.0.email to.0.address to.email to.address to")
+NOTICE_TO = paths("to_email to.0 to.0.email to.0.address to.email to.address to")
 """Where the notice of a mail server went, which is to us."""
 RECIPIENT = paths(
     "bounce.bouncedRecipients.0.emailAddress complaint.complainedRecipients.0.emailAddress delivery.recipients.0 "
-    "deliveryDelay.delayedRecipients.0.emailAddress failed_recipient original_recipient bounced_recipient bounced_email "
-    "recipient rcpt_to to_email toEmail email_to rcpt recipient_email recipientEmail"
+    "bounce.recipients.0.address complaint.recipients.0 "
+    "deliveryDelay.delayedRecipients.0.emailAddress failed_recipient original_recipient bounced_recipient bounced_email recipient "
+    "rcpt_to to_email email_to rcpt recipient_email"
 )
 TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to message.to original_message.to event_data.to recipients.0.email recipients.0 "
-    "mail.destination.0 object.to event_message.0.email_info.to.0.email_address.address"
+    "mail.destination.0 envelope.to.0 object.to event_message.0.email_info.to.0.email_address.address"
 )
-PLAIN = paths("email emailAddress email_address e_mail address")
+PLAIN = paths("email email_address e_mail address")
 SENDER = paths(
-    "from from.email from.address from.0 from.0.email from.0.address from_email from_email_address fromEmail "
-    "reply.from_email_address reply.from_email reply.from reply.from.address mail.source"
+    "from from.email from.address from.0 from.0.email from.0.address from_email from_email_address reply.from_email_address "
+    "reply.from_email reply.from reply.from.address mail.source"
 )
 SENDER_NAME, TO_NAME = paths("from_name reply.from_name"), paths("to_name")
 """Of whom a reply tells the name is its person, where `from_email` and `to_email` stand side by side."""
 OURS = paths(
-    "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email org.email "
-    "email_account.email emailAccount senderEmail mailbox mailbox_email account_email inbox_email sending_account eaccount account "
-    "owner_email host_email assignee_email sender_mailbox organizer.email inbox.email"
+    "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email "
+    "org.email email_account.email mailbox mailbox_email account_email inbox_email sending_account eaccount account owner_email "
+    "host_email assignee_email sender_mailbox organizer.email inbox.email"
 )
 """Never the lead's, wherever else the same address stands."""
 
 TIME = paths(
-    "event_timestamp timestamp event.date eventTime webhookInfo.eventTime occurred_at occurredAt bounce.timestamp complaint.timestamp "
+    "event_timestamp timestamp event.date eventTime webhookInfo.eventTime occurred_at bounce.timestamp complaint.timestamp "
     "delivery.timestamp deliveryDelay.timestamp open.timestamp click.timestamp hook.fired_datetime "
     "event_message.0.event_data.0.details.0.time"
 )
 """Where the event's own time stands and nothing else's."""
 ITS_TIME = {
-    "email_sent": paths("time_sent emailSentAt sent_at sentAt sent_on sent_date"),
-    "email_opened": paths("time_opened emailOpenedAt opened_at openedAt opened_on attributes.openedAt"),
-    "email_clicked": paths("time_clicked emailClickedAt clicked_at clickedAt clicked_on attributes.clickedAt"),
-    "email_replied": paths("time_replied emailRepliedAt replied_at repliedAt replied_on reply_date replied_date attributes.repliedAt"),
-    "email_bounced": paths("time_bounced emailBouncedAt bounced_at bouncedAt BouncedAt bounced_on bounce_date attributes.bouncedAt"),
-    "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribedAt unsubscribed_on"),
+    "email_sent": paths("time_sent emailSentAt sent_at sent_on sent_date"),
+    "email_opened": paths("time_opened emailOpenedAt opened_at opened_on attributes.openedAt"),
+    "email_clicked": paths("time_clicked emailClickedAt clicked_at clicked_on attributes.clickedAt"),
+    "email_replied": paths("time_replied emailRepliedAt replied_at replied_on reply_date replied_date attributes.repliedAt"),
+    "email_bounced": paths("time_bounced emailBouncedAt bounced_at bounced_on bounce_date attributes.bouncedAt"),
+    "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribed_on"),
 }
 """Where it stands under the name of what happened."""
-MADE = paths("createdAt created_at")
+MADE = paths("created_at")
 """In a record that tells when it was last changed, when it was made, which is no event's time."""
-CHANGED = paths("updatedAt updated_at")
+CHANGED = paths("updated_at")
 OTHER_TIME = paths(
-    "date createdAt created_at time_sent "
-    "time_opened time_clicked time_replied time_bounced time_unsubscribed emailSentAt emailOpenedAt emailClickedAt emailRepliedAt "
-    "emailBouncedAt sent_at sentAt opened_at openedAt clicked_at clickedAt received_at receivedAt date_received repliedAt replied_at "
-    "bounced_at bouncedAt unsubscribed_at unsubscribedAt reply_message.time reply.date_received reply.received_at "
-    "attributes.repliedAt attributes.deliveredAt attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time "
-    "DeliveredAt ReceivedAt BouncedAt ChangedAt event_time event_at happened_at action_time date_time time_stamp event_date eventTimestamp "
-    "event.timestamp event.created_at event.createdAt message.timestamp datetime created"
+    "date created_at time_sent time_opened time_clicked time_replied time_bounced time_unsubscribed emailSentAt emailOpenedAt "
+    "emailClickedAt emailRepliedAt emailBouncedAt sent_at opened_at clicked_at received_at date_received replied_at bounced_at "
+    "unsubscribed_at reply_message.time reply.date_received reply.received_at attributes.repliedAt attributes.deliveredAt "
+    "attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time DeliveredAt ChangedAt event_time "
+    "event_at happened_at action_time date_time time_stamp event_date eventTimestamp event.timestamp event.created_at "
+    "event.createdAt message.timestamp datetime created"
 )
 """Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
 
 CAMPAIGN_NAME = paths(
-    "campaign_name campaignName campaign.name messenger.campaign_instance dataFields.campaignName "
-    "sequenceName sequence.name sequence.sequenceName "
-    "cadence.name cadence_name campaign sequence"
+    "campaign_name campaign.name messenger.campaign_instance dataFields.campaignName sequenceName sequence.name "
+    "sequence.sequenceName cadence.name cadence_name campaign sequence"
 )
-CAMPAIGN_ID = paths("campaign_id campaignId campaign.id camp_id sequence.id sequence_id sequenceId mj_campaign_id")
+CAMPAIGN_ID = paths("campaign_id campaign.id camp_id sequence.id sequence_id mj_campaign_id")
 
 LINKEDIN = (
     "linkedin_url", "linkedinUrl", "linkedInUrl", "linkedIn", "linkedin", "linkedin_profile", "profile_url", "profileUrl",
@@ -92,32 +90,28 @@ LINKEDIN = (
 FIRST_NAME = ("first_name", "firstName", "leadFirstName", "lead_first_name")
 LAST_NAME = ("last_name", "lastName", "leadLastName", "lead_last_name")
 FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName", "prospectName", "prospect_name")
-MAIL = paths("message_id messageId message-id messageid msgid MessageID email_id emailId")
-MESSAGE = MAIL + paths("event_id eventId")
+MAIL = paths("message_id message-id messageid msgid email_id")
+MESSAGE = MAIL + paths("event_id")
 LABEL = paths(
-    "lead_category.new_name new_category newCategory new_status newStatus new_stage newStage new_label newLabel "
-    "lead_category category lead_status leadStatus status label labels stage "
+    "lead_category.new_name new_category new_status new_stage new_label lead_category category lead_status status label labels stage "
     "latestOutcome outcome interest_status lead.status lead.category lead.label lead.stage prospect.status contact.status"
 )
 BOUNCE = paths(
-    "bounce_type bounceType bounce.type bounce.bounceType bounce bounce_details.type bounce_details.reason severity "
-    "failure_type type kind smtp_code status_code status "
-    "code reason bounce_reason bounce_category response response_code "
-    "bounce_code bounce_message diagnostic_code description msg"
+    "bounce_type bounce.type bounce.bounceType bounce bounce_details.type bounce_details.reason severity failure_type type kind "
+    "smtp_code status_code status code reason bounce_reason bounce_category response "
+    "response.message response_code bounce_code bounce_message "
+    "diagnostic_code description msg"
 )
 AUTOMATED = paths(
-    "automated_reply reply.automated_reply is_auto_reply isAutoReply auto_reply reply.is_auto_reply reply.isAutoReply is_automated "
-    "isAutomated reply.is_automated is_ooo is_out_of_office"
+    "automated_reply reply.automated_reply is_auto_reply auto_reply reply.is_auto_reply reply.isAutoReply is_automated "
+    "reply.is_automated is_ooo is_out_of_office"
 )
 REPLY_LABEL = paths(
-    "reply_category replyCategory reply.category reply_type replyType reply.type classification reply.classification category "
-    "lead_category.new_name"
+    "reply_category reply.category reply_type reply.type classification reply.classification category lead_category.new_name"
 )
 """What a reply is taken for, where it says so itself."""
-CHANNEL = paths(
-    "channel channelType channel_type campaign.channel campaign.campaign_type account_type platform medium message_type messageType"
-)
+CHANNEL = paths("channel channel_type campaign.channel campaign.campaign_type account_type platform medium message_type")
 """Through what a message went, where that is said."""
 DIRECTION = paths("direction message.direction")
-FROM_US = paths("is_sender from_me fromMe is_outbound")
+FROM_US = paths("is_sender from_me is_outbound")
 STEP = paths("sequence_stage.type sequence_step.type step.type step_type")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.generic import places
+from touchbase.adapters.email_campaign.generic.spelling import spellings, spelt_out
 from touchbase.adapters.kit.reading import person
 from touchbase.adapters.kit.table import Item, pick
 
 _WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData", "customData")
-_LISTS = ("leads", "contacts", "prospects", "subscribers", "records", "rows")
+_BELOW = frozenset({"fields", "leads", "contacts", "prospects", "subscribers", "records", "rows"})
+_LISTS = sorted(_BELOW - {"fields"})
 _NAMED = places.LEAD + places.PLAIN + tuple((who, key) for who in places.PEOPLE for key in places.ADDRESS)
 _OF_PERSON = frozenset({*(path[0] for path in _NAMED), *places.LINKEDIN, *places.FIRST_NAME, *places.LAST_NAME, *places.FULL_NAME})
 
@@ -34,7 +36,7 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
             return [(inner, item)]
         if isinstance(inner, list) and any(isinstance(event, dict) for event in inner):
             return [(event, _around(event, item)) if isinstance(event, dict) else None for event in inner]
-    return _rows(item) if pick(item, _NAMED, person) is None else [(item, {})]
+    return [(item, {})] if _BELOW.isdisjoint(item) or _names_a_person(item) else _rows(item)
 
 
 def _rows(item: Item) -> list[tuple[Item, Item] | None]:
@@ -48,6 +50,10 @@ def _rows(item: Item) -> list[tuple[Item, Item] | None]:
 
 def _around(event: Item, item: Item) -> Item:
     """What stands around one event of several, without the person where the event names its own."""
-    if pick(event, _NAMED, person) is None:
+    if not _names_a_person(event):
         return item
-    return {key: value for key, value in item.items() if key not in _OF_PERSON}
+    return {key: value for key, value in item.items() if _OF_PERSON.isdisjoint((key, *spellings(key)))}
+
+
+def _names_a_person(item: Item) -> bool:
+    return pick(spelt_out(item), _NAMED, person) is not None
