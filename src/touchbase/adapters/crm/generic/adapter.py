@@ -30,7 +30,7 @@ from touchbase.adapters.crm.generic.shapes import (
     bodies,
     usual,
 )  # fmt: skip
-from touchbase.adapters.crm.generic.words import OTHERS, PARTS, RESTORED, is_of_a_part, noun_in, own_id_keys, verb_in, word_of, words_of
+from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
@@ -39,9 +39,6 @@ from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
-
-# As an object's word "list", "card" or "type" tells only the form.
-_ANOTHER = PARTS - {"list", "lists", "card", "type"}
 
 
 class Told(NamedTuple):
@@ -114,23 +111,21 @@ def _found(body: Body, call: Call) -> list[Told]:
 def _told(body: Body, call: Call) -> Told | None:
     """What a body is about, if it is plain enough: all that recognising a call takes."""
     source = in_query(call.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(call)
-    words = words_of(source)
-    if not OTHERS.isdisjoint(words):
-        return None
     word = text(first(body, *OBJECT_KEYS))
-    of_object = words_of(word)
-    if _is_of_another(words, of_object) or is_of_a_part((*of_object, *words)):
+    named = naming_of(source, word)
+    if named is None:
         return None
-    record, key = record_of(body, noun_in(words) or noun_in(words_of(word)))
-    what, kind = verb_in(words), noun_in(words) or noun_in(words_of(word or key))
+    record, key = record_of(body, named.kind)
+    what, of_object = named.what, named.of_object if word else words_of(key)
+    kind = named.kind or noun_in(of_object)
     known = first_of(record, MAIL_KEYS, mail) is not None
     # A contact's `company_id` is not its own, and a company's `contact_id` neither; beside the event's name `id` is as well the event's.
-    own_ids = own_id_keys(kind or CONTACT, (*of_object, *words))
+    own_ids = named.own_ids[kind or CONTACT]
     object_id = text(
         first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind or CONTACT])
         or first(body, "object_id", "record_id", *own_ids)
         # Beside the object's own word the id is the object's, elsewhere as well the event's.
-        or (body.get("id") if noun_in(words_of(word)) else None)
+        or (body.get("id") if noun_in(named.of_object) else None)
     )
     if what is None or kind is None:
         if not known or (source is not None and what is None and kind is None):
@@ -138,8 +133,7 @@ def _told(body: Body, call: Call) -> Told | None:
         what, kind = what or UPDATED, kind or CONTACT
     elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
         return None
-    object_type = word_of(kind, (*words, *words_of(word or key)))
-    return Told(body, record, what, kind, object_type, object_id, source, words)
+    return Told(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
 
 
 def _in_headers(call: Call) -> str | None:
@@ -148,12 +142,6 @@ def _in_headers(call: Call) -> str | None:
         text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event", "-event-type"))
     )
     return next((name for name in named if name), None)
-
-
-def _is_of_another(words: tuple[str, ...], of_object: tuple[str, ...]) -> bool:
-    """Whether event and object name something else than a contact or a company: a deal, or a colleague."""
-    named = (*words, *of_object)
-    return noun_in(named) is None and not _ANOTHER.isdisjoint(named)
 
 
 ADAPTER = Generic()

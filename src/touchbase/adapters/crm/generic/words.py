@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED
 
@@ -55,7 +56,9 @@ _INSIDE = frozenset({"user", "users", "member", "members", "employee", "employee
 """Whom a company has, besides its contacts."""
 _GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
 """What a contact comes into, or leaves, and stays a contact."""
-PARTS = _OF_OURS | _BESIDE | _GROUPS | OTHERS | SEVERAL | US
+_PARTS = _OF_OURS | _BESIDE | _GROUPS | OTHERS | SEVERAL | US
+# As an object's word "list", "card" or "type" tells only the form.
+_ANOTHER = _PARTS - {"list", "lists", "card", "type"}
 _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
@@ -87,6 +90,34 @@ def _words(name: str) -> tuple[str, ...]:
 _known_words = lru_cache(maxsize=1_000)(_words)
 
 
+class Naming(NamedTuple):
+    """What the names of an event and of its object tell together."""
+
+    words: tuple[str, ...]
+    of_object: tuple[str, ...]
+    what: str | None
+    kind: str | None
+    own_ids: dict[str, tuple[str, ...]]
+    """For a contact and for a company: what its id is called where it is not just the id."""
+
+
+def naming_of(event: str | None, word: str | None) -> Naming | None:
+    """What an event's name and its object's word tell; None where they are about something else than a contact or a company."""
+    return _naming(event, word) if len(event or "") + len(word or "") > _LONGEST_KNOWN else _known_naming(event, word)
+
+
+def _naming(event: str | None, word: str | None) -> Naming | None:
+    words, of_object = words_of(event), words_of(word)
+    named = (*of_object, *words)
+    if not OTHERS.isdisjoint(words) or is_of_a_part(named) or (noun_in(named) is None and not _ANOTHER.isdisjoint(named)):
+        return None
+    own_ids = {kind: _own_id_keys(kind, named) for kind in NOUNS}
+    return Naming(words, of_object, verb_in(words), noun_in(words) or noun_in(of_object), own_ids)
+
+
+_known_naming = lru_cache(maxsize=1_000)(_naming)
+
+
 def verb_in(words: tuple[str, ...]) -> str | None:
     """What happened: created, updated or deleted. Who is added to something, or removed from it, is only updated."""
     place = _verb_at(words)
@@ -114,7 +145,7 @@ def is_of_a_part(words: tuple[str, ...]) -> bool:
         is_else = any(_VERB_OF.get(word, DELETED) != DELETED for word in words)
         return is_else or bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
     if what == CREATED:
-        return any(word in PARTS or word in _NOUN_OF for word in foreign)
+        return any(word in _PARTS or word in _NOUN_OF for word in foreign)
     inside = {word for word in foreign if word in _INSIDE or word in _NOUN_OF} if kind == COMPANY else set()
     return bool(inside) or not _BESIDE.isdisjoint(foreign)
 
@@ -134,7 +165,7 @@ def noun_in(words: Iterable[str]) -> str | None:
     return next((_NOUN_OF[word] for word in words if word in _NOUN_OF), None)
 
 
-def own_id_keys(kind: str, words: Iterable[str]) -> tuple[str, ...]:
-    """What the id of a contact or company is called where it is not just the id: `contact_id`, and of a `lead` so named `lead_id`."""
+def _own_id_keys(kind: str, words: Iterable[str]) -> tuple[str, ...]:
+    """`contact_id`, and of a `lead` so named `lead_id`."""
     named = dict.fromkeys((kind, *(word for word in words if _NOUN_OF.get(word) == kind)))
     return tuple(f"{word}{ending}" for word in named for ending in ("_id", "Id"))
