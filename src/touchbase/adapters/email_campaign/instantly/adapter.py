@@ -15,8 +15,10 @@ from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.table import Item, Shape, Table
 from touchbase.domain.ports import Call
 
-_SYSTEM_NAME = re.compile(r"[a-z0-9]+([._][a-z0-9]+)+|(?i:(email|link|lead|reply|auto|campaign|account)([._][a-z0-9]+)+)|test")
-"""Words in small letters with no blanks between; who tells of an event again may write it large."""
+_SYSTEM_NAME = re.compile(
+    r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|website|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE
+)
+"""How the system's events begin: a new one is no label."""
 
 
 class Instantly(Table):
