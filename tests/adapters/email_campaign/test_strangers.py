@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from touchbase.adapters import load_adapters
+from touchbase.adapters.email_campaign.generic import spelling
 from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
 from touchbase.domain.times import from_text
 
@@ -206,3 +207,12 @@ def test_people_below_one_key_are_one_event_each() -> None:
         ("email_unsubscribed", NORA), ("email_unsubscribed", "otto@example.com"), ("unknown", None),
     ]  # fmt: skip
     assert found[0].campaign == "Autumn"
+
+
+def test_a_name_of_any_length_is_read_and_only_short_ones_are_kept_in_memory() -> None:
+    long = "Lead Email " * 10_000
+    kept = spelling._known_spellings.cache_info().currsize
+
+    assert spelling.spellings(long)[0] == long.strip().lower().replace(" ", "_")
+    assert spelling._known_spellings.cache_info().currsize == kept
+    assert spelling.spellings("Lead Email") == ("lead_email", "lead_email")

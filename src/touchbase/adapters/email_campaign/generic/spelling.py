@@ -8,6 +8,7 @@ from touchbase.adapters.kit.labels import words
 from touchbase.adapters.kit.table import Item
 
 _BLANKS = str.maketrans(" -", "__")
+_LONGEST_KNOWN = 100
 
 
 def spelt_out(item: Item) -> Item:
@@ -21,10 +22,17 @@ def spelt_out(item: Item) -> Item:
     return {**more, **item}
 
 
-@lru_cache(maxsize=2_000)
 def spellings(name: str) -> tuple[str, ...]:
     """The other ways to write a name that is not written in the usual one."""
+    return _spellings(name) if len(name) > _LONGEST_KNOWN else _known_spellings(name)
+
+
+def _spellings(name: str) -> tuple[str, ...]:
     return () if _is_plain(name) else (name.strip().lower().translate(_BLANKS), words(name).replace(" ", "_"))
+
+
+# A tool sends the same names again and again; a stranger's long ones are not kept in memory.
+_known_spellings = lru_cache(maxsize=2_000)(_spellings)
 
 
 def _is_plain(name: str) -> bool:
