@@ -39,7 +39,6 @@ RECORD_KEYS = (
     "lead",
     "customer",
     "prospect",
-    "subject",
     "company",
     "account",
     "organization",
