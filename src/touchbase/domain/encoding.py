@@ -1,8 +1,9 @@
-"""Content encodings: the bytes that a sender compressed, as they were before."""
+"""Encodings: the bytes that a sender compressed, or wrote as base64, as they were before."""
 
 from __future__ import annotations
 
 import zlib
+from base64 import b64decode
 
 from touchbase.domain.errors import UnrecognisedPayload
 
@@ -12,6 +13,13 @@ LARGEST_SIGNED = 8 * 1024 * 1024
 """Bytes that a body may unfold to while its caller waits for us to check a signature over them."""
 MOST_PIECES = 16
 """Packed pieces, each whole in itself, that one body may be made of: what follows a piece is copied to be looked at."""
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+
+
+def from_base64(text: str | bytes) -> bytes:
+    """What base64 of either alphabet stands for, with its padding or without; raises `ValueError` for what is none."""
+    packed = (text.encode("ascii") if isinstance(text, str) else text).translate(_URL_SAFE).rstrip(b"=")
+    return b64decode(packed + b"=" * (-len(packed) % 4), validate=True)
 
 
 def decoded(encoding: str, body: bytes, largest: int = LARGEST) -> bytes:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import html
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from urllib.parse import unquote
 
-from touchbase.domain.encoding import decoded
+from touchbase.domain.encoding import decoded, from_base64
 from touchbase.domain.erased_keys import EMAIL, linkedin_ref
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.identity import find_email_key
@@ -36,7 +35,6 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{24,}")
 """What may be base64, of either alphabet; the shortest that could hold an address with its quotes."""
 _SIGNS = ("@", "%40", "u0040", "&#", "linkedin")
 """One of these shows that something readable may name somebody; nearly all that looks like base64 is an id."""
-_URL_SAFE = str.maketrans("-_", "+/")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
 
 
@@ -54,9 +52,8 @@ def mentions(headers: Mapping[str, str], query: str, body: bytes) -> set[Ref]:
 def _unpacked(text: str) -> Iterator[str]:
     """What stands in base64 in a text, with its escapes undone."""
     for match in islice(_BASE64.finditer(text), MOST):
-        packed = match[0].translate(_URL_SAFE)
         with suppress(ValueError):  # no base64, or no text in it: a picture, an id
-            inner = b64decode(packed + "=" * (-len(packed) % 4)).decode()
+            inner = from_base64(match[0]).decode()
             if any(sign in inner.lower() for sign in _SIGNS):
                 yield from _forms(inner)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import binascii
 import json
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import quote, quote_plus, unquote_plus
 
-from touchbase.domain.encoding import LARGEST_SIGNED, decoded
+from touchbase.domain.encoding import LARGEST_SIGNED, decoded, from_base64
 from touchbase.domain.errors import UnrecognisedPayload
 
 _ENCODING = "content-encoding"
@@ -24,7 +23,6 @@ _PACKED = re.compile(rb"MDBE|AwR|wME")
 """What base64 makes of its first three letters, one for each place that they may have among three bytes."""
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_\-\\\r\n]{64,}(?<!\\)={0,2}")
 """What may be base64, of either alphabet, in lines or in one; the shortest that could hold a login."""
-_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def without_logins(headers: dict[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
@@ -52,10 +50,10 @@ def _login_struck(text: bytes) -> bytes:
 
 def _login_struck_within(match: re.Match[bytes]) -> bytes:
     """This piece of base64 anew, if a login stands in it; else as it came."""
-    packed = match[0].rstrip(b"=").replace(rb"\n", b"").replace(rb"\r", b"").translate(_URL_SAFE, b"\\\r\n")
+    packed = match[0].replace(rb"\n", b"").replace(rb"\r", b"").translate(None, b"\\\r\n")
     try:
-        plain = b64decode(packed + b"=" * (-len(packed) % 4))
-    except binascii.Error:
+        plain = from_base64(packed)
+    except ValueError:
         return match[0]
     struck = _login_struck(plain)
     return match[0] if struck == plain else b64encode(struck)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Mapping
 
 from touchbase.adapters.kit.reading import dig
+from touchbase.domain.encoding import from_base64
 
 _BELOW = (
     ("specversion", "data"), ("detail-type", "detail"), ("dataVersion", "data"), ("_msgid", "payload"), ("providerConfigKey", "payload"),
@@ -22,7 +22,6 @@ MARKS = frozenset(
     {"headers", "isBase64Encoded", "message", "Records", "eventSource", *(text[0] for text in _TEXTS), *(place[0] for place in _BELOW)}
 )
 """Names of which every carrier shows one."""
-_URL_SAFE = str.maketrans("-_", "+/")
 
 
 def carried(data: Mapping[str, object]) -> list[object] | None:
@@ -78,6 +77,6 @@ def _bytes(value: object, *, is_base64: bool = False) -> bytes | None:
     if not is_base64:
         return value.encode("utf-8", "replace")
     try:
-        return b64decode("".join(value.split()).translate(_URL_SAFE), validate=True)
+        return from_base64("".join(value.split()))
     except ValueError:
         return None

@@ -1,0 +1,28 @@
+"""Base64 as gateways and queues write it."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.domain.encoding import from_base64
+
+
+@given(plain=st.binary(), pack=st.sampled_from([b64encode, urlsafe_b64encode]), padded=st.booleans())
+def test_any_bytes_come_back_from_either_alphabet_with_padding_or_without(
+    plain: bytes, pack: Callable[[bytes], bytes], padded: bool
+) -> None:
+    packed = pack(plain) if padded else pack(plain).rstrip(b"=")
+
+    assert from_base64(packed) == from_base64(packed.decode()) == plain
+
+
+@pytest.mark.parametrize("text", ["a", "ab=c", "a b c d", "{}", "ümläut"])
+def test_what_is_no_base64_is_told(text: str) -> None:
+    with pytest.raises((binascii.Error, UnicodeEncodeError)):
+        from_base64(text)
