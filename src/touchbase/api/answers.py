@@ -10,6 +10,7 @@ from touchbase.api.parts import Metrics
 from touchbase.api.rates import STANDING
 from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.request_id import HEADER, is_sane
+from touchbase.domain.whole_answer import EXTENSION
 from touchbase.service.serials import Serials
 
 JSON = b"application/json"
@@ -41,17 +42,25 @@ def request_id_of(headers: Headers) -> bytes:
 
 async def send_answer(scope: Scope, send: Send, answer: Answer, request_id: bytes) -> None:
     """Send an answer; to HEAD without its body."""
-    content = [] if answer.status == 204 else [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body))]
+    content = [] if answer.status == 204 else [(b"content-type", answer.content_type)]
     headers = [*content, (b"x-request-id", request_id), *scope.get(STANDING, ()), *answer.headers]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+    await send_whole(scope, send, answer.status, headers, answer.body)
 
 
-async def send_empty(send: Send, request_id: bytes) -> None:
+async def send_empty(scope: Scope, send: Send, request_id: bytes) -> None:
     """Send 200 without a body."""
-    headers = [(b"content-length", b"0"), (b"x-request-id", request_id)]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+    await send_whole(scope, send, 200, [(b"x-request-id", request_id)], b"")
+
+
+async def send_whole(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    """Send an answer and its length; in one message where the server takes that."""
+    if EXTENSION in scope.get("extensions", ()):
+        await send({"type": EXTENSION, "status": status, "headers": headers, "body": body})
+        return
+    if status != 204:
+        headers = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
 async def send_problem(scope: Scope, send: Send, error: TouchbaseError, request_id: bytes, metrics: Metrics) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -40,17 +41,16 @@ def build_app(parts: Parts) -> App:
     receivers = {name: Receiver(api, channel) for name, channel in RECEIVERS.items()}
     routed = _router(api)
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def app(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        # Not a coroutine itself: to find whose a request is costs no step of one.
         if scope["type"] != "http":
-            await routed(scope, receive, send)
-            return
+            return routed(scope, receive, send)
         path: str = scope["path"]
         if scope["method"] == "POST" and (create := creates.get(path)) is not None:
-            await create(scope, receive, send)
-            return
+            return create(scope, receive, send)
         place = path.split("/", 3)
         receiver = receivers.get(place[2]) if len(place) > 3 and place[1] == "public" else None
-        await (receiver or routed)(scope, receive, send)
+        return (receiver or routed)(scope, receive, send)
 
     return app
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from touchbase.api.answers import JSON, Answer, request_id_of, send_problem
+from touchbase.api.answers import JSON, Answer, request_id_of, send_problem, send_whole
 from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
 from touchbase.api.core import Api, Call, answered, explained, key_in
@@ -102,22 +102,10 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
         finally:
             api.ended(scope)
         tag, place = etag(record.updated_us, options.flat), b"%b%d" % (location, record.id)
-        await _send(send, 201 if created.is_new else 200, payload, request_id, tag, place, scope)
+        told = [(b"content-type", JSON), (b"x-request-id", request_id), (b"etag", tag), (b"location", place), *scope.get(STANDING, ())]
+        await send_whole(scope, send, 201 if created.is_new else 200, told, payload)
 
     return endpoint
-
-
-async def _send(send: Send, status: int, payload: bytes, request_id: bytes, tag: bytes, place: bytes, scope: Scope) -> None:
-    headers = [
-        (b"content-type", JSON),
-        (b"content-length", b"%d" % len(payload)),
-        (b"x-request-id", request_id),
-        (b"etag", tag),
-        (b"location", place),
-        *scope.get(STANDING, ()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": payload})
 
 
 class RecordCalls(Generic[A, C, R]):

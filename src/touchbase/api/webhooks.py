@@ -45,34 +45,34 @@ class Receiver:
         scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
         metrics = self._api.parts.metrics
         try:
-            answer = await self._answer(scope, receive, headers)
+            client_id = scope["path"].split("/", 3)[3].removesuffix("/")
+            answer = None
+            if scope["method"] == "POST":
+                answer = await self._keep(client_id, scope, receive, headers)
+            else:
+                self._check(scope["method"], client_id)
         except CallerLeft:
             return
         except TouchbaseError as error:
             await send_problem(scope, send, error, request_id, metrics)
+            return
         except Exception:
             log.exception("request %s: a delivery could not be kept", scope["touchbase.request_id"])
             await send_problem(scope, send, OUR_FAULT, request_id, metrics)
+            return
+        finally:
+            self._api.ended(scope)
+        if answer is None:
+            await send_empty(scope, send, request_id)
         else:
-            if answer is None:
-                await send_empty(send, request_id)
-            else:
-                await send_answer(scope, send, Answer(200, answer.body, answer.content_type.encode("latin-1")), request_id)
+            await send_answer(scope, send, Answer(200, answer.body, answer.content_type.encode("latin-1")), request_id)
 
-    async def _answer(self, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
-        method = scope["method"]
+    def _check(self, method: str, client_id: str) -> None:
+        """Answer a tool that checks the address. Whether the client exists is not its business."""
         if method not in METHODS:
             raise MethodNotAllowed(method, METHODS)
-        client_id = scope["path"].split("/", 3)[3].removesuffix("/")
-        if method == "POST":
-            try:
-                return await self._keep(client_id, scope, receive, headers)
-            finally:
-                self._api.ended(scope)
-        # A tool checking the address. Whether the client exists is not its business.
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
-        return None
 
     async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
         api, parts, channel = self._api, self._api.parts, self._channel

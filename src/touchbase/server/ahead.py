@@ -53,7 +53,7 @@ class Flow(FlowControl):
 
     def resume_reading(self) -> None:
         """Read on, unless something is kept."""
-        if not self.held:
+        if self.read_paused and not self.held:
             super().resume_reading()
 
 

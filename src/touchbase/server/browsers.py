@@ -98,6 +98,7 @@ class Cors:
             await _answer_preflight(scope, send, origin)
             return
         granted = scope["touchbase.granted"] = self._grants(origin)
+        scope["extensions"] = {}  # an answer in one message would pass by what is granted
 
         async def send_granted(message: Any) -> None:
             if message["type"] == "http.response.start":

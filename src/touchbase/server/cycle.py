@@ -1,60 +1,114 @@
 """One request and its answer on a connection.
 
-uvicorn's cycle with three differences: the answer's head and body leave in one write, headers that are
-on every answer are joined once a second instead of once an answer, and whoever observes requests is told
-when one ends, which costs no wrapper around the application.
+ASGI for one request, made for what is asked thousands of times a second: nothing is made before it is needed, the answer's head and body
+leave in one write, headers that are on every answer are joined once a second instead of once an answer, and whoever observes requests is
+told when one ends, which costs no wrapper around the application. An answer in one message costs half of one in two (`whole_answer`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from touchbase.domain.whole_answer import EXTENSION
 from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, UNLESS_SAID, Headers, Refusal, request_id_in
 
+LOG = logging.getLogger("uvicorn.error")
 CLIENT_WENT_AWAY = 499
 """What logs and metrics say of a request whose caller left before the answer."""
 
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 WITHOUT_BODY = (204, 304)
 USUAL = b"".join(b"%b: %b\r\n" % header for header in UNLESS_SAID.items())
 NOTED = frozenset((b"content-length", b"connection", *UNLESS_SAID))
 
 
-class Cycle(RequestResponseCycle):
+class Told(Protocol):
+    """What all requests of a server share."""
+
+    @property
+    def defaults(self) -> bytes:
+        """Header lines of every answer."""
+        ...
+
+    @property
+    def observe(self) -> Callable[[Any], None]:
+        """Called with every cycle that ends."""
+        ...
+
+
+class Line(Protocol):
+    """The connection, as its request sees it."""
+
+    transport: asyncio.Transport
+    loop: asyncio.AbstractEventLoop
+
+    @property
+    def flow(self) -> FlowControl:
+        """Whether the caller is read from, and takes what it is sent."""
+        ...
+
+    def on_response_complete(self) -> None:
+        """The answer is on its way."""
+
+    def linger(self) -> None:
+        """Say no more, but read on for a moment."""
+
+
+class Cycle:
     """Runs the application for one request and writes its answer."""
 
-    def __init__(self, defaults: bytes, observe: Callable[[Cycle], None], linger: Callable[[], None], **parts: Any) -> None:
-        super().__init__(access_log=False, default_headers=[], **parts)
-        self.defaults = defaults
-        self.observe = observe
-        self.linger = linger
-        self.started = perf_counter()
+    __slots__ = (
+        "body", "chunked", "disconnected", "flow", "head", "heard", "keep_alive", "left", "line", "more_body", "response_complete",
+        "response_started", "scope", "sent_bytes", "shared", "started", "status", "transport", "waiter", "waiting_for_100_continue",
+    )  # fmt: skip
+
+    def __init__(self, line: Line, shared: Told, scope: dict[str, Any], *, keep_alive: bool, expect_100_continue: bool) -> None:
+        self.line = line
+        self.shared = shared
+        self.scope = scope
+        self.transport = line.transport
+        self.flow = line.flow
+        self.keep_alive = keep_alive
+        self.waiting_for_100_continue = expect_100_continue
+        self.disconnected = self.response_started = self.response_complete = False
+        self.body: bytes | bytearray = b""
+        """What has come of the request's body and was not taken yet."""
+        self.more_body = True
+        self.heard = False
+        """Whether there is something for `receive` to tell."""
+        self.waiter: asyncio.Future[None] | None = None
+        self.chunked = False
+        self.left: int | None = None
+        """Bytes of the answer's body that are still to come; None where nobody said how many."""
         self.status = 0
         self.sent_bytes = 0
         self.head = b""
+        self.started = perf_counter()
 
-    async def run_asgi(self, app: Any) -> None:
+    async def run(self, app: Any) -> None:
         """Run the application; a fault of it or of the shutdown still gives the caller a problem body."""
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
             await self._answer_instead(SHUTTING_DOWN)
         except Exception:
-            self.logger.exception("the application failed at request %s", request_id_in(self.scope))
+            LOG.exception("the application failed at request %s", request_id_in(self.scope))
             await self._answer_instead(BROKEN)
         else:
             if not self.response_complete and not self.disconnected:
-                self.logger.error("the application left request %s without a whole answer", request_id_in(self.scope))
+                LOG.error("the application left request %s without a whole answer", request_id_in(self.scope))
                 await self._answer_instead(BROKEN)
         finally:
             if not self.response_complete:
                 self.status = CLIENT_WENT_AWAY if self.disconnected else self.status
-                self.observe(self)
-            self.on_response = lambda: None
+                self.shared.observe(self)
 
     async def _answer_instead(self, refusal: Refusal) -> None:
         if self.response_complete:
@@ -63,10 +117,46 @@ class Cycle(RequestResponseCycle):
             # Part of an answer is out: cutting the connection is the only way left to say that it is broken.
             self.transport.close()
             return
-        self.response_started, self.head, self.keep_alive = False, b"", False
-        self.chunked_encoding, self.expected_content_length = None, 0
-        scope: Any = self.scope
-        await send_refusal(scope, self.send, refusal, scope.get("touchbase.granted", ()))
+        self.response_started, self.head, self.keep_alive, self.chunked, self.left = False, b"", False, False, None
+        await send_refusal(self.scope, self.send, refusal, self.scope.get("touchbase.granted", ()))
+
+    def take(self, body: bytes) -> None:
+        """A part of the request's body."""
+        if not self.body:
+            self.body = body
+        elif isinstance(self.body, bytearray):
+            self.body += body
+        else:
+            self.body = bytearray(self.body + body)
+        self.tell()
+
+    def tell(self) -> None:
+        """There is something for `receive` to tell: more of the body, its end, or that the caller is gone."""
+        self.heard = True
+        waiter = self.waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def leave(self) -> None:
+        """The caller is gone, or as good as gone."""
+        self.disconnected = True
+        self.tell()
+
+    async def receive(self) -> dict[str, Any]:
+        """ASGI's receive; the application asks once at a time."""
+        if self.waiting_for_100_continue and not self.transport.is_closing():
+            self.transport.write(CONTINUE)
+            self.waiting_for_100_continue = False
+        if not self.disconnected and not self.response_complete:
+            self.flow.resume_reading()
+            if not self.heard:
+                self.waiter = self.line.loop.create_future()
+                await self.waiter
+            self.heard = False
+        if self.disconnected or self.response_complete:
+            return {"type": "http.disconnect"}
+        body, self.body = self.body, b""
+        return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:
         """ASGI's send."""
@@ -75,55 +165,76 @@ class Cycle(RequestResponseCycle):
         if self.disconnected:
             return
         kind = message["type"]
-        if kind == "http.response.start" and not self.response_started:
-            self._start(message["status"], message.get("headers", ()))
+        if kind == EXTENSION and not self.response_started:
+            self._send_whole(message["status"], message["headers"], message["body"])
+        elif kind == "http.response.start" and not self.response_started:
+            self._start(message["status"], [(name.lower(), value) for name, value in message.get("headers", ())])
         elif kind == "http.response.body" and self.response_started and not self.response_complete:
             self._continue(message.get("body", b""), message.get("more_body", False))
         else:
             raise RuntimeError(f"the application sent {kind!r} out of turn")
 
-    def _start(self, status: int, headers: Any) -> None:
+    def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
+        """Write an answer and end the request."""
+        lines = self._lines(headers)
+        if self.left is not None:
+            raise RuntimeError("the length of an answer in one message is not the application's to say")
+        if status not in WITHOUT_BODY:
+            lines = b"%bcontent-length: %d\r\n" % (lines, len(body))
+        self._begin(status, lines)
+        if status in WITHOUT_BODY or self.scope["method"] == "HEAD":
+            body = b""
+        self.sent_bytes = len(body)
+        self.transport.write(self.head + body)
+        self._finish()
+
+    def _start(self, status: int, headers: Headers) -> None:
         """Make the answer's head; it leaves with the first part of the body."""
+        lines = self._lines(headers)
+        if self.left is None and status not in WITHOUT_BODY and self.scope["method"] != "HEAD":
+            self.chunked = True
+            lines += b"transfer-encoding: chunked\r\n"
+        self._begin(status, lines)
+
+    def _lines(self, headers: Headers) -> bytes:
+        """The answer's own header lines, and those that it did not replace; notes what they say of the answer itself."""
+        block = b"".join([b"%b: %b\r\n" % header for header in headers])
+        # A line break inside a name or value would let a caller write headers of ours.
+        if not block.count(b"\n") == block.count(b"\r") == len(headers) or b"\0" in block:
+            raise RuntimeError("a header of the answer holds a line break")
+        usual = USUAL
+        for name, value in headers:
+            if name not in NOTED:
+                continue
+            if name == b"content-length":
+                self.left = int(value)
+            elif name in UNLESS_SAID:
+                usual = usual.replace(b"%b: %b\r\n" % (name, UNLESS_SAID[name]), b"")
+            elif b"close" in value.lower():
+                self.keep_alive = False
+        return usual + block
+
+    def _begin(self, status: int, lines: bytes) -> None:
         if self.waiting_for_100_continue and self.more_body:
             # The caller may or may not send its body now: nobody could tell where the next request begins.
             self.keep_alive = False
-        lines: list[bytes] = []
-        usual = USUAL
-        for name, value in headers:
-            lines += (name, b": ", value, b"\r\n")
-            lowered = name.lower()
-            if lowered not in NOTED:
-                continue
-            if lowered == b"content-length":
-                self.chunked_encoding, self.expected_content_length = False, int(value)
-            elif lowered in UNLESS_SAID:
-                usual = usual.replace(b"%b: %b\r\n" % (lowered, UNLESS_SAID[lowered]), b"")
-            elif b"close" in value.lower():
-                self.keep_alive = False
-        block = b"".join(lines)
-        # A line break inside a name or value would let a caller write headers of ours.
-        if not block.count(b"\n") == block.count(b"\r") == len(lines) // 4 or b"\0" in block:
-            raise RuntimeError("a header of the answer holds a line break")
-        if self.chunked_encoding is None and status not in WITHOUT_BODY and self.scope["method"] != "HEAD":
-            self.chunked_encoding = True
-            block += b"transfer-encoding: chunked\r\n"
-        if not self.keep_alive and b"connection:" not in block.lower():
-            block += b"connection: close\r\n"
-        self.head = b"%b%b%b%b\r\n" % (STATUS_LINE[status], self.defaults, usual, block)
+        if not self.keep_alive and b"\nconnection:" not in b"\n" + lines:
+            lines += b"connection: close\r\n"
+        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.shared.defaults, lines)
         self.response_started, self.waiting_for_100_continue, self.status = True, False, status
 
     def _continue(self, body: bytes, more_body: bool) -> None:
         """Write a part of the body, with the head before the first; the last part ends the request."""
         if self.scope["method"] == "HEAD":
-            self.expected_content_length, part = 0, b""
-        elif self.chunked_encoding:
+            part = b""
+        elif self.chunked:
             part = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             if not more_body:
                 part += b"0\r\n\r\n"
         else:
             part = body
-            self.expected_content_length -= len(body)
-            if self.expected_content_length < 0 or (self.expected_content_length and not more_body):
+            self.left = (self.left or 0) - len(body)
+            if self.left < 0 or (self.left and not more_body):
                 raise RuntimeError("the body of the answer is not as long as its Content-Length")
         self.sent_bytes += len(part)
         self.transport.write(self.head + part)
@@ -133,16 +244,17 @@ class Cycle(RequestResponseCycle):
 
     def _finish(self) -> None:
         self.response_complete = True
-        self.message_event.set()
-        self.observe(self)
+        if self.waiter is not None:
+            self.tell()
+        self.shared.observe(self)
         if not self.keep_alive and self.more_body:
-            self.linger()
+            self.line.linger()
         elif not self.keep_alive:
             self.transport.close()
-        self.on_response()
+        self.line.on_response_complete()
 
 
-async def send_refusal(scope: Any, send: Any, refusal: Refusal, more: Headers = ()) -> None:
+async def send_refusal(scope: Any, send: Any, refusal: Refusal, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     """Send a refusal as an application would; `more` are headers beside its own."""
     request_id = request_id_in(scope)
     body = refusal.body(request_id)

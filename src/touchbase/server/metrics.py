@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from touchbase.domain.fetching import Fetched
 from touchbase.domain.ports import WorkReport
@@ -49,8 +50,9 @@ class Metrics:
 
     def delivery_received(self, channel: str, repeated: bool) -> None:
         """A webhook call is on disk; `repeated` when it is one that we had."""
-        self._add("touchbase_deliveries_received_total", "channel", channel)
-        self._add(f"touchbase_deliveries_{'repeated' if repeated else 'kept'}_total", "channel", channel)
+        counts = self.counts
+        for series in _received(channel, repeated):
+            counts[series] = counts.get(series, 0) + 1
 
     def delivery_refused(self, channel: str) -> None:
         """A webhook call did not prove who sends it; nothing of it was kept."""
@@ -88,6 +90,12 @@ class Metrics:
     def _add(self, name: str, label: str, value: str, count: float = 1) -> None:
         series = f'{name}{{{label}="{value}"}}'
         self.counts[series] = self.counts.get(series, 0) + count
+
+
+@cache
+def _received(channel: str, repeated: bool) -> tuple[str, str]:
+    label = f'{{channel="{channel}"}}'
+    return f"touchbase_deliveries_received_total{label}", f"touchbase_deliveries_{'repeated' if repeated else 'kept'}_total{label}"
 
 
 def exposition(values: Mapping[str, float], latencies: Latencies) -> str:

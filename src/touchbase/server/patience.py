@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from touchbase.server.bounds import LINGER, NEVER, Bounds
+from touchbase.server.cycle import Cycle
 
 
 class Patience(HttpToolsProtocol):
     """A connection with the moment by which its caller must have moved on (`deadline`)."""
+
+    cycle: Cycle  # type: ignore[assignment]
+    """The request that was read last; None before the first, as in uvicorn."""
+    pipeline: deque[tuple[Cycle, Any]]  # type: ignore[assignment]
+    """Requests that wait behind the one in progress, and who answers them."""
 
     def __init__(self, bounds: Bounds, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         super().__init__(config, server_state, app_state, _loop)

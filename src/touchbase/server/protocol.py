@@ -18,18 +18,15 @@ from touchbase.server import breather, refusals
 from touchbase.server.ahead import Flow
 from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, Bounds
 from touchbase.server.cycle import Cycle, refusing
-from touchbase.server.patience import Patience
-from touchbase.server.peer import Proxies
+from touchbase.server.head import HeadReader
 from touchbase.server.refusals import Refusal, Refused, request_id_for, request_id_in
-from touchbase.server.scope import check_version, head_without_upgrade, make_scope
+from touchbase.server.scope import check_version, head_without_upgrade
 
-SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
-"""Headers that say where a request ends, how to answer it, or who must not be answered."""
 POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
 
 
-class Connection(Patience):
+class Connection(HeadReader):
     """Parses requests, starts the application for each, and lets go of callers that stall."""
 
     def __init__(self, bounds: Bounds, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
@@ -37,14 +34,7 @@ class Connection(Patience):
         self.running: Cycle | None = None
         self.refused = False
         self.said_all = False
-        self.chunk_bytes = 0
-        self.header_bytes = 0
-        self.lengths = self.hosts = 0
-        self.url = self.host = self.origin = b""
-        self.chunked = False
-        self.framing = 0
         self.begun_anew = b""
-        self.proxies: Proxies | None = None
         self.peer = NOBODY
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -70,13 +60,16 @@ class Connection(Patience):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; all who are at work for it are told."""
+        self.connections.discard(self)
         for cycle in (self.running, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:
-                cycle.disconnected = True
-                cycle.message_event.set()
+                cycle.leave()
         self.pipeline.clear()
         self.flow.release()
-        super().connection_lost(exc)
+        self.flow.resume_writing()
+        self.parser = None  # type: ignore[assignment]  # it knows us, and we are not to wait for the collector
+        if exc is None:
+            self.transport.close()
         left = self.bounds.addresses.pop(self.peer, 0) - 1
         if left > 0:
             self.bounds.addresses[self.peer] = left
@@ -110,8 +103,10 @@ class Connection(Patience):
                 else refusals.of_parser(str(error), second=bool(self.in_headers and self.lengths))
             )
         else:
-            if self.in_headers and self.header_bytes > self.bounds.max_header_bytes:
-                self.refuse(refusals.HEADERS_TOO_LARGE)
+            if self.in_headers:
+                self.wait_for_head()
+                if self.header_bytes > self.bounds.max_header_bytes:
+                    self.refuse(refusals.HEADERS_TOO_LARGE)
             elif self.chunked and self.framing > self.bounds.max_header_bytes:
                 self.refuse(refusals.TOO_MUCH_FRAMING)
 
@@ -129,38 +124,6 @@ class Connection(Patience):
         running = self.running
         return running is not None and not running.response_complete and not running.more_body
 
-    def on_message_begin(self) -> None:
-        """The first byte of a request."""
-        self.url, self.headers, self.expect_100_continue = b"", [], False
-        self.in_headers, self.header_bytes, self.lengths, self.hosts = True, 0, 0, 0
-        self.host, self.origin, self.chunked, self.framing = b"", b"", False, 0
-        self.wait(self.bounds.header_timeout)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """One header field; those after a chunked body are dropped."""
-        if not self.in_headers:
-            return
-        name, value = name.lower(), value.rstrip(b" \t")  # white space around a value is none of it, and the parser leaves what is behind
-        self.headers.append((name, value))
-        if name in SPECIAL:
-            self._note(name, value)
-
-    def _note(self, name: bytes, value: bytes) -> None:
-        if name == b"host":
-            self.hosts += 1
-            self.host = value
-        elif name == b"expect":
-            self.expect_100_continue = value.lower() == b"100-continue"
-        elif name == b"origin":
-            self.origin = value
-        else:
-            self.lengths += 1
-            if self.lengths > 1:
-                raise Refused(refusals.TWO_LENGTHS)
-            if not (value.isdigit() if name == b"content-length" else value.lower() == b"chunked"):
-                raise Refused(refusals.MALFORMED)
-            self.chunked = name == b"transfer-encoding"
-
     def on_headers_complete(self) -> None:
         """Start the application on this request, or queue it behind the one before."""
         version = self.parser.get_http_version()
@@ -169,34 +132,30 @@ class Connection(Patience):
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
             return
-        self.scope = self._make_scope(version)  # type: ignore[assignment]
+        scope = self._make_scope(version)
         self.in_headers = False
-        self.wait(NEVER)
+        if not self.flow.write_paused:
+            self.deadline = NEVER
         before = self.cycle
         self.cycle = cycle = Cycle(
-            self.bounds.defaults,
-            self.bounds.observe,
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
+            self,
+            self.bounds,
+            scope,
             keep_alive=version != "1.0" and self.parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-            linger=self.linger,
+            expect_100_continue=self.expect_100_continue,
         )
         app = self._app_for(cycle.scope)
         if before is None or before.response_complete:
-            self._start_asgi_task(cycle, app)
+            self._start(cycle, app)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, app))
 
-    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+    def _start(self, cycle: Cycle, app: Any) -> None:
         self.running = cycle
-        super()._start_asgi_task(cycle, app)
+        task = self.loop.create_task(cycle.run(app))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     def _app_for(self, scope: Any) -> Any:
         """The application, or what answers in its place."""
@@ -207,24 +166,6 @@ class Connection(Patience):
             return self.bounds.dress(refusing(refusal))
         return self.app
 
-    def _check_size(self) -> None:
-        if len(self.headers) > self.bounds.max_headers:
-            raise Refused(refusals.TOO_MANY_HEADERS)
-        most = self.bounds.max_header_bytes
-        # Counting costs, and is idle when all that has come in is less than what is allowed.
-        if self.header_bytes + self.chunk_bytes > most:
-            size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-            if size > most:
-                raise Refused(refusals.HEADERS_TOO_LARGE)
-
-    def _make_scope(self, version: str) -> dict[str, Any]:
-        method, ends = self.parser.get_method().decode("ascii"), (self.server, self.client, self.scheme)
-        scope = make_scope(self.url, self.host, version, method, self.headers, ends)
-        if self.proxies is not None:
-            self.proxies.believe(scope)
-            self.host = dict(scope["headers"]).get(b"host", b"")
-        return scope
-
     def on_body(self, body: bytes) -> None:
         """A part of a body; what is sent after the answer is thrown away."""
         cycle = self.cycle
@@ -232,10 +173,9 @@ class Connection(Patience):
             self.framing = max(0, self.framing - len(body) - PER_CHUNK)
         if cycle.response_complete:
             return
-        cycle.body += body
+        cycle.take(body)
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
-        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """The end of a request."""
@@ -246,7 +186,7 @@ class Connection(Patience):
         if cycle.response_complete:
             self.wait(self.bounds.keep_alive)
         else:
-            cycle.message_event.set()
+            cycle.tell()
 
     def on_response_complete(self) -> None:
         """Go on with the next pipelined request, or wait for one."""
@@ -258,7 +198,7 @@ class Connection(Patience):
             return
         if self.pipeline:
             cycle, app = self.pipeline.pop()
-            self._start_asgi_task(cycle, app)
+            self._start(cycle, app)
         if self.flow.held and not self.pipeline:
             self.data_received(self.flow.release())
         self.flow.resume_reading()
@@ -281,8 +221,7 @@ class Connection(Patience):
             return
         if self.busy:
             # The body of this very request is broken: the application sees its caller gone.
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+            self.cycle.leave()
         # What is known of the request, as far as it was read; there may be none yet.
         headers, origin = (self.headers, self.origin) if self.in_headers or self.busy else ([], b"")
         request_id = request_id_in(self.cycle.scope) if self.busy else request_id_for(headers)

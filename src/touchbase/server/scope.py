@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.parse
 from typing import Any
 
+from touchbase.domain.whole_answer import OFFER
 from touchbase.server.refusals import MALFORMED, NO_HOST, OTHER_HOST, OTHER_VERSION, Refused
 
 SCHEMES = (b"http", b"https")
@@ -31,6 +32,7 @@ def make_scope(target: bytes, host: bytes, version: str, method: str, headers: l
         "query_string": query,
         "headers": headers,
         "state": {},
+        "extensions": OFFER,
     }
 
 
