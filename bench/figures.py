@@ -19,9 +19,9 @@ NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 SHAPES = {"create": CREATE, "webhook": WEBHOOK}
 VARIANTS = {
     ("create", "sqlite"): ("real", "bare", "single"),
-    ("create", "postgresql"): ("real", "single"),
+    ("create", "postgresql"): ("real", "single", "statement"),
     ("webhook", "sqlite"): ("real", "bare", "keep"),
-    ("webhook", "postgresql"): ("real", "single", "keep", "single-keep"),
+    ("webhook", "postgresql"): ("real", "single", "statement", "keep", "single-keep"),
 }
 """What is measured in turn; the limits are those of `real`."""
 ABOUT = {"create": "create contact", "webhook": "receive webhook"}
@@ -58,6 +58,12 @@ def _rates(plan: Plan, figure: str, about: str, found: dict[str, Rounds]) -> Non
         single = found["single"]
         limit = f"{TIMES_SINGLE:g} x {spread(single.rates, '/s')} one transaction per request"
         _add(plan, f"{about}, beside single transactions", measured, limit, real, single, TIMES_SINGLE)
+    if "statement" in found:
+        each = found["statement"]
+        told = (
+            f"{measured} = {real.rate / each.rate:.2f} x {spread(each.rates, '/s')} one statement per request, each a transaction by itself"
+        )
+        plan.report.add(f"{about}, beside single statements", told, "told only", None, statement=each.raw())
 
 
 def _add(plan: Plan, what: str, measured: str, limit: str, real: Rounds, other: Rounds, times: float) -> None:

@@ -5,13 +5,15 @@ options of `touchbase serve`.
 
 - `real`: as a user runs it.
 - `bare`: a store that answers each write at once from memory: what the server and the API alone cost.
-- `single`: the real store with groups of one command, so each request has a transaction of its own.
+- `single`: the real store with groups of one command, so each request has a transaction of its own: begun, done and committed.
+- `statement`: the same where a command that is one statement is a transaction by itself, which spares PostgreSQL two round trips.
 - `keep`, `single-keep`: the same without the inbox worker, as if `touchbase work` ran elsewhere.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from touchbase import wiring
@@ -25,8 +27,9 @@ from touchbase.domain.ports import WorkReport
 from touchbase.domain.queries import AnyKey, CountInbox, FindClient, GetContact, ListContacts
 from touchbase.storage.postgres import engine
 from touchbase.storage.sql import group
+from touchbase.storage.sql.handlers import COMMANDS
 
-VARIANTS = ("real", "keep", "bare", "single", "single-keep")
+VARIANTS = ("real", "keep", "bare", "single", "single-keep", "statement")
 WITHOUT_WORKER = ("keep", "single-keep")
 CONNECTIONS_OF_SINGLE = 10
 """How many transactions `single` has under way on PostgreSQL: the usual size of a pool. SQLite has one writer in any case."""
@@ -101,9 +104,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.variant == "bare":
         setattr(wiring, "open_store", _open_bare)  # noqa: B010 - typed as what it stands in for
-    if options.variant in ("single", "single-keep"):
+    if options.variant in ("single", "single-keep", "statement"):
         group.MOST = 1
         engine.LANES = CONNECTIONS_OF_SINGLE
+    if options.variant in ("single", "single-keep"):
+        COMMANDS.update({kind: replace(handler, solo=False) for kind, handler in COMMANDS.items()})
     without_worker = ["--no-inbox-worker"] if options.variant in WITHOUT_WORKER else []
     cli(["serve", *without_worker, *options.serve], prog_name="touchbase")
 

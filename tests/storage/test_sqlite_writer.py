@@ -17,7 +17,7 @@ from touchbase.domain.delivery import CRM
 from touchbase.domain.queries import FindClient, ListClients
 from touchbase.storage import open_store
 from touchbase.storage.sql.handlers import COMMANDS
-from touchbase.storage.sqlite import log, writer
+from touchbase.storage.sqlite import log, write_out, writer
 from touchbase.storage.sqlite.connection import path_of
 
 FEW_PAGES = 20
@@ -107,6 +107,7 @@ async def test_while_another_process_writes_the_loop_goes_on_and_nothing_is_refu
 async def test_a_log_that_is_written_without_a_pause_still_begins_anew(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
     monkeypatch.setattr(writer, "LONGEST_LOG", 3 * FEW_PAGES)
+    monkeypatch.setattr(write_out, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
     store = await open_with(sqlite_url, COMMANDS)
     client = await store.write(EnsureClient("someone", 1))
 

@@ -5,7 +5,7 @@ What is written meanwhile stays behind; only when the log has become long all th
 copied too and it begins anew.
 
 SQLite flushes the file only when all of the log is copied, which is when writers wait: 16 to 22 ms for what had been copied in many
-goes. So each copy that they do not wait for is flushed at once, and 1 to 5 ms are left.
+goes. So each copy that they do not wait for is flushed at once, little by little (`write_out.py`), and 1 to 5 ms are left.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from pathlib import Path
 import apsw
 
 from touchbase.storage.sqlite.connection import BUSY_MS
+from touchbase.storage.sqlite.write_out import write_out
 
 LOG = logging.getLogger("touchbase.storage")
 
-PAGES_BETWEEN_CHECKPOINTS = 1_000
-"""Pages: what is copied at once is flushed at once, and commits wait for the disk meanwhile."""
+PAGES_BETWEEN_CHECKPOINTS = 2_000
+"""Pages: to copy them takes the disk and a processor for some thousandths of a second, the second time the same pages for nothing."""
 LONGEST_LOG = 8_000
 """Pages: from here on writers wait until the log begins anew."""
 SHORT_WAIT_MS = 100
@@ -63,12 +64,14 @@ class Log:
         except apsw.Error as error:
             LOG.warning("the log stays beside the store for now: %s", error)
 
-    def flush_copied(self) -> None:
-        """Let what was copied so far reach the disk, while writers go on."""
+    def flush_copied(self, *, gently: bool) -> None:
+        """Let what was copied so far reach the disk, while writers go on; `gently` where it may take its time for their sake."""
         if self._reading is None:
             self._reading = reading_descriptor(Path(self._copying.filename))
         if self._reading is not None:
             try:
+                if gently:
+                    write_out(self._reading)
                 os.fsync(self._reading)
             except OSError:  # SQLite will be told too, and keeps the log
                 self._reading = None

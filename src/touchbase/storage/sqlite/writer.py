@@ -254,11 +254,12 @@ class Writer:
     def _fold(self) -> None:
         """On a thread, while the connection that writes goes on.
 
-        A long log begins anew next, and writers wait for what is not copied then: so also what came meanwhile is copied here.
+        A long log begins anew next, and writers wait for what is not copied then: so also what came meanwhile is copied here,
+        which is little, and at once, before it becomes more.
         """
-        for _ in range(COPIES):
+        for copy in range(COPIES):
             self._log.fold()
-            self._log.flush_copied()
+            self._log.flush_copied(gently=copy == 0)
             if self._log.pages < LONGEST_LOG:
                 break
         self._loop.call_soon_threadsafe(self._folded)

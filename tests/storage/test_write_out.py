@@ -1,0 +1,84 @@
+"""Writing a file out: all of it, in parts, promising nothing."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from touchbase.storage.sqlite import write_out as module
+from touchbase.storage.sqlite.write_out import PARTS, SMALLEST_PART, write_out
+
+Asked = list[tuple[int, int]]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Which parts the system was asked to begin with, in a time that stands still."""
+    found: Asked = []
+
+    def begin(descriptor: int, start: int, length: int, flags: int) -> int:
+        found.append((start, length))
+        return 0
+
+    monkeypatch.setattr(module, "_begin", begin)
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
+    return found
+
+
+def of_size(folder: Path, size: int) -> int:
+    """A descriptor of a file as large as this; whoever asks closes it."""
+    (folder / "file").touch()
+    os.truncate(folder / "file", size)
+    return os.open(folder / "file", os.O_RDONLY)
+
+
+@pytest.mark.parametrize("size", [1, SMALLEST_PART, SMALLEST_PART + 1, 10_000_001, 5_000_000_000])
+def test_every_byte_is_in_one_part_and_there_are_not_many(tmp_path: Path, asked: Asked, size: int) -> None:
+    descriptor = of_size(tmp_path, size)
+
+    write_out(descriptor)
+    os.close(descriptor)
+
+    assert [start for start, _ in asked] == [sum(length for _, length in asked[:n]) for n in range(len(asked))]
+    assert asked[-1][0] < size <= sum(asked[-1])
+    assert len(asked) <= PARTS
+    assert all(length >= SMALLEST_PART for _, length in asked)
+
+
+def test_an_empty_file_is_written_out_already(tmp_path: Path, asked: Asked) -> None:
+    descriptor = of_size(tmp_path, 0)
+
+    write_out(descriptor)
+    os.close(descriptor)
+
+    assert asked == []
+
+
+def test_a_system_that_cannot_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(name: None) -> object:
+        return object()
+
+    monkeypatch.setattr(ctypes, "CDLL", without)
+    monkeypatch.setattr(module, "_begin", module._of_the_system())
+
+    assert module._begin is None
+    write_out(-1)
+
+
+def test_a_descriptor_that_was_closed_is_told(asked: Asked) -> None:
+    with pytest.raises(OSError, match="descriptor"):
+        write_out(-1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
+def test_linux_takes_it(tmp_path: Path) -> None:
+    descriptor = of_size(tmp_path, 100_000)
+    begin = module._of_the_system()
+
+    assert begin is not None
+    assert begin(descriptor, 0, 100_000, module._BEGIN_WRITING) == 0
+    os.close(descriptor)
