@@ -19,6 +19,7 @@ from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import GetContact, GetDelivery, ListContacts, ListDeliveries
 from touchbase.domain.times import DAY, SECOND
+from touchbase.service import process_inbox
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.rest import LONGEST_REST, PATIENCE, rest_seconds
 
@@ -253,17 +254,51 @@ async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store
     ("took", "commands", "behind", "rest"),
     [
         (1_000, 5, SECOND, 0.1),
-        (1_000, 2, SECOND, 0.04),
+        (1_000, 10, SECOND, 0.4),
+        (1_000, 2, SECOND, 0.016),
         (500_000, 5_000, SECOND, LONGEST_REST),
         (20_000, 3, SECOND, 0),
         (1_000, 1, SECOND, 0),
         (10_000, 100, PATIENCE, 0),
         (0, 5, -5, 0.1),
     ],
-    ids=["many callers", "fewer of them", "never for long", "few callers", "one caller", "behind for too long", "a clock that went back"],
+    ids=[
+        "many callers",
+        "twice as many",
+        "fewer of them",
+        "never for long",
+        "few callers",
+        "one caller",
+        "behind for too long",
+        "a clock that went back",
+    ],
 )
 def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(took: int, commands: int, behind: int, rest: float) -> None:
     assert rest_seconds(took, commands, behind) == pytest.approx(rest)
+
+
+A_DAY = 86_400.0
+
+
+async def test_a_client_with_little_to_say_ends_a_long_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_inbox, "rest_seconds", lambda *turn: A_DAY)
+    monkeypatch.setattr(process_inbox, "SHORT_REST", 0)
+    busy, quiet = await client_of(store), (await store.write(EnsureClient("quiet", NOON))).number
+    applied = asyncio.Queue[WorkReport]()
+    worker = InboxWorker(store, read, Clock(), turn=1, on_report=applied.put_nowait)
+    for step in range(3):
+        await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
+    worker.wake(busy)
+    working = asyncio.create_task(worker.run())
+    await asyncio.wait_for(applied.get(), 10)
+
+    kept = await keep(store, quiet, [SENT])
+    worker.wake(quiet)
+    await asyncio.wait_for(applied.get(), 10)
+
+    assert (await delivery(store, kept)).state == "applied"
+    worker.stop()
+    await asyncio.wait_for(working, 10)
 
 
 async def test_what_another_process_kept_is_found_while_callers_never_stop(store: Store) -> None:

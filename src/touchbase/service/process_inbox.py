@@ -23,7 +23,7 @@ from touchbase.domain.queries import BusyClients
 from touchbase.domain.times import SECOND, Micros, has_passed
 from touchbase.service.kept_request import request_of
 from touchbase.service.left_alone import LeftAlone
-from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, rest_seconds
+from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, SHORT_REST, rest_seconds
 from touchbase.service.turns import TURN, Turns
 
 LOG = logging.getLogger("touchbase.inbox")
@@ -82,18 +82,21 @@ class InboxWorker:
         self._left_alone = LeftAlone[int](clock)
         self._refused = 0
         self._bell = asyncio.Event()
+        self._quiet_came = asyncio.Event()
         self._looked_us: Micros = 0
         self._resting = False
         self._stopping = asyncio.Event()
 
     def wake(self, client: int) -> None:
         """Tell that this client has a new delivery."""
-        self._turns.woken(client)
+        if self._turns.woken(client):
+            self._quiet_came.set()
         self._bell.set()
 
     def stop(self) -> None:
         """Finish the turn at hand, then return from `run`."""
         self._stopping.set()
+        self._quiet_came.set()
         self._bell.set()
 
     async def run(self) -> None:
@@ -161,7 +164,15 @@ class InboxWorker:
             patience = PATIENCE if report.taken >= limit else LITTLE_PATIENCE
             rest = rest_seconds(now - began, commands, now - report.oldest_us, patience)
             self._resting = rest > 0
-            await asyncio.sleep(rest)
+            await self._rest(rest)
+
+    async def _rest(self, seconds: float) -> None:
+        """Leave the store to callers; no longer than `SHORT_REST` while somebody waits who has little to say."""
+        await asyncio.sleep(min(seconds, SHORT_REST))
+        if seconds > SHORT_REST and not (self._turns.quiet_wait or self._stopping.is_set()):
+            self._quiet_came.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._quiet_came.wait(), seconds - SHORT_REST)
 
     async def _await_news(self) -> None:
         self._bell.clear()

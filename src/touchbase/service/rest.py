@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from touchbase.domain.times import SECOND, Micros
 
-HELD_UP = 50
-"""Calls in a second that may come while a turn has the store: the more there are, the longer the worker rests."""
-LONGEST_REST = 0.2
+HELD_UP = 250
+"""What turns may cost callers in a second: n calls that come during a turn wait for it and then for each other, which counts n²."""
+LONGEST_REST = 0.4
+SHORT_REST = 0.1
+"""The longest while a client with little to say waits for its turn."""
 MANY = 200
 """Commands of callers in a second, from which on the worker rests."""
 PATIENCE: Micros = 30 * SECOND
@@ -22,4 +24,4 @@ def rest_seconds(took_us: Micros, commands: int, behind_us: Micros, patience: Mi
     """
     took_us = max(1, took_us)
     callers_are_many = commands > 1 and commands * SECOND > MANY * took_us
-    return min(LONGEST_REST, commands / HELD_UP) if callers_are_many and behind_us < patience else 0
+    return min(LONGEST_REST, commands**2 / HELD_UP) if callers_are_many and behind_us < patience else 0

@@ -30,10 +30,17 @@ class Turns:
     def __bool__(self) -> bool:
         return bool(self._quiet or self._loaded)
 
-    def woken(self, client: int) -> None:
-        """Tell that deliveries of this client wait."""
-        if client not in self._loaded:
-            self._quiet[client] = None
+    @property
+    def quiet_wait(self) -> bool:
+        """Whether a quiet client waits for its turn."""
+        return bool(self._quiet)
+
+    def woken(self, client: int) -> bool:
+        """Tell that deliveries of this client wait; answers whether it is a quiet one."""
+        if client in self._loaded:
+            return False
+        self._quiet[client] = None
+        return True
 
     def round(self) -> list[int]:
         """The clients of one round, in order."""
