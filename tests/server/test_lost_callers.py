@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import struct
+import weakref
 from typing import Any
 
 import pytest
@@ -118,3 +120,25 @@ async def test_half_a_request_of_a_caller_that_says_no_more_is_dropped(start: St
 
     assert await caller.rest() == b""
     assert running.ended == [("/post", 499)]
+
+
+@pytest.mark.parametrize("requests", [b"", GET, GET + b"GET /ha", UNFINISHED], ids=["nothing", "one", "one and a half", "half a body"])
+async def test_a_connection_that_is_gone_leaves_nothing_to_the_collector(start: Start, requests: bytes) -> None:
+    running = await start()
+    caller = await running.call()
+    await caller.send(requests)
+    if requests.startswith(GET):
+        await caller.answer()
+    while not running.server.server_state.connections:  # noqa: ASYNC110 - the server tells nobody
+        await asyncio.sleep(0)
+    seen = weakref.ref(next(iter(running.server.server_state.connections)))
+
+    gc.disable()
+    try:
+        caller.writer.transport.abort()
+        await all_gone(running)
+        async with asyncio.timeout(20):
+            while seen() is not None:  # noqa: ASYNC110 - the loop lets go of it in a turn of its own
+                await asyncio.sleep(0)
+    finally:
+        gc.enable()

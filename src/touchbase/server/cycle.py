@@ -2,7 +2,7 @@
 
 ASGI for one request, made for what is asked thousands of times a second: nothing is made before it is needed, the answer's head and body
 leave in one write, headers that are on every answer are joined once a second instead of once an answer, and whoever observes requests is
-told when one ends, which costs no wrapper around the application. An answer in one message costs half of one in two (`whole_answer`).
+told when one ends, which costs no wrapper around the application. Whoever has all of an answer may send it in one message (`whole_answer`).
 """
 
 from __future__ import annotations

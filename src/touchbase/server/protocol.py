@@ -67,7 +67,8 @@ class Connection(HeadReader):
         self.pipeline.clear()
         self.flow.release()
         self.flow.resume_writing()
-        self.parser = None  # type: ignore[assignment]  # it knows us, and we are not to wait for the collector
+        # They know us: a connection for every call would be a heap of rings for the collector, which stops everybody.
+        self.parser = self.cycle = self.running = None  # type: ignore[assignment]
         if exc is None:
             self.transport.close()
         left = self.bounds.addresses.pop(self.peer, 0) - 1
