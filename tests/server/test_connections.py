@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import socket
 from typing import Any
 
 import pytest
 from tests.server.conftest import Gate, Start, echo
+
+from touchbase.server.run import EARS
 
 HOST = b"Host: localhost\r\n"
 
@@ -346,3 +350,21 @@ async def test_a_caller_that_does_not_take_its_answer_is_cut(start: Start) -> No
     await running.noted.wait()
 
     assert running.ended == [("/large", 499)]
+
+
+async def test_callers_that_come_at_once_are_let_in_together(start: Start) -> None:
+    running = await start(max_connections=50)
+    loop = asyncio.get_running_loop()
+    with contextlib.ExitStack() as ending:
+        for _ in range(40):
+            # The system lets it in before the loop has had a turn.
+            ending.enter_context(socket.create_connection(("127.0.0.1", running.port)))
+        turns = 0
+        async with asyncio.timeout(20):
+            while len(running.server.server_state.connections) < 40:
+                turned = loop.create_future()
+                loop.call_later(0, turned.set_result, None)
+                await turned
+                turns += 1
+
+    assert turns <= 40 // EARS * 2
