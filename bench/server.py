@@ -40,6 +40,7 @@ class BareStore:
 
     warnings = ()
     turn_beside_callers = 0
+    held_up_by_turn = 0.0
     queue_depth = 0
     commands_taken = 0
 

@@ -251,30 +251,49 @@ async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store
 
 
 @pytest.mark.parametrize(
-    ("took", "commands", "behind", "rest"),
+    ("took", "commands", "behind", "held_up", "rest"),
     [
-        (1_000, 5, SECOND, 0.1),
-        (1_000, 10, SECOND, 0.4),
-        (1_000, 2, SECOND, 0.016),
-        (500_000, 5_000, SECOND, LONGEST_REST),
-        (20_000, 3, SECOND, 0),
-        (1_000, 1, SECOND, 0),
-        (10_000, 100, PATIENCE, 0),
-        (0, 5, -5, 0.1),
+        (1_000, 5, SECOND, 1, 0.0248),
+        (1_000, 10, SECOND, 1, 0.3967),
+        (1_000, 10, SECOND, 0.5, 0.0248),
+        (5_000, 3, SECOND, 1, 0.005),
+        (500_000, 5_000, SECOND, 1, LONGEST_REST),
+        (2_000_000, 5_000, SECOND, 0, LONGEST_REST),
+        (20_000, 3, SECOND, 1, 0),
+        (1_000, 1, SECOND, 1, 0),
+        (10_000, 100, PATIENCE, 1, 0),
+        (0, 5, -5, 1, 0.0248),
     ],
     ids=[
         "many callers",
         "twice as many",
-        "fewer of them",
+        "twice as many, half of whom need not wait",
+        "for as long as the turn took, where they are fewer",
         "never for long",
+        "never for long after a long turn",
         "few callers",
         "one caller",
         "behind for too long",
         "a clock that went back",
     ],
 )
-def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(took: int, commands: int, behind: int, rest: float) -> None:
-    assert rest_seconds(took, commands, behind) == pytest.approx(rest)
+def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(
+    took: int, commands: int, behind: int, held_up: float, rest: float
+) -> None:
+    assert rest_seconds(took, commands, behind, held_up) == pytest.approx(rest, rel=0.01)
+
+
+async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    held_up: list[float] = []
+    monkeypatch.setattr(process_inbox, "rest_seconds", lambda took, commands, behind, part, patience: held_up.append(part) or 0)
+    client = await client_of(store)
+    await keep(store, client, [SENT])
+    worker = InboxWorker(store, read, Clock(), on_report=lambda _: worker.stop())
+    worker.wake(client)
+
+    await asyncio.wait_for(worker.run(), 10)
+
+    assert held_up == [store.held_up_by_turn]
 
 
 A_DAY = 86_400.0

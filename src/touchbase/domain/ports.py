@@ -82,6 +82,9 @@ class Store(Protocol):
     turn_beside_callers: int
     """Deliveries that one turn should take at the most while many callers write: so many hold up no write for long."""
 
+    held_up_by_turn: float
+    """Of the commands that come during such a turn, the part that waits until it is over; between 0 and 1."""
+
     async def write(self, command: Command[T]) -> T:
         """Carry out one command, in a transaction shared with its neighbours; returns after the flush.
 

@@ -162,7 +162,7 @@ class InboxWorker:
         self._turns.end(client, limit, report.taken, now - began)
         if report.oldest_us is not None:
             patience = PATIENCE if report.taken >= limit else LITTLE_PATIENCE
-            rest = rest_seconds(now - began, commands, now - report.oldest_us, patience)
+            rest = rest_seconds(now - began, commands, now - report.oldest_us, self._store.held_up_by_turn, patience)
             self._resting = rest > 0
             await self._rest(rest)
 

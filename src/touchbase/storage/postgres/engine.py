@@ -47,6 +47,8 @@ class PostgresStore:
 
     turn_beside_callers = 32
     """A turn holds up no write of others, and most of what a short one costs is asking."""
+    held_up_by_turn = 0.2
+    """For what it takes of the event loop; most of its time it waits for the server."""
 
     def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer, warnings: Sequence[str]) -> None:
         self.warnings = warnings

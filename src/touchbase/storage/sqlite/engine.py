@@ -76,6 +76,7 @@ class SqliteStore:
 
     turn_beside_callers = SMALL_CHUNK
     """One transaction: several in a row would hold up as many writes as if they were one."""
+    held_up_by_turn = 1.0
 
     def __init__(
         self,
