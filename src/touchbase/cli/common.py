@@ -77,6 +77,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
+def run_fast(work: Coroutine[Any, Any, T]) -> T:
+    """The same on uvloop, for whoever has much to do, or on asyncio's own loop where there is no uvloop."""
+    try:
+        import uvloop
+    except ImportError:
+        return run(work)
+    return uvloop.run(work)
+
+
 @asynccontextmanager
 async def opened(database: str | None, *, as_is: bool = False, new: bool = False) -> AsyncIterator[Store]:
     """The store that a command works on; it must be there already, unless it may be `new`."""

@@ -6,14 +6,13 @@ import asyncio
 import errno
 import socket
 import sys
-from collections.abc import Coroutine
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 import touchbase
-from touchbase.cli.common import read_settings, setting_options, shown
+from touchbase.cli.common import read_settings, run_fast, setting_options, shown
 from touchbase.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
@@ -42,15 +41,6 @@ def serve(**options: object) -> None:
         if settings.workers > 1:
             sys.exit(_serve_with_several(settings, listener))
         run_fast(_serve_one(settings, listener))
-
-
-def run_fast(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine on uvloop, or on asyncio's own loop where there is no uvloop."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(work)
-    return uvloop.run(work)
 
 
 async def _serve_one(settings: Settings, listener: socket.socket) -> None:

@@ -7,7 +7,7 @@ import signal
 
 import click
 
-from touchbase.cli.common import must_exist, print_json, read_settings, run, setting_options, shown
+from touchbase.cli.common import must_exist, print_json, read_settings, run_fast, setting_options, shown
 from touchbase.settings import Settings
 
 
@@ -25,7 +25,7 @@ def work(once: bool, **options: object) -> None:
     settings = read_settings(**options)
     must_exist(settings.database)
     set_up_logging(settings.log_level)
-    run(_drain(settings) if once else _work(settings))
+    run_fast(_drain(settings) if once else _work(settings))
 
 
 async def _drain(settings: Settings) -> None:
@@ -40,10 +40,12 @@ async def _drain(settings: Settings) -> None:
 
 async def _work(settings: Settings) -> None:
     from touchbase import wiring
+    from touchbase.server.run import calm_the_collector
 
     async with wiring.worker_alone(settings, keeps_house=True) as worker:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, worker.stop)
+        calm_the_collector()
         click.echo(f"The inbox worker works on {shown(settings.database)}; stop it with Ctrl+C")
         await worker.run()
