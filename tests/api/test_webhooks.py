@@ -289,6 +289,13 @@ async def test_what_stands_around_base64_stays_as_it_came(call: Caller) -> None:
     assert base64.b64decode(inner["body"]) == message.replace(TOKEN.encode(), b"*" * 8)
 
 
+async def test_a_body_of_backslashes_takes_as_long_as_any_other(call: Caller) -> None:
+    body = b"MDBE" + b"\\" * 1_000_000  # looked at anew from every letter it would take hours
+
+    assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=body))
+    assert [delivery.body for delivery in await kept(call)] == [body]
+
+
 PICTURE = base64.b64encode(bytes(range(256)) * 8).decode()
 
 

@@ -21,8 +21,9 @@ _BEFORE, _AFTER = rb'(?:(?<=[="\n])|(?<=%22)|(?<=%3D)|(?<=%3d)|\A)', rb'(?=["&\\
 _LOGIN = re.compile(rb"(00D[A-Za-z0-9]{12,15}(?:!|%21|\\u0021))[A-Za-z0-9._]{32,}")
 _PACKED = (b"MDBE", b"AwR", b"wME")
 """What base64 makes of its first three letters, one for each place that they may have among three bytes."""
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_\-\\\r\n]{64,}(?<!\\)={0,2}")
-"""What may be base64, of either alphabet, in lines or in one; the shortest that could hold a login."""
+_BASE64 = re.compile(rb"([A-Za-z0-9+/_\-\\\r\n]{64,}+)={0,2}")
+"""What may be base64, of either alphabet, in lines or in one; the shortest that could hold a login. It gives no letter back to look at it
+again: a body of backslashes would hold the server up for minutes."""
 
 
 def without_logins(headers: dict[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
@@ -50,13 +51,15 @@ def _login_struck(text: bytes) -> bytes:
 
 def _login_struck_within(match: re.Match[bytes]) -> bytes:
     """This piece of base64 anew, if a login stands in it; else as it came."""
-    packed = match[0].replace(rb"\n", b"").replace(rb"\r", b"").translate(None, b"\\\r\n")
+    letters = match[1]
+    # A backslash at its end is of the quote that follows it.
+    piece = letters.rstrip(b"\\") if letters.endswith(b"\\") else match[0]
     try:
-        plain = from_base64(packed)
+        plain = from_base64(piece.replace(rb"\n", b"").replace(rb"\r", b"").translate(None, b"\\\r\n"))
     except ValueError:
         return match[0]
     struck = _login_struck(plain)
-    return match[0] if struck == plain else b64encode(struck)
+    return match[0] if struck == plain else b64encode(struck) + match[0][len(piece) :]
 
 
 def without_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
