@@ -28,7 +28,7 @@ from touchbase.storage import open_store
 from touchbase.storage.sql.handlers import COMMANDS, Handler
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Plan
-from touchbase.storage.sqlite import engine, writer
+from touchbase.storage.sqlite import engine, log, writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old
 
 
@@ -161,6 +161,21 @@ async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(s
     path = str(path_of(sqlite_url))
     assert os.stat(path + "-wal").st_size < 30_000_000
     assert os.stat(path).st_size > 10_000_000
+
+
+async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url, open_with, monkeypatch, caplog) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no such descriptor")
+
+    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", 50)
+    monkeypatch.setattr(log.Log, "flush_copied", fails)
+    store = await open_with(sqlite_url, SMALL_DISK)
+
+    for n in range(5):
+        await store.write(Fill(f"client{n}"))
+    await asyncio.wait_for(store.close(), 60)
+
+    assert "copying the log into the store failed" in caplog.text
 
 
 WRITES_UNTIL_KILLED = """

@@ -9,6 +9,7 @@ the group is large, or somebody else is writing the file, it goes to a thread. S
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -50,6 +51,8 @@ from touchbase.storage.sqlite.log import LONGEST_LOG, Behind, Log
 T = TypeVar("T")
 Job = Callable[["Writer"], object]
 Errand = Callable[[], Sequence[object]]
+
+LOG = logging.getLogger("touchbase.storage")
 
 TRIES = 5
 SLOW_FLUSH = 0.002
@@ -257,12 +260,16 @@ class Writer:
         A long log begins anew next, and writers wait for what is not copied then: so also what came meanwhile is copied here,
         which is little, and at once, before it becomes more.
         """
-        for copy in range(COPIES):
-            self._log.fold()
-            self._log.flush_copied(gently=copy == 0)
-            if self._log.pages < LONGEST_LOG:
-                break
-        self._loop.call_soon_threadsafe(self._folded)
+        try:
+            for copy in range(COPIES):
+                self._log.fold()
+                self._log.flush_copied(gently=copy == 0)
+                if self._log.pages < LONGEST_LOG:
+                    break
+        except Exception:
+            LOG.exception("copying the log into the store failed; it stays beside it for now")
+        finally:  # closing waits for it
+            self._loop.call_soon_threadsafe(self._folded)
 
     def _folded(self) -> None:
         self._log.behind = Behind.NEARLY if self._log.pages >= LONGEST_LOG else Behind.NO
