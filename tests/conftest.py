@@ -26,6 +26,18 @@ MASTER_KEYS = MasterKeys(text_of(new_key()))
 """Without a master key PostgreSQL keeps no secrets."""
 
 
+BEGUN = Path(__file__).parents[1] / ".pytest_cache" / "begun"
+"""The name of the test that began last: all that is left of a run that was ended because one of them hung."""
+
+
+def pytest_configure() -> None:
+    BEGUN.parent.mkdir(exist_ok=True)
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    BEGUN.write_text(nodeid)
+
+
 class Databases:
     """PostgreSQL databases on one server: new empty ones, and one with the schema that tests use in turn.
 

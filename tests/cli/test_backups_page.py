@@ -52,7 +52,7 @@ def test_the_way_of_sqlite(serve: Serve, tmp_path: Path) -> None:
     server.stop()
     told += run(go_back, tmp_path)
     again = serve()
-    with urllib.request.urlopen(f"http://127.0.0.1:{again.port}/public/v2/contacts") as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{again.port}/public/v2/contacts", timeout=60) as answer:
         kept = answer.read().decode()
 
     assert "nightly.db: OK" in told

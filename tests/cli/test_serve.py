@@ -57,7 +57,7 @@ class Server:
     def get(self, path: str, method: str = "GET", **headers: str) -> tuple[int, str]:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers, method=method)
         try:
-            with urllib.request.urlopen(request) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -68,7 +68,7 @@ class Server:
         every = {"Content-Type": "application/json", **headers}
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, every)
         try:
-            with urllib.request.urlopen(request) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
             with error:
