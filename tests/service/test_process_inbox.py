@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from typing import Any
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -22,6 +23,7 @@ from touchbase.domain.times import DAY, SECOND
 from touchbase.service import process_inbox
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.rest import LONGEST_REST, PATIENCE, rest_seconds
+from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -294,6 +296,24 @@ async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: S
     await asyncio.wait_for(worker.run(), 10)
 
     assert held_up == [store.held_up_by_turn]
+
+
+async def test_draining_leaves_to_another_worker_what_that_one_holds(postgres_url: str) -> None:
+    # Nobody can hold a delivery on SQLite, where a turn is one transaction after the other.
+    store = await open_store(postgres_url)
+    number = await keep(store, await client_of(store), [SENT])
+    worker = InboxWorker(store, read, Clock())
+    holding = await asyncpg.connect(postgres_url, server_settings={"touchbase.clients": "all"})
+    async with holding.transaction():
+        await holding.execute("SELECT FROM delivery WHERE id = $1 FOR UPDATE", number)
+        async with asyncio.timeout(30):
+            left = await worker.drain()
+    await holding.close()
+    done = await worker.drain()
+
+    assert (left.taken, done.taken) == (0, 1)
+    assert (await delivery(store, number)).state == "applied"
+    await store.close()
 
 
 A_DAY = 86_400.0

@@ -112,9 +112,13 @@ class InboxWorker:
                 await self._pause(SWEEP_SECONDS)
 
     async def drain(self) -> WorkReport:
-        """Apply everything that is due now, then return what was done; `failing` tells of clients whose turns failed."""
-        total, failing = WorkReport(), set[int]()
-        while busy := [one for one in await self._store.read(BusyClients(self._clock())) if one not in failing]:
+        """Apply everything that is due now, then return what was done; `failing` tells of clients whose turns failed.
+
+        What another worker holds is left to it: asking for it again until it is done would only take its processor.
+        """
+        total, failing, taken = WorkReport(), set[int](), -1
+        while total.taken > taken and (busy := [one for one in await self._store.read(BusyClients(self._clock())) if one not in failing]):
+            taken = total.taken
             for client in busy:
                 try:
                     add(total, await self._take_turn(client, self._turn))
