@@ -13,6 +13,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.errors import Conflict, Invalid, NotFound
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetContact, ListCompanies, ListContacts
+from touchbase.storage.postgres import together
 
 CY = {"email": "Cy@example.com", "email_key": "cy@example.com"}
 PROFILE = {"linkedin_url": "LinkedIn.com/in/cy", "linkedin_key": "linkedin.com/in/cy"}
@@ -147,3 +148,17 @@ async def test_of_many_who_ask_for_pages_at_once_each_gets_their_own(store: Stor
     assert {one.client for page in alone[:5] for one in page} == {OURS}
     assert all(one.custom_fields for page in together for one in page)
     assert max(len(one.custom_fields) for page in together for one in page) == 2
+
+
+@pytest.mark.parametrize("callers", [1, 2, 5])
+async def test_who_asks_again_as_soon_as_it_is_answered_is_answered(store: Store, callers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "LANES", 1)  # so that the one that looks at the queue for the last time is the only one
+    ann = await made(store, contact("ann@example.com"))
+
+    async def ask() -> list[Contact]:
+        return [await read(store, ann) for _ in range(20)]
+
+    async with asyncio.timeout(30):
+        answers = await asyncio.gather(*(ask() for _ in range(callers)))
+
+    assert answers == [[ann] * 20] * callers

@@ -41,30 +41,45 @@ class Together:
         self._pool = pool
         self._most = most
         self._waiting: dict[type, list[tuple[Query[Any], Waiter]]] = {}
-        self._lanes = set[asyncio.Task[None]]()
-        self._apart = set[asyncio.Task[None]]()
+        self._lanes = 0
+        """Those that will look at the queue again. Not the tasks: one that has looked for the last time is done only in a later turn of the
+        loop, and who asked meanwhile would wait for a lane that never comes."""
+        self._tasks = set[asyncio.Task[None]]()
 
     def ask(self, query: Query[Any]) -> Waiter:
         """Have a query answered from what is flushed, with those that wait beside it."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(type(query), []).append((query, waiter))
-        if len(self._lanes) < LANES:
-            _start(self._live(), self._lanes)
+        if self._lanes < LANES:
+            self._lanes += 1
+            self._start(self._live())
         return waiter
 
     async def _live(self) -> None:
+        try:
+            await self._empty()
+        finally:
+            self._lanes -= 1
+
+    async def _empty(self) -> None:
         while self._waiting:
             group = self._next()
             done = await outcomes([query for query, _ in group], self._attempt)
             for (query, waiter), outcome in zip(group, done, strict=True):
                 if len(group) > 1 and _may_be_anothers(query, outcome):
-                    _start(self._alone(query, waiter), self._apart)
+                    self._start(self._alone(query, waiter))
                 else:
                     settle([waiter], [outcome])
 
     async def _alone(self, query: Query[Any], waiter: Waiter) -> None:
         if not waiter.done():
             settle([waiter], await outcomes([query], self._attempt))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do this beside others; a task that nobody holds may be collected."""
+        task = asyncio.create_task(work, name="touchbase-reader")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _next(self) -> list[tuple[Query[Any], Waiter]]:
         kind = next(iter(self._waiting))
@@ -81,10 +96,3 @@ class Together:
 def _may_be_anothers(query: Query[Any], outcome: object) -> bool:
     """Whether a query failed for what the statement of another one took."""
     return type(query) in reads.PAGES and isinstance(outcome, Overloaded) and is_given_up(outcome.__cause__)
-
-
-def _start(work: Coroutine[Any, Any, None], running: set[asyncio.Task[None]]) -> None:
-    """Do this beside others, and among them until it is done: a task that nobody holds may be collected."""
-    task = asyncio.create_task(work, name="touchbase-reader")
-    running.add(task)
-    task.add_done_callback(running.discard)
