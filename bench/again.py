@@ -25,6 +25,7 @@ RUNS = {
     "compare-sqlite": "bench --only compare --engine sqlite --seconds 3",
     "compare-postgresql": "bench --only compare --engine postgresql --seconds 3",
     "profile-sqlite": "bench.profile --all --engine sqlite --seconds 6 --backlog 60000",
+    "profile-postgresql": "bench.profile --all --engine postgresql --seconds 6 --backlog 60000",
 }
 """The module and its options, by the name of the JSON."""
 
