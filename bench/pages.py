@@ -73,9 +73,9 @@ process each, one run, all flushed before the answer. Its receiver changes the c
 
 By py-spy under load at 64 connections: the functions that most of the time of all threads is spent in, each by itself. Calls into C
 (SQLite, msgspec, the flush) count for the Python function that makes them: `write` is the commit with its flush, `_in_sets`, `_made` and
-`_rows` are statements inside SQLite, `Cycle._send_whole` hands the answer to the socket (when SQLite was measured, `Cycle._continue` did),
-`LineWriter._write` mostly waits for lines of the log. `Runner.run` is the event loop itself with what it reads from sockets, and
-`Connection._do_execute` PostgreSQL's driver, which puts values into a message.
+`_rows` are statements inside SQLite, `Cycle._send_whole` hands the answer to the socket, `Runner.run` is the event loop itself with what it
+reads from sockets, and `Connection._do_execute` PostgreSQL's driver, which puts values into a message. `LineWriter._write` and `write_out`
+mostly wait, the one for lines of the log, the other for its turn at the disk.
 """,
 }
 
