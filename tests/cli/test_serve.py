@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from touchbase.domain.queries import ListContacts
 from touchbase.storage import open_store
 
 Serve = Callable[..., "Server"]
+NUMBERS = itertools.count()
 
 
 class Server:
@@ -32,7 +34,8 @@ class Server:
         environment = {
             name: value for name, value in os.environ.items() if name == "TOUCHBASE_MASTER_KEY" or not name.startswith("TOUCHBASE_")
         }
-        self.errors = (folder / "errors").open("w+")
+        # A file of its own, and to append: the server writes where we have read to, and would write over what it said before.
+        self.errors = (folder / f"errors-{next(NUMBERS)}").open("a+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "touchbase", "serve", "--port", "0", *arguments],
             cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True,
