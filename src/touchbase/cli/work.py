@@ -30,8 +30,10 @@ def work(once: bool, **options: object) -> None:
 
 async def _drain(settings: Settings) -> None:
     from touchbase import wiring
+    from touchbase.server.run import calm_the_collector
 
     async with wiring.worker_alone(settings) as worker:
+        calm_the_collector()
         report, calls = await worker.drain()
     print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
     if report.failing:

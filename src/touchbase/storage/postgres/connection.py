@@ -8,13 +8,14 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
 
 from touchbase.domain.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.storage.postgres.arrays import run_columns
 from touchbase.storage.postgres.wall import SETTING, begin, limit
-from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres, run_columns
+from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres
 from touchbase.storage.sql.scope import NOBODY, Scope
 
 if TYPE_CHECKING:
@@ -195,8 +196,7 @@ async def _rows(connection: Connection, wanted: Step | Ask) -> list[Row]:
         return [*map(tuple, await connection.fetch(_numbered(wanted.sql), *wanted.params))]
     if not (wanted.rows or wanted.more):
         return []
-    columns: list[Any] = run_columns(wanted)
-    return [*map(tuple, await connection.fetch(_text(wanted.op), *columns))]
+    return [*map(tuple, await connection.fetch(_text(wanted.op), *run_columns(wanted)))]
 
 
 TRIES = 6

@@ -6,7 +6,7 @@ from touchbase.domain import queries as q
 from touchbase.domain.commands import ClaimFetch, FinishFetch
 from touchbase.domain.fetching import Claimed, Fetching, Wanted
 from touchbase.domain.times import Micros
-from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, delete
+from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, delete, only_row
 from touchbase.storage.sql.rows import Columns
 
 _SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
@@ -24,13 +24,16 @@ CLAIM_SOURCE = Op(
     body="UPDATE record_source AS t SET next_us = p.until_us FROM p "
     f"WHERE {_OURS} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
 )
-_DUE = "SELECT object_type, object_id, wanted_us, attempts FROM wanted_record WHERE"
+_DUE = (
+    "SELECT object_type, object_id, wanted_us, attempts FROM wanted_record "
+    "WHERE client = {} AND tool = {} AND next_us <= {} ORDER BY rank, next_us LIMIT {}"
+)
+_DUE_ROW: Columns = (*_SOURCE, ("now_us", "bigint"), ("most", "bigint"))
 WANTED_NOW = Op(
     "wanted_now",
-    (*_SOURCE, ("now_us", "bigint"), ("most", "bigint")),
-    sqlite=f"{_DUE} client = ?1 AND tool = ?2 AND next_us <= ?3 ORDER BY rank, next_us LIMIT ?4",
-    postgres=f"{_DUE} client = ($1::bigint[])[1] AND tool = ($2::text[])[1] AND next_us <= ($3::bigint[])[1] "
-    "ORDER BY rank, next_us LIMIT ($4::bigint[])[1]",
+    _DUE_ROW,
+    sqlite=_DUE.format("?1", "?2", "?3", "?4"),
+    postgres=_DUE.format(*only_row(_DUE_ROW)),
 )
 _FINISH: Columns = (
     *_SOURCE, ("until_us", "bigint"), ("next_us", "bigint"), ("failures", "bigint"), ("stopped", "bigint"), ("error", "text"),

@@ -3,7 +3,7 @@
 An `Op` is one named statement over a parameter table `p` whose rows the caller supplies. A *plan* is a
 generator that yields `Step`s and is sent their rows; it is plain code without I/O, so one text serves
 a synchronous engine (SQLite: one execution for some rows, no round trips to save) and an asynchronous one
-(PostgreSQL: one round trip per step, rows as `unnest` arrays).
+(PostgreSQL: one round trip per step, rows as columns to `unnest`).
 """
 
 from __future__ import annotations
@@ -87,20 +87,20 @@ def for_sqlite(columns: Sequence[tuple[str, str]], body: str, count: int, table:
     return f"WITH {table}({names}) AS (VALUES {', '.join(f'({row})' for row in rows)}) {body}"
 
 
+def array(number: int, kind: str) -> str:
+    """How a statement for PostgreSQL takes a parameter table's column: bytes as an array, all else as the text of one."""
+    return f"${number}::bytea[]" if kind == "bytea" else f"${number}::text::{kind}[]"
+
+
+def only_row(columns: Sequence[tuple[str, str]]) -> list[str]:
+    """The columns of the one row that a statement for PostgreSQL is given."""
+    return [f"({array(n, kind)})[1]" for n, (_, kind) in enumerate(columns, 1)]
+
+
 def for_postgres(op: Op) -> str:
-    """The op's text for PostgreSQL, run once for all rows with one array per column bound in order."""
+    """The op's text for PostgreSQL, run once for all rows with one parameter per column bound in order (`array`)."""
     if op.postgres:
         return op.postgres
     names = ", ".join(name for name, _ in op.columns)
-    arrays = ", ".join(f"${n}::{kind}[]" for n, (_, kind) in enumerate(op.columns, 1))
+    arrays = ", ".join(array(n, kind) for n, (_, kind) in enumerate(op.columns, 1))
     return f"WITH p({names}) AS (SELECT * FROM unnest({arrays})) {op.body}"
-
-
-def run_columns(step: Step) -> list[list[Any]]:
-    """The step's rows as columns, as PostgreSQL wants them; p's columns, then q's."""
-    columns = _transposed(step.rows, len(step.op.columns))
-    return columns + _transposed(step.more, len(step.op.more_columns))
-
-
-def _transposed(rows: Sequence[Row], width: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.storage.sql.op import Op, delete
+from touchbase.storage.sql.op import Op, array, delete, only_row
 from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
@@ -17,7 +17,7 @@ def _values(columns: Columns, first: int = 1) -> str:
 
 
 def _arrays(columns: Columns, first: int = 1) -> str:
-    return ", ".join(f"${n}::{kind}[]" for n, (_, kind) in enumerate(columns, first))
+    return ", ".join(array(n, kind) for n, (_, kind) in enumerate(columns, first))
 
 
 def _table(name: str, columns: Columns, first: int = 1) -> str:
@@ -207,20 +207,22 @@ def _waiting(client: str, now: str, most: str, further: str = "") -> str:
     )
 
 
-_ONE_ROW = [f"(${n}::bigint[])[1]" for n in range(1, 6)]
+_CLAIM: Columns = (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint"))
+_LOOK: Columns = (*_CLAIM, ("after_us", "bigint"), ("after_id", "bigint"))
 _FURTHER = " AND (d.next_attempt_us, d.id) > ({}, {})"
+_OF_CLIENT, _BY, _MOST, *_AFTER = only_row(_LOOK)
 CLAIM = Op(
     "claim",
-    (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint")),
+    _CLAIM,
     sqlite=_waiting("?1", "?2", "?3"),
-    # One row of parameters; SKIP LOCKED works within one client only, also where the tables are sharded.
-    postgres=f"{_waiting(_ONE_ROW[0], _ONE_ROW[1], _ONE_ROW[2])} FOR UPDATE OF d SKIP LOCKED",
+    # SKIP LOCKED works within one client only, also where the tables are sharded.
+    postgres=f"{_waiting(_OF_CLIENT, _BY, _MOST)} FOR UPDATE OF d SKIP LOCKED",
 )
 LOOK_AHEAD = Op(
     "look_ahead",
-    (*CLAIM.columns, ("after_us", "bigint"), ("after_id", "bigint")),
+    _LOOK,
     sqlite=_waiting("?1", "?2", "?3", _FURTHER.format("?4", "?5")),
-    postgres=_waiting(_ONE_ROW[0], _ONE_ROW[1], _ONE_ROW[2], _FURTHER.format(_ONE_ROW[3], _ONE_ROW[4])),
+    postgres=_waiting(_OF_CLIENT, _BY, _MOST, _FURTHER.format(*_AFTER)),
 )
 _HELD = "SELECT d.id, d.attempts, d.next_attempt_us FROM"
 HOLD = Op(

@@ -1,0 +1,60 @@
+"""Parameters for PostgreSQL: what a step's rows become, and that the server reads from it what was meant."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from touchbase.storage.postgres.arrays import as_array, run_columns
+from touchbase.storage.sql.op import Op, Step, array
+
+TEXTS = some.none() | some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+AWKWARD = some.none() | some.text('"\\{},nrtbfu0123 \n\r\t\b\f\x01\x1f\x7fNULé\u2028\U0001f600')
+NUMBERS = some.none() | some.integers(-(2**63), 2**63 - 1)
+
+
+async def echoed(url: str, kind: str, values: list[object]) -> list[object]:
+    connection = await asyncpg.connect(url)
+    try:
+        rows = await connection.fetch(f"SELECT * FROM unnest({array(1, kind)})", as_array(values))
+    finally:
+        await connection.close()
+    return [row[0] for row in rows]
+
+
+@given(values=some.lists(TEXTS) | some.lists(AWKWARD))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+def test_any_texts_arrive_as_they_are(postgres_url: str, values: list[object]) -> None:
+    assert asyncio.run(echoed(postgres_url, "text", values)) == values
+
+
+@given(values=some.lists(NUMBERS))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+def test_any_whole_numbers_arrive_as_they_are(postgres_url: str, values: list[object]) -> None:
+    assert asyncio.run(echoed(postgres_url, "bigint", values)) == values
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([], "{}"),
+        ([None, "", "NULL"], '{null,"","NULL"}'),
+        ([7, None, -1], "{7,null,-1}"),
+        (['a "b"', "c\\d"], '{"a \\"b\\"","c\\\\d"}'),
+        (["two\nlines", None, 'a "b"'], '{"two\nlines",NULL,"a \\"b\\""}'),
+        (["\\n", "x"], '{"\\\\n","x"}'),
+    ],
+)
+def test_an_array_is_written_as_the_server_reads_it(values: list[object], text: str) -> None:
+    assert as_array(values) == text
+
+
+def test_rows_become_columns_those_of_bytes_as_they_are() -> None:
+    op = Op("op", (("id", "bigint"), ("key", "bytea")), more_columns=(("name", "text"),))
+
+    assert run_columns(Step(op, [(1, b"a"), (2, b"b")], [("x",), (None,)])) == ["{1,2}", (b"a", b"b"), '{"x",null}']
+    assert run_columns(Step(op, [], [("x",)])) == ["{}", (), '{"x"}']
