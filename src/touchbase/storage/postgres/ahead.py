@@ -29,7 +29,7 @@ LARGE = 16 * 1024
 """Bytes of bodies that are as much; a thread translates a body that is larger."""
 MOST = 4 * 1024 * 1024
 """Bytes of a turn's bodies from which on the next turn's are not kept in memory as well."""
-IN_A_ROW = 8
+IN_A_ROW = 32
 """Turns after which one looks at the whole queue again: meanwhile something may have come that stands before the rest, as a replay does."""
 KEPT_SECONDS = 1.0
 """What nobody took by then is forgotten: meanwhile somebody may have changed what a client has connected."""
