@@ -104,6 +104,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         creates=60_000 if options.quick else 200_000,
         known=1_000 if options.quick else 10_000,
         sizes=options.sizes or (QUICK_SIZES if options.quick else SIZES),
+        deliveries=not options.no_deliveries,
         grown=options.grown,
         folder=folder,
         generator=generator,
@@ -135,6 +136,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--long", dest="sizes", action="store_const", const=LONG_SIZES, help="growth up to ten million contacts: hours, 150 GB"
     )
+    parser.add_argument("--no-deliveries", action="store_true", help="growth with events only, in half of the room")
     parser.add_argument("--grown", type=Path, help="folder that keeps grown SQLite stores for the next run")
     return parser.parse_args()
 

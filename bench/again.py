@@ -20,6 +20,9 @@ RUNS = {
     "growth-sqlite-in-memory": (
         "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000 --grown /dev/shm/touchbase-grown"
     ),
+    "growth-sqlite-long": (
+        "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000,10000000 --no-deliveries --grown .bench/grown-long"
+    ),
     "growth-postgresql": "bench --only growth --engine postgresql --seconds 2 --backlog 30000",
     "processes": "bench --only processes --engine postgresql --seconds 3 --rounds 2",
     "compare-sqlite": "bench --only compare --engine sqlite --seconds 3",

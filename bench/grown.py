@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -40,11 +41,13 @@ NEXT_ID = 10_000
 """Ids that are left free behind ours."""
 
 
-def grow(database: str, count: int, folder: Path, superuser: str | None = None) -> None:
-    """Make this new store hold so many contacts of the client `default`."""
+def grow(database: str, count: int, folder: Path, superuser: str | None = None, *, deliveries: bool = True) -> None:
+    """Make this new store hold so many contacts of the client `default`, with the deliveries of their events or without."""
     pattern = folder / "pattern"
     pattern.mkdir(exist_ok=True)
     made = patterns(pattern)
+    if not deliveries:
+        made = [replace(one, rows=_without_deliveries(one.rows)) for one in made]
     if database.startswith("sqlite"):
         _grow_sqlite(database.removeprefix("sqlite:///"), count, made)
     else:
@@ -99,6 +102,12 @@ def _ids(count: int) -> Iterator[str]:
     yield f"UPDATE id_block SET next = {CLIENT + NEXT_ID} WHERE name = 'client'"
 
 
+def _without_deliveries(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """As events are that no webhook call told."""
+    kept = {table: made for table, made in rows.items() if not table.startswith("delivery")}
+    return {table: [row | dict.fromkeys({"delivery_id"} & row.keys()) for row in made] for table, made in kept.items()}
+
+
 def statements(made: list[Pattern], dialect: Dialect) -> Iterator[str]:
     """What inserts a range of contacts with all that is theirs; the parameters are the first, the last and how many there are in all."""
     usual = len(made) - 1
@@ -129,7 +138,7 @@ class _Values:
         self._place = place
         self._company = f"((i - 1) / {STAFF} + 1)"
         self._shift = f"((i * {STRIDE}) % {dialect.mark(3)} * ({SPREAD} / {dialect.mark(3)}) - {AGE})"
-        deliveries = sorted(row["id"] for row in pattern.rows["delivery"])
+        deliveries = sorted(row["id"] for row in pattern.rows.get("delivery", ()))
         self._deliveries = {number: f"((i - 1) * {EVENTS} + {at})" for at, number in enumerate(deliveries, 1)}
         self._texts = {pattern.address: _text(address_of("\0"), "i"), pattern.domain: _text(domain_of("\0"), self._company)}
         for at in _times(pattern):

@@ -47,6 +47,8 @@ def measure(plan: Plan, engine: str) -> None:
     stores = [_grown(plan, engine, count) for count in plan.sizes]
     if engine == "sqlite" and plan.grown is not None:
         plan.report.note(f"the stores lay on {file_system(plan.grown)[0]}")
+    if not plan.deliveries:
+        plan.report.note("the events of these stores have no kept deliveries, as they would need more disk than there is")
     with ExitStack() as ending:
         running = [ending.enter_context(server("real", store.database, store.folder)) for store in stores]
         for store in stores:
@@ -71,7 +73,7 @@ def _grown(plan: Plan, engine: str, count: int) -> Grown:
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)
         before = perf_counter()
-        grow(database, count, folder, plan.superuser)
+        grow(database, count, folder, plan.superuser, deliveries=plan.deliveries)
         print(f"  grown to {count:,} contacts in {perf_counter() - before:.0f} s", flush=True)
     return Grown(count, database, folder, applied_rates(plan, database, folder, count))
 

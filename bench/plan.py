@@ -41,6 +41,8 @@ class Plan:
     """Contacts of the store that `paths` asks."""
     sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     """Contacts of the stores that `growth` compares; the first is what the others are held to."""
+    deliveries: bool = True
+    """Whether the deliveries of its events are in such a store."""
     grown: Path | None = None
     """A folder with grown SQLite stores, which are used again and kept."""
     postgres: Postgres | None = None

@@ -24,7 +24,7 @@ def sizes_of(plan: Plan, engine: str, database: str) -> dict[str, float]:
         assert plan.superuser is not None
         address = urlunsplit(urlsplit(plan.superuser)._replace(path=urlsplit(database).path))
         tables, counts = asyncio.run(_of_postgres(address))
-    return {what: sum(tables[table] for table in parts) / counts[parts[0]] for what, parts in PARTS.items()}
+    return {what: sum(tables[table] for table in parts) / counts[parts[0]] for what, parts in PARTS.items() if counts[parts[0]]}
 
 
 def _of_sqlite(path: str) -> tuple[dict[str, float], dict[str, int]]:

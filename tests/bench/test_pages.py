@@ -35,11 +35,12 @@ def test_every_run_that_is_told_says_on_what_machine_and_when() -> None:
     assert [name for name, machine in runs.items() if not {"processor", "disk", "load before", "measured"} <= machine.keys()] == []
 
 
-def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path) -> None:
+@pytest.mark.parametrize("deliveries", [True, False])
+def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries: bool) -> None:
     from bench.grown import grow
 
     database = f"sqlite:///{tmp_path}/grown.db"
-    grow(database, 2_000, tmp_path)
+    grow(database, 2_000, tmp_path, deliveries=deliveries)
 
     verify = [sys.executable, "-m", "touchbase", "verify", "--database", database]
     done = subprocess.run(verify, cwd=tmp_path, capture_output=True, text=True, check=False)
