@@ -21,9 +21,12 @@ RUNS = {
         "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000 --grown /dev/shm/touchbase-grown"
     ),
     "growth-sqlite-long": (
-        "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000,10000000 --no-deliveries --grown .bench/grown-long"
+        "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --no-deliveries --sizes 10000,1000000,10000000 --grown .bench/long"
     ),
     "growth-postgresql": "bench --only growth --engine postgresql --seconds 2 --backlog 30000",
+    "growth-postgresql-long": (
+        "bench --only growth --engine postgresql --seconds 2 --backlog 30000 --no-deliveries --sizes 10000,10000000"
+    ),
     "processes": "bench --only processes --engine postgresql --seconds 3 --rounds 2",
     "compare-sqlite": "bench --only compare --engine sqlite --seconds 3",
     "compare-postgresql": "bench --only compare --engine postgresql --seconds 3",

@@ -56,7 +56,8 @@ them. Calls meet the contacts in a scattered order, so nearly every one is a con
 into memory is read from the disk, and the notes tell how much that was for one request. The kernel of this machine takes away what of a
 file was not used for a while, whether or not there is room (DAMON): a file of 10 GB does not stay in memory that has twice as much, so with
 stores on ext4 much is read from the disk. Those on tmpfs tell what is left when nothing has to be; flushes cost nothing there, for small
-and large stores alike.
+and large stores alike. Ten million contacts were measured without kept deliveries: with them they would take some 100 GB on SQLite and
+150 GB on PostgreSQL, which this machine does not have.
 """,
     "processes": """## Several processes on PostgreSQL
 

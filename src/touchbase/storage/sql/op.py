@@ -22,10 +22,10 @@ class Op:
 
     `columns` are p's columns as (name, PostgreSQL type). Where one engine says it in another way, another
     text takes its place: `sqlite` (numbered parameters ?1, ?2..., run row by row), `sqlite_set` (a body for
-    SQLite alone), or `postgres` (arrays $1, $2..., the whole statement).
+    SQLite alone), or `postgres` (columns $1, $2..., the whole statement).
 
     An op with `more_columns` has a second parameter table `q`. SQLite runs `sqlite_set` for the rows of p,
-    then `more_set` for those of q; `postgres` takes the arrays of both in one statement (those of q
+    then `more_set` for those of q; `postgres` takes the columns of both in one statement (those of q
     numbered after those of p).
 
     `made` is for inserts of rows with new ids: SQLite then asks this, over the same p, which of them went
