@@ -134,7 +134,11 @@ def _options() -> argparse.Namespace:
     sizes = {"type": lambda text: tuple(map(int, text.split(","))), "metavar": "COUNTS"}
     parser.add_argument("--sizes", **sizes, help="contacts of the stores that growth compares (10000,100000,1000000; quick: 1000,10000)")
     parser.add_argument(
-        "--long", dest="sizes", action="store_const", const=LONG_SIZES, help="growth up to ten million contacts: hours, 150 GB"
+        "--long",
+        dest="sizes",
+        action="store_const",
+        const=LONG_SIZES,
+        help="growth up to ten million contacts: hours, 150 GB; with --no-deliveries 60 GB",
     )
     parser.add_argument("--no-deliveries", action="store_true", help="growth with events only, in half of the room")
     parser.add_argument("--grown", type=Path, help="folder that keeps grown SQLite stores for the next run")
