@@ -46,7 +46,7 @@ docs: setup ## Write the pages that are made from the code
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
 
-performance: setup ## Measure all that docs/performance.md tells, and write it anew (an hour, 12 GB of disk; needs wrk and py-spy)
+performance: setup ## Measure all that docs/performance.md tells, and write it anew (two hours, 60 GB of disk; needs wrk and py-spy)
 	.venv/bin/python -m bench.again
 
 profile: setup ## Where the time of each path goes (needs py-spy)

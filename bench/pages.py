@@ -26,9 +26,9 @@ was sent. This page is made from the JSON in [performance/](performance/) by `py
 
 ```sh
 make bench                                                # held to limits, in minutes: creates, webhooks, fairness, start, memory
-make performance                                          # measure all that this page tells, and write it anew (an hour)
+make performance                                          # measure all that this page tells, and write it anew (two hours, 60 GB of disk)
 .venv/bin/python -m bench.again compare-sqlite            # one part of it
-.venv/bin/python -m bench --only growth --long            # up to ten million contacts
+.venv/bin/python -m bench --only growth --long            # up to ten million contacts with their deliveries (hours, 150 GB)
 ```
 
 A rate is a median over bursts with the smallest and largest in brackets. `ok` and `MISSED` stand where a limit was set; `-` is told
