@@ -11,6 +11,7 @@ import pytest
 from tests.storage.ops import OPS
 
 from touchbase.domain import queries as q
+from touchbase.storage.sql.inbox_reads import STUCK
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.op import Ask, Op, for_sqlite
 from touchbase.storage.sql.reads import ANSWERS
@@ -35,6 +36,8 @@ LISTS: list[q.Query[Any]] = [
     q.ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
     q.GetHistory(1, 1, 1),
     q.DeliveryEvents(1, 1),
+    *[q.ListDeliveries(50, 1, state=state) for state in STUCK],
+    *[q.GroupDeliveries(state, 50, 1) for state in STUCK],
     q.ExpiredAnswers(1, 50),
 ]
 
@@ -54,7 +57,7 @@ def steps(store: apsw.Cursor, sql: str, parameters: int) -> list[str]:
 
 def walks(plan: list[str]) -> list[str]:
     """Steps that read a whole table, or everything of one client."""
-    whole = [step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (p|q|\d+ CONSTANT ROWS?|CONSTANT ROW)$", step)]
+    whole = [step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (p|q|g|\d+ CONSTANT ROWS?|CONSTANT ROW)$", step)]
     # Whether a client has erased anybody is one look into the index: EXISTS reads one row.
     return whole + [step for step in plan if step.endswith("(client=?)") and "erased_together" not in step]
 
@@ -103,6 +106,22 @@ def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(sto
     assert isinstance(asked, Ask)
     (step,) = steps(store, asked.sql, len(asked.params))
     assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
+
+
+def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
+    counting = ANSWERS[q.CountInbox](q.CountInbox())
+    asked = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
+
+    plans = [steps(store, each.sql, len(each.params)) for each in asked if isinstance(each, Ask)]
+    assert [plan for plan in plans if plan != ["SEARCH d USING COVERING INDEX delivery_oldest (state=?)"]] == []
+
+
+@pytest.mark.parametrize("name", ["statements.CREATE_CONTACT", "statements.CREATE_COMPANY", "statements.KEEP_DELIVERY"])
+def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> None:
+    """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""
+    made = [row for sql, many in texts(OPS[name]) for row in store.execute(f"EXPLAIN {sql}", [None] * many) if row[1] == "OpenEphemeral"]
+
+    assert made == []
 
 
 def test_clients_with_waiting_deliveries_are_found_by_leaps_through_an_index(store: apsw.Cursor) -> None:
