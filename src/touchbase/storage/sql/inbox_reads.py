@@ -13,7 +13,7 @@ from touchbase.storage.sql.where import Where
 
 _DELIVERY = r.names(r.DELIVERY[:-1], "d.")
 STUCK = (PARKED, UNRECOGNISED, FAILED)
-"""States that have indexes of their own. The state stands in the text and is no parameter: from it both engines know that they may use them."""
+"""States that have indexes of their own. A state stands in a text and is no parameter: so both engines know that they may use them."""
 
 
 def deliveries(query: q.ListDeliveries) -> Plan[list[Delivery]]:
