@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -75,6 +76,9 @@ def measure(plan: Plan) -> None:
             work()
         except (CannotMeasure, OSError, subprocess.SubprocessError) as error:
             plan.report.fail(f"{figure} {engine}".strip(), str(error))
+        except Exception as error:
+            traceback.print_exc()  # a fault of ours
+            plan.report.fail(f"{figure} {engine}".strip(), repr(error))
     left_out = [figure for figure in FIGURES if figure not in plan.only] + [engine for engine in ENGINES if not plan.has(engine)]
     if left_out:
         plan.report.note(f"not measured: {', '.join(left_out)}")

@@ -71,3 +71,14 @@ def test_no_two_requests_of_a_burst_or_of_two_bursts_are_equal(monkeypatch: pyte
 
         assert len(set(bodies)) == len(bodies)
         assert all(json.loads(body) for body in bodies[:100])
+
+
+async def test_every_way_to_authorise_a_call_can_be_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from bench.auth import TIMES, measured
+
+    found = await measured(2)
+
+    assert {what: len(times) for what, times in found.items()} == dict.fromkeys(
+        ("key of one client", "key of no client", "open mode"), TIMES
+    )
