@@ -7,9 +7,12 @@ SHELL := /bin/bash
 
 STAMP := .venv/.set-up
 
-# The first Python on this machine that is new enough; `make setup PYTHON=...` names another one.
-PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11; do \
-	if "$$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
+# The first Python on this machine that is new enough; before all others one that was built with optimisation, as those of distributions
+# are and those that pyenv builds are not: it serves a sixth more calls a second. `make setup PYTHON=...` names another one.
+OPTIMISED = ensurepip, venv; assert sys.base_prefix == "/usr" or "--enable-optimizations" in sysconfig.get_config_var("CONFIG_ARGS")
+PYTHON ?= $(shell for fit in '$(OPTIMISED)' 'sys'; do \
+	for each in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do \
+	if "$$each" -c "import sys, sysconfig; assert sys.version_info >= (3, 11); import $$fit" >/dev/null 2>&1; then echo "$$each"; exit; fi; done; done)
 
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT / "docs" / "performance"
 PAGE = ROOT / "docs" / "performance.md"
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
-"""What a run tells of itself; the rest of the machine is the same for all of them."""
+"""What every run tells of itself; of the rest of the machine it tells what is not as in the first run."""
 INTRODUCTION = """# Performance
 
 Figures of real servers (`touchbase serve`) on real stores, measured from outside. Every answer to a write was flushed to disk before it
@@ -90,20 +90,20 @@ def page(data: Path) -> str:
         lines.append(about)
         here = {name: report for name, report in reports.items() if name.partition("-")[0] == section}
         for report in here.values():
-            lines += _shown(report)
+            lines += _shown(report, first)
         if not here:
             lines += ["Not measured yet.", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _shown(report: dict[str, Any]) -> Iterator[str]:
+def _shown(report: dict[str, Any], first: dict[str, str]) -> Iterator[str]:
     rows = [(row["what"], row["measured"], row["limit"], row["verdict"]) for row in report["rows"]]
     yield from (*markdown_table(TITLES, rows), "")
     for each in report["details"]:
         yield from (f"### {each['title']}", "", *markdown_table(each["columns"], _cells(each["rows"])), "")
     yield from (f"- {note}" for note in report["notes"] if not note.startswith("not measured"))
     told = report["machine"]
-    yield from (f"- {name}: {told[name]}" for name in OF_A_RUN if name in told)
+    yield from (f"- {name}: {value}" for name, value in told.items() if name in OF_A_RUN or value != first.get(name))
     yield ""
 
 
