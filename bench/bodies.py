@@ -31,6 +31,8 @@ class Shape:
     method: str = "POST"
     known: int = 1
     """How many contacts `<known>` goes through, in a scattered order."""
+    older: int = 0
+    """How many contacts were made before those."""
 
     def bodies(self, run: str) -> Iterator[bytes]:
         """The bodies of one burst of load."""
@@ -38,7 +40,7 @@ class Shape:
 
     def requests(self, run: str) -> Iterator[tuple[bytes, bytes]]:
         """The paths and bodies of one burst of load."""
-        path, body = (_filler(NAMED.split(text), run, self.known) for text in (self.path, self.body))
+        path, body = (_filler(NAMED.split(text), run, self.known, self.older) for text in (self.path, self.body))
         return ((path(n).encode(), body(n).encode()) for n in count(1))
 
 
@@ -81,7 +83,7 @@ def first_known(run: str, known: int) -> int:
     return int(run, 16) % known
 
 
-def _filler(pieces: list[str], run: str, known: int) -> Callable[[int], str]:
+def _filler(pieces: list[str], run: str, known: int, older: int) -> Callable[[int], str]:
     start = first_second()
     first = first_known(run, known)
     second, text = -1, ""
@@ -99,7 +101,7 @@ def _filler(pieces: list[str], run: str, known: int) -> Callable[[int], str]:
         "who": lambda n: str(n // (PEOPLE * len(KINDS)) * PEOPLE + n % PEOPLE),
         "kind": lambda n: KINDS[n // PEOPLE % len(KINDS)],
         "when": when,
-        "known": lambda n: str((first + n * STRIDE) % known + 1),
+        "known": lambda n: str(older + (first + n * STRIDE) % known + 1),
     }
     # Every other piece is a name.
     parts: list[Callable[[int], str]] = [values[each] if odd % 2 else _always(each) for odd, each in enumerate(pieces)]

@@ -1,10 +1,13 @@
 """Growth: the same calls on a small store and on large ones at the same time, and pages at any depth.
 
-The bursts go to the stores in turn, so a machine that others use too slows both alike. Apply comes first, on stores at rest.
+Calls are about as many contacts as the small store has: of a large one those that were imported last, as a campaign's are. What it costs
+to meet all of its contacts in a scattered order, where each row lies on a page of its own, is told beside it. The bursts go to the
+stores in turn, so a machine that others use too slows all alike. Apply comes first, on stores at rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +31,21 @@ LEAST = 0.85
 """What the small store does, a large one must do to this part."""
 HELD = ("create", "webhook", "apply", "get")
 ASKED = ("create", "webhook", "get", "update", "patch", "list")
+ABOUT_A_CONTACT = ("webhook", "get", "update", "patch")
+SCATTERED = ", scattered over all of them"
+Rates = dict[tuple[int, str], list[float]]
+"""By the contacts of a store, and whom the calls were about: the busy ones, or `SCATTERED`."""
 PAGE_MS = 20.0
 
 
 @dataclass(slots=True)
 class Grown:
-    """One store and what was found on it."""
+    """One store, and the deliveries a second that it applied, by whom they were about."""
 
     count: int
     database: str
     folder: Path
-    applied: list[float]
+    applied: dict[str, list[float]]
 
 
 def measure(plan: Plan, engine: str) -> None:
@@ -56,13 +63,26 @@ def measure(plan: Plan, engine: str) -> None:
         rates = {name: _rates(plan, name, running) for name in ASKED}
         pages = [slowest_pages(each.address, store.count) for each, store in zip(running, stores, strict=True)]
         memory = [each.memory_mb() for each in running]
-    rates["apply"] = [store.applied for store in stores]
-    for large in range(1, len(stores)):
+    rates["apply"] = {(store.count, order): store.applied[order] for store in stores for order in store.applied}
+    for store in stores[1:]:
         for name, found in sorted(rates.items(), key=lambda one: one[0] not in HELD):
-            _flat(plan, engine, name, stores[large].count, found[0], found[large])
+            _flat(plan, engine, name, store.count, "", found)
+        for name in (*ABOUT_A_CONTACT, "apply"):
+            _flat(plan, engine, name, store.count, SCATTERED, rates[name])
     for store, found_pages, used in zip(stores, pages, memory, strict=True):
         _deep(plan, engine, store.count, found_pages)
         _space(plan, engine, store, used)
+
+
+def _orders(plan: Plan, name: str, count: int) -> tuple[str, ...]:
+    """In a store as small as that all contacts are the busy ones."""
+    return ("", SCATTERED) if name in ABOUT_A_CONTACT and count > plan.sizes[0] else ("",)
+
+
+def _asked(plan: Plan, name: str, count: int, order: str) -> Shape:
+    """The calls to a store of so many contacts: about the busy ones, or all."""
+    busy = plan.sizes[0]
+    return shapes(count)[name] if order == SCATTERED else shapes(busy, count - busy)[name]
 
 
 def _grown(plan: Plan, engine: str, count: int) -> Grown:
@@ -75,7 +95,8 @@ def _grown(plan: Plan, engine: str, count: int) -> Grown:
         before = perf_counter()
         grow(database, count, folder, plan.superuser, deliveries=plan.deliveries)
         print(f"  grown to {count:,} contacts in {perf_counter() - before:.0f} s", flush=True)
-    return Grown(count, database, folder, applied_rates(plan, database, folder, count))
+    asked = {order: _asked(plan, "webhook", count, order) for order in _orders(plan, "webhook", count)}
+    return Grown(count, database, folder, {order: applied_rates(plan, database, folder, shape) for order, shape in asked.items()})
 
 
 def _read_once(database: str) -> None:
@@ -86,37 +107,38 @@ def _read_once(database: str) -> None:
                 pass
 
 
-def _rates(plan: Plan, name: str, running: list[Running]) -> list[list[float]]:
-    """Good answers a second, by store and burst."""
-    asked: list[Shape] = [shapes(count)[name] for count in plan.sizes]
-    found: list[list[float]] = [[] for _ in running]
-    read = [0.0 for _ in running]
-    for each, shape in zip(running, asked, strict=True):
-        plan.generator.closed(each.address, shape, CONNECTIONS, min(1.0, plan.warm_seconds))
-        settle(each)
+def _rates(plan: Plan, name: str, running: Sequence[Running]) -> Rates:
+    """Good answers a second of each burst."""
+    places = [(place, (count, order)) for place, count in enumerate(plan.sizes) for order in _orders(plan, name, count)]
+    found: Rates = {each: [] for _, each in places}
+    read: dict[tuple[int, str], float] = {}
+    for place, (count, order) in places:
+        plan.generator.closed(running[place].address, _asked(plan, name, count, order), CONNECTIONS, min(1.0, plan.warm_seconds))
+        settle(running[place])
     for _ in range(plan.rounds):
-        for place, (each, shape) in enumerate(zip(running, asked, strict=True)):
+        for place, (count, order) in places:
+            each, shape = running[place], _asked(plan, name, count, order)
             before = each.bytes_read()
             burst = plan.generator.closed(each.address, shape, CONNECTIONS, plan.seconds)
-            read[place] = (each.bytes_read() - before) / max(1, burst.requests)
+            read[count, order] = (each.bytes_read() - before) / max(1, burst.requests)
             if burst.errors:
-                plan.report.note(f"{burst.errors} ERRORS of {name} on the store of {plan.sizes[place]:,}")
-            found[place].append(burst.rate)
+                plan.report.note(f"{burst.errors} ERRORS of {name} on the store of {count:,}")
+            found[count, order].append(burst.rate)
             settle(each)
-    if any(read):
-        told = ", ".join(f"{each / 1024:.1f}" for each in read)
-        plan.report.note(f"{name}: KiB that the server itself read from the disk for a request, small store first: {told}")
-    print(f"  {name}: {'; '.join(spread(rates, '/s') for rates in found)}", flush=True)
+    if any(read.values()):
+        told = "; ".join(f"{each / 1024:.1f} with {count:,}{order}" for (count, order), each in read.items())
+        plan.report.note(f"{name}: KiB that the server itself read from the disk for a request: {told}")
+    print(f"  {name}: {'; '.join(spread(rates, '/s') for rates in found.values())}", flush=True)
     return found
 
 
-def _flat(plan: Plan, engine: str, name: str, count: int, small: list[float], large: list[float]) -> None:
+def _flat(plan: Plan, engine: str, name: str, count: int, order: str, found: Rates) -> None:
+    small, large = found[plan.sizes[0], ""], found[count, order]
     ratio = median(large) / max(1e-9, median(small))
-    held = name in HELD
-    limit = (
-        f"{LEAST} x {spread(small, '/s')} with {plan.sizes[0]:,}" if held else f"{spread(small, '/s')} with {plan.sizes[0]:,}, told only"
-    )
-    what = f"{ABOUT[name]} with {count:,} contacts, {NAMES[engine]}"
+    held = name in HELD and not order
+    told = f"{spread(small, '/s')} with {plan.sizes[0]:,}"
+    limit = f"{LEAST} x {told}" if held else f"{told}, told only"
+    what = f"{ABOUT[name]} with {count:,} contacts{order}, {NAMES[engine]}"
     plan.report.add(what, f"{spread(large, '/s')} = {ratio:.2f} x", limit, ratio >= LEAST if held else None, small=small, large=large)
 
 

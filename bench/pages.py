@@ -52,12 +52,16 @@ rules with no store) and the driver alone (the rows of the same path written by 
 
 The same calls go to a small store and a large one in turn. Each contact has ten events, their deliveries and bodies, two custom fields
 and a tenth of a company; the rows are those that the service itself writes, multiplied, and `touchbase verify` finds no difference in
-them. Calls meet the contacts in a scattered order, so nearly every one is a contact that was not touched before: what does not fit
-into memory is read from the disk, and the notes tell how much that was for one request. The kernel of this machine takes away what of a
-file was not used for a while, whether or not there is room (DAMON): a file of 10 GB does not stay in memory that has twice as much, so with
-stores on ext4 much is read from the disk. Those on tmpfs tell what is left when nothing has to be; flushes cost nothing there, for small
-and large stores alike. Ten million contacts were measured without kept deliveries: with them they would take some 100 GB on SQLite and
-150 GB on PostgreSQL, which this machine does not have.
+them. Calls are about ten thousand contacts: all of the small store, and of a large one those that were imported last, as a campaign's
+are ([decision 24](decisions/0024-what-growth-is-held-to.md)).
+
+"Scattered over all of them" tells what it costs to meet each contact of a large store once and in no order, so that nearly every one is a
+contact that was not touched before: each of its rows is then on a page of its own, to be found, written and flushed, and what does not
+fit into memory is read from the disk; the notes tell how much that was for one request. The kernel of this machine takes away what
+of a file was not used for a while, whether or not there is room (DAMON): a file of 10 GB does not stay in memory that has twice as
+much. Stores on tmpfs tell what is left when nothing has to be read; flushes cost nothing there, for small and large stores alike.
+Ten million contacts were measured without kept deliveries: with them they would take some 100 GB on SQLite and 150 GB on PostgreSQL, which
+this machine does not have.
 """,
     "processes": """## Several processes on PostgreSQL
 

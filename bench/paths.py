@@ -54,7 +54,7 @@ def measure(plan: Plan, engine: str) -> None:
     folder = plan.new_folder()
     database = plan.new_store(engine, folder, "paths")
     grow(database, plan.known, folder, plan.superuser)
-    applied = applied_rates(plan, database, folder, plan.known)
+    applied = applied_rates(plan, database, folder, shapes(plan.known)["webhook"])
     with server("real", database, folder) as running, server("bare", "sqlite://", folder) as bare:
         others = Others([running.pid, bare.pid], plan.postgres.pid if plan.postgres else None)
         cells = [_cell(plan, shape, connections, running, bare) for shape in _asked(plan) for connections in CONNECTIONS]
@@ -65,9 +65,9 @@ def measure(plan: Plan, engine: str) -> None:
         plan.report.note(f"paths, {NAMES[engine]}: other programs kept {busy:.2f} cores busy on average meanwhile")
 
 
-def applied_rates(plan: Plan, database: str, folder: Path, known: int) -> list[float]:
-    """Deliveries about known contacts applied a second, from a backlog."""
-    asyncio.run(inbox.fill(database, plan.backlog, shapes(known)["webhook"], "default"))
+def applied_rates(plan: Plan, database: str, folder: Path, webhook: Shape) -> list[float]:
+    """Deliveries of such calls applied a second, from a backlog."""
+    asyncio.run(inbox.fill(database, plan.backlog, webhook, "default"))
     if plan.postgres is not None:
         plan.postgres.checkpoint()
     return inbox.work_off(database, plan.backlog, folder)[0]

@@ -38,7 +38,7 @@ request = function()
   local who = math.floor(n / %(block)d) * %(people)d + n %% %(people)d
   local kind = kinds[math.floor(n / %(people)d) %% #kinds + 1]
   local when = text .. string.format("%%03dZ", n %% 1000)
-  local known = (%(first)d + n * %(stride)d) %% %(known)d + 1
+  local known = %(older)d + (%(first)d + n * %(stride)d) %% %(known)d + 1
   local path = %(path)s
   local body = %(body)s
   return path .. rest .. #body .. "\\r\\n\\r\\n" .. body
@@ -107,6 +107,7 @@ def _script(address: Address, shape: Shape, gap_ms: float) -> str:
         "first": first_known(run, shape.known),
         "stride": STRIDE,
         "known": shape.known,
+        "older": shape.older,
         "path": _filled(f"{shape.method} {shape.path}"),
         "body": _filled(shape.body),
     }

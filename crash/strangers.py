@@ -66,7 +66,8 @@ class _Peer(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
         if not self.kind.reads:
-            transport.pause_reading()
+            # Python 3.11.2 begins to read right after this, whatever it was told here.
+            asyncio.get_running_loop().call_soon(transport.pause_reading)
         transport.write(self.kind.first)
         self._strangers.open.add(self)
 

@@ -71,6 +71,6 @@ def test_what_a_run_asks_of_known_contacts_is_of_those_that_there_are() -> None:
     from bench.asked import shapes
     from bench.bodies import new_run
 
-    paths = [path for path, _ in islice(shapes(1_000)["get"].requests(new_run()), 1_000)]
+    paths = [path for path, _ in islice(shapes(1_000, 4_000)["get"].requests(new_run()), 1_000)]
 
-    assert sorted(paths) == sorted(b"/public/v2/contacts/%d" % number for number in range(1, 1_001))
+    assert sorted(paths) == sorted(b"/public/v2/contacts/%d" % number for number in range(4_001, 5_001))
