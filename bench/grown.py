@@ -34,7 +34,9 @@ STAFF = 10
 """Contacts of one company."""
 DAY = 86_400_000_000
 AGE, SPREAD = 40 * DAY, 30 * DAY
-"""The contacts are from 40 to 10 days old, in a scattered order."""
+"""The contacts are from 40 to 10 days old: campaign after campaign, those of one in a scattered order."""
+CAMPAIGN = 10_000
+"""Contacts that were imported together."""
 CUSTOM = 2
 USED = {"contact": 1, "company": 1, "custom_field": CUSTOM, "delivery": EVENTS}
 NEXT_ID = 10_000
@@ -137,7 +139,11 @@ class _Values:
         self.dialect = dialect
         self._place = place
         self._company = f"((i - 1) / {STAFF} + 1)"
-        self._shift = f"((i * {STRIDE}) % {dialect.mark(3)} * ({SPREAD} / {dialect.mark(3)}) - {AGE})"
+        # Where a contact stands in time: its campaign's place, and within it wherever the stride leads.
+        count = dialect.mark(3)
+        campaign = f"(CASE WHEN {count} < {CAMPAIGN} THEN {count} ELSE {CAMPAIGN} END)"
+        place = f"((i - 1) / {campaign} * {campaign} + (i * {STRIDE}) % {campaign})"
+        self._shift = f"({place} * ({SPREAD} / {count}) - {AGE})"
         deliveries = sorted(row["id"] for row in pattern.rows.get("delivery", ()))
         self._deliveries = {number: f"((i - 1) * {EVENTS} + {at})" for at, number in enumerate(deliveries, 1)}
         self._texts = {pattern.address: _text(address_of("\0"), "i"), pattern.domain: _text(domain_of("\0"), self._company)}
