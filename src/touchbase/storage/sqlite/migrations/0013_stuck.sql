@@ -1,5 +1,5 @@
 -- The same three indexes in other words. For a list of three, SQLite makes a table and puts the three into it, for each row
--- and each index of this kind: a third of what marking a delivery cost. For words with OR it compares.
+-- and each index of this kind: two thirds of what marking a delivery cost. For words with OR it compares.
 DROP INDEX delivery_stuck;
 DROP INDEX delivery_shape;
 DROP INDEX delivery_oldest;
