@@ -14,6 +14,7 @@ from touchbase.storage.sql.statements import BODY
 FAR = 4_000_000_000
 """Our ids begin here, behind all that the service hands out."""
 HEADERS = b'{"content-type":"application/json"}'
+RECENT: Columns = (("client", "bigint"), ("key", "bytea"), ("id", "bigint"), ("received_us", "bigint"))
 KEYS = {"contact": 2, "delivery": 2, "custom_field": 4}
 
 Values = dict[str, Any]
@@ -59,6 +60,10 @@ def _delivery(n: int, known: int, run: str) -> Values:
     return own | {"next_attempt_us": n, "size": len(WEBHOOK.body), "key": f"{run}{n:06}".encode()}
 
 
+def _call(n: int, known: int, run: str) -> Values:
+    return {"client": CLIENT, "key": f"{run}{n:06}".encode(), "id": FAR + n, "received_us": n}
+
+
 def _body(n: int, known: int, run: str) -> Values:
     return {"client": CLIENT, "id": FAR + n, "query": "", "headers": HEADERS, "body": WEBHOOK.body.encode()}
 
@@ -92,7 +97,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     ),
     "update": _UPDATE,
     "patch": _UPDATE,
-    "webhook": (Part("delivery", DELIVERY, _delivery), Part("delivery_body", BODY, _body)),
+    "webhook": (Part("recent_call", RECENT, _call), Part("delivery", DELIVERY, _delivery), Part("delivery_body", BODY, _body)),
     "apply": (
         Part("event", EVENT, _applied),
         Part("contact", CONTACT, _changed, _columns(CONTACT, "updated_us", "last_sent_us")),

@@ -42,9 +42,10 @@ from touchbase.service.fetch_records import FetchWorker
 from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
-from touchbase.service.process_inbox import InboxWorker, add
+from touchbase.service.process_inbox import Chore, InboxWorker, add
 from touchbase.service.retention import Retention
 from touchbase.service.sweep_answers import AnswerSweeper
+from touchbase.service.sweep_calls import CallSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
 from touchbase.storage.sealing.keys import MasterKeys
@@ -75,6 +76,11 @@ class Application:
     """The ASGI application: metrics and health, and in front of everything else the web application."""
 
 
+def chores(store: Store) -> list[Chore]:
+    """What the inbox does beside: whoever applies calls also takes away what needs no looking at any more."""
+    return [AnswerSweeper(store), CallSweeper(store)]
+
+
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[Application]:
     """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
@@ -86,8 +92,8 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
         worker = InboxWorker(
-            store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=[AnswerSweeper(store)]
-        )
+            store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store)
+        )  # fmt: skip
         uses = KeyUses()
         keeper = Housekeeper(store, clock, uses=uses, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
@@ -173,7 +179,7 @@ async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house:
         if keeps_house:
             await ending.enter_async_context(_at_work(Housekeeper(store, clock), "housekeeping"))
             await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
-        inbox = InboxWorker(store, adapters.translate, clock, connections=connections.of, chores=[AnswerSweeper(store)])
+        inbox = InboxWorker(store, adapters.translate, clock, connections=connections.of, chores=chores(store))
         yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
 
 

@@ -38,7 +38,7 @@ KEYS = {
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {
     "to_id": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
-    "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "former": b"zq006-former-key",
+    "before_us": NEVER, "after_us": -NEVER, "after_id": 0,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""
@@ -75,8 +75,8 @@ TRYING = {Try: Handler(_try)}
 def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
     """Every statement with everything of A's that fits its parameters, under this client's number."""
     made: list[Try] = []
-    # What inserts comes last: B's own rows under A's ids would be in the way of the others.
-    for name, op in sorted(OPS.items(), key=lambda each: (inserts(each[0]), each[0])):
+    # What inserts comes last: B's own rows under A's ids would be in the way of the others. B knows its own calls until then.
+    for name, op in sorted(OPS.items(), key=lambda each: (inserts(each[0]) or forgets(each[0]), forgets(each[0]), each[0])):
         fitting = [each for table in rows.values() for each in table if _fits(op.columns, each)]
         if name in OF_CLIENTS:
             fitting = [{"id": client, "client_id": each} for each in (CLIENT_B, OTHER_B)]
@@ -89,6 +89,11 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
 def inserts(name: str) -> bool:
     """Whether a statement makes rows."""
     return name.partition(".")[2].startswith(("CREATE", "INSERT", "KEEP"))
+
+
+def forgets(name: str) -> bool:
+    """Whether a statement makes a call of B's new that was none."""
+    return name.startswith("recent_calls.")
 
 
 def _fits(columns: Columns, of_a: dict[str, Any]) -> bool:

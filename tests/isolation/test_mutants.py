@@ -29,6 +29,7 @@ OF_ALL: dict[str, str] = {
     "key_reads.find": "a key by its id, which says whose it is",
     "keys.store_first_key": "whether there is any key",
     "reads._any_key": "as above",
+    "recent_calls.old_calls": "what of all may be forgotten",
     "sealed._clear": "secrets of all, sealed again; an operator's, and the start of a server",
     "sealed.check_keys": "master keys, of no client",
     "sealed.check_seals": "as the secrets of all",

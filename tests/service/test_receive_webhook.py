@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept
+from touchbase.domain.commands import CountRepeat, Kept
 from touchbase.domain.errors import Overloaded
 from touchbase.service.receive_webhook import kept_headers, receive_webhook
 
@@ -39,21 +39,3 @@ async def test_a_repeat_that_cannot_be_counted_now_is_answered_all_the_same() ->
     found = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0)  # type: ignore[arg-type]
 
     assert found == Kept(7, is_repeat=True)
-
-
-async def test_the_same_bytes_long_after_are_kept_anew() -> None:
-    class Old:
-        def __init__(self) -> None:
-            self.asked: list[KeepDelivery] = []
-
-        async def write(self, command: Any) -> Any:
-            self.asked.append(command)
-            return Kept(7, is_repeat=True, is_old=True) if len(self.asked) == 1 else Kept(8, is_repeat=False)
-
-    store = Old()
-    found = await receive_webhook(store, OURS, "crm", [], query="", body=b"{}", at=0)  # type: ignore[arg-type]
-
-    assert found == Kept(8, is_repeat=False)
-    assert [command.body for command in store.asked] == [b"{}", b"{}"]
-    assert [type(command) for command in store.asked] == [KeepDelivery, KeepAnew]
-    assert (store.asked[1].key, store.asked[1].instead_of) == (store.asked[0].key, 7)  # type: ignore[attr-defined]

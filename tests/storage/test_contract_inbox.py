@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from touchbase.domain import delivery as dl
-from touchbase.domain.commands import CountRepeat, EnsureClient, KeepAnew, KeepDelivery, Kept, ReplayDeliveries
+from touchbase.domain.commands import CountRepeat, EnsureClient, ForgetCalls, KeepDelivery, Kept, ReplayDeliveries
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListContacts, ListDeliveries
+from touchbase.domain.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListContacts, ListDeliveries, OldCalls
 from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import DAY, SECOND
 
@@ -88,38 +88,90 @@ async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> 
     first = await store.write(call(client, b"same"))
 
     second = await store.write(call(client, b"same", at=LATER + 1))
-    third = await store.write(anew(client, first, LATER + 1))
-    fourth = await store.write(call(client, b"same", at=LATER + 2))
+    third = await store.write(call(client, b"same", at=LATER + 2))
+    late = await store.write(call(client, b"same", at=NOON + 1))
 
-    assert (second.id, second.is_repeat, second.is_old) == (first.id, True, True)
-    assert not third.is_repeat
-    assert third.id != first.id
-    assert fourth == Kept(third.id, True)
-
-
-def anew(client: int, seen: Kept, at: int) -> KeepAnew:
-    kept = call(client, b"same", at=at)
-    return KeepAnew(client, kept.channel, kept.key, kept.headers, kept.query, kept.body, at, instead_of=seen.id)
+    assert not second.is_repeat
+    assert second.id != first.id
+    assert third == late == Kept(second.id, True)
+    assert len(await store.read(ListDeliveries(10))) == 2
 
 
-async def test_bytes_that_were_seen_at_many_times_are_found_by_one_look(store: Store, client: int) -> None:
-    newest = await store.write(call(client, b"same"))
-    for n in range(1, 6):
-        newest = await store.write(anew(client, newest, NOON + n * (dl.REPEAT_WINDOW + 1)))
+async def test_the_hour_begins_with_the_first_and_not_with_its_last_repeat(store: Store, client: int) -> None:
+    first = await store.write(call(client, b"same"))
+    again = await store.write(call(client, b"same", at=LATER))
 
-    again = await store.write(call(client, b"same", at=NOON + 5 * (dl.REPEAT_WINDOW + 1) + 9))
+    after = await store.write(call(client, b"same", at=LATER + 1))
 
-    assert again == Kept(newest.id, True)
-    assert len(await store.read(ListDeliveries(10))) == 6
+    assert again == Kept(first.id, True)
+    assert not after.is_repeat
 
 
-async def test_of_two_that_keep_the_same_bytes_anew_at_once_one_does(store: Store, client: int) -> None:
+async def test_of_many_that_keep_the_same_bytes_anew_at_once_one_does(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
 
-    kept = await asyncio.gather(*(store.write(anew(client, first, LATER + 1)) for _ in range(3)))
+    kept = await asyncio.gather(*(store.write(call(client, b"same", at=LATER + 1 + n % 2)) for n in range(5)))
 
-    assert sorted(each.is_repeat for each in kept) == [False, True, True]
+    assert sorted(each.is_repeat for each in kept) == [False, True, True, True, True]
+    assert {each.id for each in kept} != {first.id}
     assert len({each.id for each in kept}) == 1
+
+
+async def test_equal_calls_written_together_are_told_apart_by_their_times(store: Store, client: int) -> None:
+    times = [NOON, NOON + 1, LATER + 1, LATER + 2, NOON]
+
+    kept = await asyncio.gather(*(store.write(call(client, b"same", at=at)) for at in times), store.write(call(client, b"other")))
+
+    assert [each.is_repeat for each in kept[:2]] == [False, True]
+    assert [each.is_repeat for each in kept[2:]] == [False, True, True, False]
+    assert len({each.id for each in kept}) == 3
+
+
+async def test_the_same_bytes_at_two_clients_are_two_calls(store: Store, client: int) -> None:
+    other = (await store.write(EnsureClient("other", NOON))).number
+
+    kept = [await store.write(call(whose, b"same")) for whose in (client, other, other)]
+
+    assert [each.is_repeat for each in kept] == [False, False, True]
+
+
+async def test_several_processes_keep_one_delivery_of_equal_calls(engine_url: str, open_with) -> None:
+    stores = [await open_with(engine_url, {}) for _ in range(3)]
+    client = (await stores[0].write(EnsureClient("acme", NOON))).number
+
+    calls = [(stores[n % 3], f"call {n // 3 % 8}".encode(), NOON + n) for n in range(96)]
+    kept = await asyncio.gather(*(store.write(call(client, body, at=at)) for store, body, at in calls))
+
+    assert sum(not each.is_repeat for each in kept) == 8
+    assert len({each.id for each in kept}) == len(await stores[0].read(ListDeliveries(50))) == 8
+
+
+async def test_a_call_that_is_forgotten_is_news_and_its_delivery_stays(store: Store, client: int) -> None:
+    old = await store.write(call(client, b"old"))
+    young = await store.write(call(client, b"young", at=NOON + 9))
+    due = await store.read(OldCalls(NOON + 9, 10))
+
+    gone = await store.write(ForgetCalls(client, [key for _, key in due] + [sha256(b"young").digest()], NOON + 9))
+
+    assert due == [(client, sha256(b"old").digest())]
+    assert gone == 1
+    assert await store.write(call(client, b"young", at=NOON + 9)) == Kept(young.id, True)
+    assert not (await store.write(call(client, b"old"))).is_repeat
+    assert (await state(store, old.id)).body == b"old"
+
+
+async def test_old_calls_are_found_page_by_page_in_the_order_of_their_place(store: Store, client: int) -> None:
+    other = (await store.write(EnsureClient("other", NOON))).number
+    for whose in (client, other):
+        for n in range(3):
+            await store.write(call(whose, f"{n}".encode(), key=bytes([9 - n])))
+
+    pages = [await store.read(OldCalls(NOON + 1, 2))]
+    while pages[-1]:
+        pages.append(await store.read(OldCalls(NOON + 1, 2, pages[-1][-1])))
+
+    assert [one for page in pages for one in page] == [(whose, bytes([key])) for whose in (client, other) for key in (7, 8, 9)]
+    assert await store.read(OldCalls(NOON, 10)) == []
 
 
 async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:

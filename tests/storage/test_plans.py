@@ -39,6 +39,7 @@ LISTS: list[q.Query[Any]] = [
     *[q.ListDeliveries(50, 1, state=state) for state in STUCK],
     *[q.GroupDeliveries(state, 50, 1) for state in STUCK],
     q.ExpiredAnswers(1, 50),
+    q.OldCalls(1, 50, (1, b"")),
 ]
 
 
@@ -66,7 +67,7 @@ def texts(op: Op) -> list[tuple[str, int]]:
     """What SQLite is asked for an op, and with how many parameters."""
     if op.sqlite:
         return [(op.sqlite, len(op.columns))]
-    bodies = [body for body in (op.sqlite_set or op.body, op.made) if body]
+    bodies = [body for body in (op.first_set, op.sqlite_set or op.body, op.made) if body]
     asked = [(for_sqlite(op.columns, body, 2), 2 * len(op.columns)) for body in bodies]
     return [*asked, *([(for_sqlite(op.more_columns, op.more_set, 2, "q"), 2 * len(op.more_columns))] if op.more_set else [])]
 

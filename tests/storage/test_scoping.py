@@ -50,6 +50,7 @@ SPANNING: dict[type, str] = {
     q.CountInbox: "counts, for the metrics",
     q.DueFetches: "numbers of clients and their tools, for the worker",
     q.ExpiredAnswers: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
+    q.OldCalls: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     e.OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     kl.StoreFirstKey: "looks whether any key is there, and keeps one of no client",
     kl.RotateKey: "finds a key by its id; the edge has looked whose it is",

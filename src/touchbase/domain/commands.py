@@ -121,13 +121,11 @@ class Kept:
 
     id: int
     is_repeat: bool
-    is_old: bool = False
-    """The one we had is older than `REPEAT_WINDOW`, so this is news, and nothing was kept yet; `KeepAnew` does it."""
 
 
 @dataclass(slots=True)
 class KeepDelivery(Command[Kept]):
-    """Keep one webhook call byte for byte. The same `key` within the repeat window is the same delivery."""
+    """Keep one webhook call byte for byte. The same `key` within `REPEAT_WINDOW` is the same delivery, later it is another one."""
 
     client: int
     channel: str
@@ -143,10 +141,12 @@ class KeepDelivery(Command[Kept]):
 
 
 @dataclass(slots=True)
-class KeepAnew(KeepDelivery):
-    """Keep a call whose bytes were seen long ago, in the delivery `instead_of`: from now on the new one is what others repeat."""
+class ForgetCalls(Command[int]):
+    """Recognise calls of these keys no longer, if they were received before `before_us`; answers how many were. Deliveries stay."""
 
-    instead_of: int = 0
+    client: int
+    keys: list[bytes]
+    before_us: Micros
 
 
 @dataclass(slots=True)

@@ -19,11 +19,6 @@ def body_key(channel: str, query: str, event_headers: str, body: bytes) -> bytes
     return digest.digest()
 
 
-def former_key(key: bytes, delivery_id: int) -> bytes:
-    """The key of a delivery whose bytes came again long after and meant it: theirs belongs to the newer one."""
-    return blake2b(key + f"\0{delivery_id}".encode(), digest_size=16).digest()
-
-
 def event_key(tool: str, event: Event, receipt: str) -> str:
     """A short key, equal whenever the tool tells the same fact again.
 

@@ -297,6 +297,15 @@ class FindAnswer(Query[KnownAnswer | None]):
 
 
 @dataclass(slots=True)
+class OldCalls(Query[list[tuple[int, bytes]]]):
+    """Client and key of calls received before `before_us` that are still recognised, in this order, those behind `after`."""
+
+    before_us: Micros
+    limit: int
+    after: tuple[int, bytes] | None = None
+
+
+@dataclass(slots=True)
 class ExpiredAnswers(Query[list[tuple[int, str]]]):
     """Client and key of kept answers whose time is over by `now_us`, those that ended first."""
 

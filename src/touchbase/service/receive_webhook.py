@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from json.encoder import encode_basestring as quoted
-from typing import Any
 
 from touchbase.domain.client import Client
-from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept
+from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept
 from touchbase.domain.connection import UNPROVEN, Sender
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.fetching import FETCHED
@@ -50,10 +48,6 @@ def _as_json(headers: Mapping[str, str]) -> bytes:
     return f"{{{','.join([f'{quoted(name)}:{quoted(value)}' for name, value in headers.items()])}}}".encode()
 
 
-def _fields(command: KeepDelivery) -> dict[str, Any]:
-    return {each.name: getattr(command, each.name) for each in fields(command)}
-
-
 async def receive_webhook(
     store: Store, client: Client, channel: str, headers: Iterable[tuple[bytes, bytes]], *, query: str, body: bytes, at: Micros,
     sender: Sender = UNPROVEN,
@@ -79,9 +73,6 @@ async def receive_webhook(
         verified=sender.verified,
     )
     found = await store.write(command)
-    # The same bytes after every retry must have ended are news.
-    while found.is_old:
-        found = await store.write(KeepAnew(**_fields(command), instead_of=found.id))
     if found.is_repeat:
         # A count is no reason to ask the sender for a call that we have.
         with suppress(Overloaded):

@@ -9,6 +9,7 @@ from touchbase.domain.erased_keys import WHY_IGNORED, delivery_key
 from touchbase.domain.erasure import CountRetained, RetainBodies
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.op import Ask, Op, Plan, Step, delete
+from touchbase.storage.sql.recent_calls import FORGET_CLEARED
 from touchbase.storage.sql.rows import Columns
 from touchbase.storage.sql.statements import ONE
 
@@ -52,8 +53,11 @@ _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_u
 
 def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros) -> Plan[int]:
     """Drop the bodies of deliveries that tell of an erased person, and what else tells of them; answers how many bodies went."""
-    rows = [(client, number, delivery_key(key, client, number), at) for number in sorted(set(ids))]
-    cleared = (yield Step(CLEAR_DELIVERY, rows)) if rows else []
+    numbers = sorted(set(ids))
+    if not numbers:
+        return 0
+    yield Step(FORGET_CLEARED, [(client, number) for number in numbers])
+    cleared = yield Step(CLEAR_DELIVERY, [(client, number, delivery_key(key, client, number), at) for number in numbers])
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from touchbase.domain.commands import CountRepeat, KeepAnew, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
+from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
 from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery, place_of_replay
 from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import Overloaded
-from touchbase.domain.keys import former_key
 from touchbase.domain.times import SECOND, Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_mark import MARK_DELIVERY
@@ -26,26 +25,38 @@ LONGEST_WAIT: Micros = 3600 * SECOND
 def keep_deliveries(commands: Sequence[KeepDelivery], ids: Ids) -> Plan[list[object]]:
     """Keep each call, or find the delivery that it repeats."""
     numbers = [ids.take("delivery") for _ in commands]
-    made = yield Step(
-        sql.KEEP_DELIVERY,
-        [_delivery_row(command, number) for command, number in zip(commands, numbers, strict=True)],
-        [(c.client, number, c.query, c.headers, c.body) for c, number in zip(commands, numbers, strict=True)],
-    )
-    if len(made) == len(commands):
-        return [Kept(number, False) for number in numbers]
-    new = {row[0] for row in made}
-    repeats = [command for command, number in zip(commands, numbers, strict=True) if number not in new]
-    known = yield from _known(repeats)
-    return [
-        Kept(number, False) if number in new else _repeat_of(command, known.get((command.client, command.key)))
-        for command, number in zip(commands, numbers, strict=True)
-    ]
+    kept: dict[int, object] = {}
+    left = list(range(len(commands)))
+    while left:
+        # The same call twice at once: the first of them is looked at, and the others are then told from it.
+        firsts = list({(commands[n].client, commands[n].key): n for n in reversed(left)}.values())[::-1]
+        made = yield Step(
+            sql.KEEP_DELIVERY,
+            [_delivery_row(commands[n], numbers[n]) for n in firsts],
+            [(c.client, numbers[n], c.query, c.headers, c.body) for n in firsts for c in (commands[n],)],
+        )
+        new = {row[0] for row in made}
+        kept.update({n: Kept(numbers[n], False) for n in firsts if numbers[n] in new})
+        if len(kept) == len(commands):
+            break
+        left = yield from _not_repeats(commands, [n for n in left if n not in kept], kept)
+    return [kept[n] for n in range(len(commands))]
 
 
-def keep_anew(commands: Sequence[KeepAnew], ids: Ids) -> Plan[list[object]]:
-    """Keep each call under the key of the one that had it. So the newest is always found at once, however often the bytes were seen."""
-    yield Step(sql.GIVE_UP_KEY, sorted((c.client, c.instead_of, c.key, former_key(c.key, c.instead_of)) for c in commands))
-    return (yield from keep_deliveries(commands, ids))
+def _not_repeats(commands: Sequence[KeepDelivery], left: Sequence[int], kept: dict[int, object]) -> Plan[list[int]]:
+    """Tell those that repeat a call; answers which do not, because that call came too long before (both may be written together)."""
+    rows = yield Step(sql.CALL_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
+    known = {(row[0], bytes(row[1])): row for row in rows}
+    again: list[int] = []
+    for n in left:
+        row = known.get((commands[n].client, commands[n].key))
+        if row is None:
+            kept[n] = Overloaded("the call that this one repeats has just been removed; send it again")
+        elif commands[n].received_us > row[3] + REPEAT_WINDOW:
+            again.append(n)
+        else:
+            kept[n] = Kept(row[2], True)
+    return again
 
 
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
@@ -53,20 +64,6 @@ def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object
     times = Counter((command.client, command.id) for command in commands)
     yield Step(sql.COUNT_REPEAT, [(*one, count) for one, count in sorted(times.items())])
     return [None] * len(commands)
-
-
-def _known(repeats: Sequence[KeepDelivery]) -> Plan[dict[tuple[int, bytes], Row]]:
-    rows = yield Step(sql.DELIVERY_BY_KEY, list({(c.client, c.key) for c in repeats}))
-    return {(row[0], bytes(row[1])): row for row in rows}
-
-
-def _repeat_of(command: KeepDelivery, known: Row | None) -> object:
-    """The same bytes long after the first are news: the caller keeps them anew."""
-    if known is None:
-        return Overloaded("the call that this one repeats has just been removed; send it again")
-    if command.received_us > known[3] + REPEAT_WINDOW:
-        return Kept(known[2], True, is_old=True)
-    return Kept(known[2], True)
 
 
 def _delivery_row(c: KeepDelivery, number: int) -> Row:

@@ -30,6 +30,9 @@ class Op:
 
     `made` is for inserts of rows with new ids: SQLite then asks this, over the same p, which of them went
     in, but only when not all did; where all did the answer is each row's id (its second column).
+
+    `first_set` is for inserts that another table decides: SQLite puts the rows in there first, and `sqlite_set` runs
+    for those that went in, which `made` tells of the first.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Op:
     more_columns: tuple[tuple[str, str], ...] = ()
     more_set: str = ""
     made: str = ""
+    first_set: str = ""
 
 
 @dataclass(slots=True)

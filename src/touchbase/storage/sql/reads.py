@@ -25,6 +25,7 @@ from touchbase.storage.sql import (
     inbox_reads,
     kept_answers,
     key_reads,
+    recent_calls,
     sealed,
 )
 from touchbase.storage.sql import rows as r
@@ -179,6 +180,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.AuditDeliveries: audit.deliveries,
     q.FindAnswer: kept_answers.find,
     q.ExpiredAnswers: kept_answers.expired,
+    q.OldCalls: recent_calls.old_calls,
     **client_reads.ANSWERS,
     **key_reads.ANSWERS,
     e.FindPerson: erase_reads.find_person,

@@ -37,7 +37,7 @@ ABOUT_CLIENTS_UNLESS_NAMED = frozenset({cl.ListClientPage})
 SPANNING = frozenset(
     {
         q.FindKey, q.AnyKey, q.BusyClients, q.CountInbox, kl.StoreFirstKey, kl.RotateKey, kl.RevokeKey, kl.NoteKeyUses, q.DueFetches,
-        q.ExpiredAnswers, e.OpenErasures, e.AddErasures, seals.SealAgain, seals.RetireKeys, seals.ReplaceLost, seals.CheckSeals,
+        q.ExpiredAnswers, q.OldCalls, e.OpenErasures, e.AddErasures, seals.SealAgain, seals.RetireKeys, seals.ReplaceLost, seals.CheckSeals,
     }
 )  # fmt: skip
 """What looks at all clients by its nature: a key says whose it is only when it is found; workers, the metrics and whoever

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from touchbase.domain.delivery import REPEAT_WINDOW
 from touchbase.storage.sql.op import Op, array, delete, only_row
 from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
 ONE: Columns = (("client", "bigint"), ("id", "bigint"))
+CALL: Columns = (("client", "bigint"), ("key", "bytea"))
 REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
 LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
 RECORD: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
@@ -157,31 +159,35 @@ MOVE_CONTACTS_TO_COMPANY = Op(
     "FROM p WHERE t.client = p.client AND t.company_id = p.id",
 )
 
-_KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING"
+# The table of recent calls decides what is new, so that the deliveries, which are many and change, need no index of keys. In
+# the order of keys, so that two batches with the same calls wait for each other instead of dying.
+_RECENT = (
+    "INSERT INTO recent_call (client, key, id, received_us) SELECT client, key, id, received_us FROM p WHERE true{} "
+    "ON CONFLICT (client, key) DO UPDATE SET id = excluded.id, received_us = excluded.received_us "
+    f"WHERE recent_call.received_us < excluded.received_us - {REPEAT_WINDOW}"
+)
+_KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
 _KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
 KEEP_DELIVERY = Op(
     name="keep_delivery",
     columns=DELIVERY,
     more_columns=BODY,
+    first_set=_RECENT.format(""),
+    made="SELECT p.id FROM p CROSS JOIN recent_call t WHERE t.client = p.client AND t.key = p.key AND t.id = p.id",
     sqlite_set=_KEEP,
     more_set=f"{_KEEP_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
-    made="SELECT t.id FROM p CROSS JOIN delivery t WHERE t.client = p.client AND t.id = p.id",
     postgres=(
-        f"WITH {_table('p', DELIVERY)}, {_table('q', BODY, len(DELIVERY) + 1)}, made AS ({_KEEP} RETURNING client, id), "
+        f"WITH {_table('p', DELIVERY)}, {_table('q', BODY, len(DELIVERY) + 1)}, "
+        f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, id), "
+        f"kept AS ({_KEEP} JOIN made ON made.client = p.client AND made.id = p.id), "
         f"more AS ({_KEEP_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
     ),
 )
-DELIVERY_BY_KEY = Op(
-    "delivery_by_key",
-    (("client", "bigint"), ("key", "bytea")),
-    sqlite="SELECT client, key, id, received_us FROM delivery WHERE client = ?1 AND key = ?2",
-    body="SELECT t.client, t.key, t.id, t.received_us FROM p JOIN delivery t ON t.client = p.client AND t.key = p.key",
-)
-GIVE_UP_KEY = Op(
-    "give_up_key",
-    (*ONE, ("key", "bytea"), ("former", "bytea")),
-    sqlite="UPDATE delivery SET key = ?4 WHERE client = ?1 AND id = ?2 AND key = ?3",
-    body=f"UPDATE delivery t SET key = p.former FROM p WHERE {ONE_MATCH} AND t.key = p.key",
+CALL_BY_KEY = Op(
+    "call_by_key",
+    CALL,
+    sqlite="SELECT client, key, id, received_us FROM recent_call WHERE client = ?1 AND key = ?2",
+    body="SELECT t.client, t.key, t.id, t.received_us FROM p JOIN recent_call t ON t.client = p.client AND t.key = p.key",
 )
 COUNT_REPEAT = Op(
     "count_repeat",

@@ -155,6 +155,9 @@ def _rows(cursor: apsw.Cursor, wanted: Step | Ask) -> list[Row]:
     if op.sqlite:
         return cursor.executemany(op.sqlite, wanted.rows).fetchall() if wanted.rows else []
     rows = _made(cursor, op, wanted.rows) if op.made else _in_sets(cursor, op.columns, op.sqlite_set or op.body, wanted.rows)
+    if op.first_set:
+        went_in = set(rows)
+        _in_sets(cursor, op.columns, op.sqlite_set, [row for row in wanted.rows if row[1:2] in went_in])
     if wanted.more:
         _in_sets(cursor, op.more_columns, op.more_set, wanted.more, "q")
     return rows
@@ -178,7 +181,7 @@ def _made(cursor: apsw.Cursor, op: Op, rows: Sequence[Row]) -> list[Row]:
     found: list[Row] = []
     for some in _sets(rows):
         values = tuple(chain.from_iterable(some))
-        cursor.execute(_text(op.columns, op.sqlite_set, len(some)), values)
+        cursor.execute(_text(op.columns, op.first_set or op.sqlite_set, len(some)), values)
         if cursor.connection.changes() == len(some):
             found += [(row[1],) for row in some]
         else:

@@ -1,0 +1,85 @@
+"""Sweeping: calls too old to be repeated are forgotten, a bounded number at a time, and no others are."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.conftest import ByHand
+
+from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.ports import Store
+from touchbase.domain.queries import OldCalls
+from touchbase.service import sweep_calls
+from touchbase.service.sweep_calls import FORGOTTEN_AFTER, PAUSE, CallSweeper
+from touchbase.settings import Settings
+from touchbase.storage import open_store
+from touchbase.wiring import assembled, worker_alone
+
+NOW = 1_790_000_000_000_000
+THEN = NOW + FORGOTTEN_AFTER + 1
+
+
+async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) -> None:
+    client = (await store.write(EnsureClient(name, NOW))).number
+    for key in keys:
+        await store.write(KeepDelivery(client, "crm", key, b"{}", "", b"{}", at))
+
+
+async def left(by_hand: ByHand) -> list[bytes]:
+    return [bytes(key) for (key,) in await by_hand("SELECT key FROM recent_call ORDER BY client, key")]
+
+
+async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, by_hand: ByHand) -> None:
+    await keep(store, b"a", b"b")
+    await keep(store, b"a", name="other")
+    await keep(store, b"c", at=NOW + 1)
+
+    gone = await CallSweeper(store)(THEN)
+
+    assert (gone, await left(by_hand)) == (3, [b"c"])
+
+
+async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
+    store: Store, by_hand: ByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep_calls, "AT_ONCE", 2)
+    monkeypatch.setattr(sweep_calls, "ROUNDS", 2)
+    await keep(store, *[bytes([n]) for n in range(7)])
+    sweep = CallSweeper(store)
+
+    gone = [await sweep(THEN), await sweep(THEN), await sweep(THEN)]
+
+    assert (gone, await left(by_hand)) == ([4, 3, 0], [])
+
+
+async def test_when_all_were_looked_at_it_pauses_and_then_begins_anew(store: Store) -> None:
+    sweep = CallSweeper(store)
+    first = await sweep(THEN)
+    await keep(store, b"a")
+
+    assert (first, await sweep(THEN + PAUSE - 1), await sweep(THEN + PAUSE)) == (0, 0, 1)
+
+
+async def waiting(store: Store) -> list[tuple[int, bytes]]:
+    return await store.read(OldCalls(THEN - FORGOTTEN_AFTER, 5))
+
+
+@pytest.mark.parametrize("alone", [True, False])
+async def test_the_worker_of_a_server_sweeps_and_so_does_one_alone(sqlite_url: str, alone: bool) -> None:
+    store = await open_store(sqlite_url)
+    await keep(store, b"a")
+    settings = Settings.read({}, database=sqlite_url)
+    before = await waiting(store)
+
+    async with asyncio.timeout(30):
+        if alone:
+            async with worker_alone(settings, lambda: THEN) as worker:
+                await worker.drain()
+        else:
+            async with assembled(settings, lambda: THEN) as application:
+                while await waiting(application.store):
+                    pass
+
+    assert (len(before), await waiting(store)) == (1, [])
+    await store.close()
