@@ -12,7 +12,7 @@ from touchbase.domain.queries import OldCalls
 from touchbase.domain.times import SECOND, Micros, has_passed
 
 AT_ONCE = 500
-"""Calls forgotten in one write: a few thousandths of a second of the store's time."""
+"""Calls forgotten in one write, so that others wait for few."""
 ROUNDS = 40
 """How many such writes until others have their turn."""
 PAUSE: Micros = 600 * SECOND

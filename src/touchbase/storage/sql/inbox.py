@@ -33,7 +33,7 @@ def keep_deliveries(commands: Sequence[KeepDelivery], ids: Ids) -> Plan[list[obj
         made = yield Step(
             sql.KEEP_DELIVERY,
             [_delivery_row(commands[n], numbers[n]) for n in firsts],
-            [(c.client, numbers[n], c.query, c.headers, c.body) for n in firsts for c in (commands[n],)],
+            [_body_row(commands[n], numbers[n]) for n in firsts],
         )
         new = {row[0] for row in made}
         kept.update({n: Kept(numbers[n], False) for n in firsts if numbers[n] in new})
@@ -64,6 +64,10 @@ def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object
     times = Counter((command.client, command.id) for command in commands)
     yield Step(sql.COUNT_REPEAT, [(*one, count) for one, count in sorted(times.items())])
     return [None] * len(commands)
+
+
+def _body_row(c: KeepDelivery, number: int) -> Row:
+    return (c.client, number, c.query, c.headers, c.body)
 
 
 def _delivery_row(c: KeepDelivery, number: int) -> Row:
