@@ -21,11 +21,11 @@ RUNS = {
         "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000 --grown /dev/shm/touchbase-grown"
     ),
     "growth-sqlite-long": (
-        "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --no-deliveries --sizes 10000,1000000,10000000 --grown .bench/long"
+        "bench --only growth --engine sqlite --seconds 2 --backlog 90000 --no-deliveries --sizes 10000,1000000,10000000 --grown .bench/long"
     ),
     "growth-postgresql": "bench --only growth --engine postgresql --seconds 2 --backlog 30000",
     "growth-postgresql-long": (
-        "bench --only growth --engine postgresql --seconds 2 --backlog 30000 --no-deliveries --sizes 10000,10000000"
+        "bench --only growth --engine postgresql --seconds 2 --backlog 90000 --no-deliveries --sizes 10000,10000000"
     ),
     "processes": "bench --only processes --engine postgresql --seconds 3 --rounds 2",
     "compare-sqlite": "bench --only compare --engine sqlite --seconds 3",
