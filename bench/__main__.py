@@ -79,6 +79,8 @@ def measure(plan: Plan) -> None:
         except Exception as error:
             traceback.print_exc()  # a fault of ours
             plan.report.fail(f"{figure} {engine}".strip(), repr(error))
+        if plan.postgres is not None:
+            plan.postgres.drop_databases()
     left_out = [figure for figure in FIGURES if figure not in plan.only] + [engine for engine in ENGINES if not plan.has(engine)]
     if left_out:
         plan.report.note(f"not measured: {', '.join(left_out)}")
@@ -100,7 +102,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
     plan = Plan(
         only=options.only,
         engines=options.engine,
-        rounds=options.rounds or (2 if options.quick else 3),
+        rounds=options.rounds or (2 if options.quick else 5),
         seconds=options.seconds or (1.0 if options.quick else 4.0),
         warm_seconds=min(options.seconds or 9, 1.0 if options.quick else 2.0),
         backlog=options.backlog or (10_000 if options.quick else 100_000),
@@ -131,7 +133,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--engine", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
     parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="load generator")
-    parser.add_argument("--rounds", type=int, help="bursts on each variant (3; quick: 2)")
+    parser.add_argument("--rounds", type=int, help="bursts on each variant (5; quick: 2)")
     parser.add_argument("--seconds", type=float, help="length of a burst (4; quick: 1)")
     parser.add_argument("--backlog", type=int, help="deliveries that wait when applying begins (100,000; quick: 10,000)")
     parser.add_argument("--crowd", type=int, help="deliveries that a quiet client's call meets (1,000,000; quick: 200,000)")

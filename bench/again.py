@@ -14,22 +14,23 @@ from bench.pages import DATA, write
 from bench.running import ROOT
 
 RUNS = {
-    "paths-sqlite": "bench --only paths --engine sqlite --seconds 2 --backlog 30000",
-    "paths-postgresql": "bench --only paths --engine postgresql --seconds 2 --backlog 30000",
-    "growth-sqlite": "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --grown .bench/grown",
+    "paths-sqlite": "bench --only paths --engine sqlite --rounds 3 --seconds 2 --backlog 30000",
+    "paths-postgresql": "bench --only paths --engine postgresql --rounds 3 --seconds 2 --backlog 30000",
+    "growth-sqlite": "bench --only growth --engine sqlite --rounds 3 --seconds 2 --backlog 30000 --grown .bench/grown",
     "growth-sqlite-in-memory": (
-        "bench --only growth --engine sqlite --seconds 2 --backlog 30000 --sizes 10000,1000000 --grown /dev/shm/touchbase-grown"
+        "bench --only growth --engine sqlite --rounds 3 --seconds 2 --backlog 30000 --sizes 10000,1000000 --grown /dev/shm/touchbase-grown"
     ),
     "growth-sqlite-long": (
-        "bench --only growth --engine sqlite --seconds 2 --backlog 90000 --no-deliveries --sizes 10000,1000000,10000000 --grown .bench/long"
+        "bench --only growth --engine sqlite --rounds 3 --seconds 2 --backlog 90000 --no-deliveries "
+        "--sizes 10000,1000000,10000000 --grown .bench/long"
     ),
-    "growth-postgresql": "bench --only growth --engine postgresql --seconds 2 --backlog 30000",
+    "growth-postgresql": "bench --only growth --engine postgresql --rounds 3 --seconds 2 --backlog 30000",
     "growth-postgresql-long": (
-        "bench --only growth --engine postgresql --seconds 2 --backlog 90000 --no-deliveries --sizes 10000,10000000"
+        "bench --only growth --engine postgresql --rounds 3 --seconds 2 --backlog 90000 --no-deliveries --sizes 10000,10000000"
     ),
     "processes": "bench --only processes --engine postgresql --seconds 3 --rounds 2",
-    "compare-sqlite": "bench --only compare --engine sqlite --seconds 3",
-    "compare-postgresql": "bench --only compare --engine postgresql --seconds 3",
+    "compare-sqlite": "bench --only compare --engine sqlite --rounds 3 --seconds 3",
+    "compare-postgresql": "bench --only compare --engine postgresql --rounds 3 --seconds 3",
     "profile-sqlite": "bench.profile --all --engine sqlite --seconds 6 --backlog 60000",
     "profile-postgresql": "bench.profile --all --engine postgresql --seconds 6 --backlog 60000",
 }
