@@ -10,6 +10,7 @@ from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.ports import WorkReport
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.claims import by_id
 from touchbase.storage.sql.op import Op, Plan, Row, Step
 from touchbase.storage.sql.rows import Columns
 from touchbase.storage.sql.shapes import outcome_shape
@@ -28,7 +29,7 @@ MARK_DELIVERY = Op(
     "mark_delivery",
     _MARK,
     sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
-    body=f"UPDATE delivery AS t {sql.by_id(_MARKED)} RETURNING t.id",
+    body=f"UPDATE delivery AS t {by_id(_MARKED)} RETURNING t.id",
 )
 # Nearly all end so: what is the same of all is said once.
 _APPLIED: Columns = (*sql.ONE, ("tool", "text"), ("applied_us", "bigint"))
@@ -40,7 +41,7 @@ MARK_APPLIED = Op(
     "mark_applied",
     _APPLIED,
     sqlite_set=f"UPDATE delivery AS t {_MARKED_APPLIED} RETURNING id",
-    body=f"UPDATE delivery AS t {sql.by_id(_MARKED_APPLIED)} RETURNING t.id",
+    body=f"UPDATE delivery AS t {by_id(_MARKED_APPLIED)} RETURNING t.id",
 )
 
 

@@ -12,6 +12,7 @@ from touchbase.domain.erased_keys import EMAIL, LINKEDIN, names_person
 from touchbase.domain.events import CONTACT
 from touchbase.domain.links import Ref
 from touchbase.domain.text import LARGEST_ID
+from touchbase.storage.sql import claims
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.erase_places import count_all
 from touchbase.storage.sql.erased import marks_of
@@ -135,7 +136,7 @@ def read_bodies(query: e.ReadBodies) -> Plan[e.BodyPage]:
             (query.client, CONTACT, query.contact, *bounds, query.limit),
         )
     ids = _within(rows)
-    found = (yield Step(sql.DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
+    found = (yield Step(claims.DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
     whole = len(ids) == len(rows) < query.limit
     return e.BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
 

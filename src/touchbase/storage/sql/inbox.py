@@ -10,6 +10,7 @@ from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, R
 from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.times import SECOND, Micros
+from touchbase.storage.sql import claims
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_mark import MARK_DELIVERY
 from touchbase.storage.sql.bodies import clear_deliveries
@@ -89,24 +90,28 @@ def replay_many(command: ReplayMany) -> Plan[int]:
 
 def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
     """Waiting deliveries of one client with their bodies, oldest first."""
-    return _claimed((yield Step(sql.CLAIM, [(client, now_us, limit)])))
+    return _in_turn((yield Step(claims.CLAIM, [(client, now_us, limit)])))
 
 
 def look_ahead(client: int, limit: int, now_us: Micros, after: Delivery) -> Plan[list[Delivery]]:
     """Those that wait behind this one, as `claim` would have them next; nobody is kept from taking them."""
-    return _claimed((yield Step(sql.LOOK_AHEAD, [(client, now_us, limit, after.next_attempt_us, after.id)])))
+    return _in_turn((yield Step(claims.LOOK_AHEAD, [(client, now_us, limit, after.next_attempt_us, after.id)])))
 
 
 def hold(client: int, seen: Sequence[Delivery]) -> Plan[int]:
     """Claim these, but for what somebody else holds; answers how many are as they were when they were seen."""
-    rows = yield Step(sql.HOLD, [(client, one.id) for one in seen])
+    rows = yield Step(claims.HOLD, [(client, one.id) for one in seen])
     return len({(one.id, one.attempts, one.next_attempt_us) for one in seen}.intersection(rows))
 
 
 def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Those of these deliveries that wait, due or not, with their bodies, oldest first; also of a suspended client."""
-    rows = yield Step(sql.CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
+    rows = yield Step(claims.CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
     return sorted(_claimed(rows), key=lambda delivery: delivery.id)
+
+
+def _in_turn(rows: Sequence[Row]) -> list[Delivery]:
+    return sorted(_claimed(rows), key=lambda delivery: (delivery.next_attempt_us, delivery.id))
 
 
 def _claimed(rows: Sequence[Row]) -> list[Delivery]:

@@ -13,6 +13,7 @@ from touchbase.domain.fold import Record
 from touchbase.domain.ports import Rehearsal, Rehearsed
 from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros
+from touchbase.storage.sql import claims
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply import ANY, apply_batch, apply_needs
 from touchbase.storage.sql.ids import Ids
@@ -53,7 +54,7 @@ class Rehearsing:
 
 def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Deliveries with their bodies; one whose body is gone is left out."""
-    rows = yield Step(sql.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
+    rows = yield Step(claims.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
     return sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
 
 

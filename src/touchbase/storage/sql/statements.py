@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.domain.delivery import REPEAT_WINDOW
-from touchbase.storage.sql.op import Op, array, delete, only_row
+from touchbase.storage.sql.op import Op, array, delete
 from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
@@ -195,59 +195,6 @@ COUNT_REPEAT = Op(
     sqlite="UPDATE delivery SET repeats = repeats + ?3 WHERE client = ?1 AND id = ?2",
     body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
 )
-_WAITING = names(DELIVERY[:-1], "d.")
-_GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
-_NAMED_WAITS = "d.client = p.client AND d.id = p.id AND d.state = 'received'"
-
-
-def by_id(sql: str) -> str:
-    """The same where PostgreSQL is to look for each row. By figures older than a backlog it would rather read all that waits."""
-    return sql.replace("state = 'received'", "state || '' = 'received'")
-
-
-def _waiting(client: str, now: str, most: str, further: str = "") -> str:
-    return (
-        f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
-        f"JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = {client} AND d.state = 'received' "
-        f"AND d.next_attempt_us <= {now} AND c.state = 'active'{further} ORDER BY d.next_attempt_us, d.id LIMIT {most}"
-    )
-
-
-_CLAIM: Columns = (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint"))
-_LOOK: Columns = (*_CLAIM, ("after_us", "bigint"), ("after_id", "bigint"))
-_FURTHER = " AND (d.next_attempt_us, d.id) > ({}, {})"
-_OF_CLIENT, _BY, _MOST, *_AFTER = only_row(_LOOK)
-CLAIM = Op(
-    "claim",
-    _CLAIM,
-    sqlite=_waiting("?1", "?2", "?3"),
-    # SKIP LOCKED works within one client only, also where the tables are sharded.
-    postgres=f"{_waiting(_OF_CLIENT, _BY, _MOST)} FOR UPDATE OF d SKIP LOCKED",
-)
-LOOK_AHEAD = Op(
-    "look_ahead",
-    _LOOK,
-    sqlite=_waiting("?1", "?2", "?3", _FURTHER.format("?4", "?5")),
-    postgres=_waiting(_OF_CLIENT, _BY, _MOST, _FURTHER.format(*_AFTER)),
-)
-_HELD = "SELECT d.id, d.attempts, d.next_attempt_us FROM"
-HOLD = Op(
-    "hold",
-    ONE,
-    sqlite_set=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_NAMED_WAITS} AND c.state = 'active'",
-    body=f"{_HELD} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {by_id(_NAMED_WAITS)} AND c.state = 'active' "
-    "FOR UPDATE OF d SKIP LOCKED",
-)
-# A turn that holds them is waited for: what it leaves waiting is theirs then.
-CLAIM_NAMED = Op(
-    "claim_named",
-    ONE,
-    sqlite_set=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
-    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
-    body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
-    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {by_id(_NAMED_WAITS)} "
-    "ORDER BY d.id FOR UPDATE OF d",
-)
 # By the row itself: a look into another table would be of before the wait for whoever takes the body away.
 REPLAY_DELIVERY = Op(
     "replay_delivery",
@@ -256,12 +203,6 @@ REPLAY_DELIVERY = Op(
     "WHERE client = ?1 AND id = ?2 AND body_gone IS NULL RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
     f"WHERE {ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
-)
-DELIVERIES_WITH_BODIES = Op(
-    "deliveries_with_bodies",
-    ONE,
-    body=f"SELECT c.client_id, {_WAITING}, b.query, b.headers, b.body FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
-    "JOIN client c ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id",
 )
 DELIVERY_ENDINGS = Op("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
 TARGETS_OF_DELIVERIES = Op(
