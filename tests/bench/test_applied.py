@@ -1,0 +1,35 @@
+"""How fast a backlog went down, out of the times that the store keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+SECOND = 1_000_000
+
+
+def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> None:
+    from bench.applied import rates
+
+    turns = [(5 * SECOND, 10), (6 * SECOND, 30), (7 * SECOND, 999)]
+
+    assert rates(turns, 1) == [pytest.approx(20)]
+    assert rates(turns, 2) == [pytest.approx(15), pytest.approx(30)]
+    assert rates(turns, 4) == [pytest.approx(10), pytest.approx(30), pytest.approx(30), pytest.approx(30)]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_backlog_is_worked_off_and_its_turns_are_found(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    from bench.applied import turns_since
+    from bench.inbox import fill, work_off
+
+    database = f"sqlite:///{tmp_path}/backlog.db" if engine == "sqlite" else request.getfixturevalue("postgres_url")
+    asyncio.run(fill(database, 300))
+
+    found, ended = work_off(database, 300, tmp_path)
+
+    assert sum(count for _, count in turns_since(database, 0)) == 300
+    assert len(found) == 3
+    assert ended == {'touchbase_deliveries_processed_total{state="applied"}': 300}
