@@ -35,7 +35,6 @@ def measure(plan: Plan, figure: str, engine: str) -> None:
         found = in_turn(plan, SHAPES[figure], running)
         asked = [each for each in running if engine == "sqlite" and each.variant in ("real", "bare")]
         halves = [at_half(plan, SHAPES[figure], each, found["real"].rate) for each in asked]
-    plan.rates[figure, engine] = found["real"].rate
     _rates(plan, figure, about, found)
     _latencies(plan, about, found["real"], halves)
     if figure == "webhook":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench import own, wrk
@@ -46,8 +46,6 @@ class Plan:
     grown: Path | None = None
     """A folder with grown SQLite stores, which are used again and kept."""
     postgres: Postgres | None = None
-    rates: dict[tuple[str, str], float] = field(default_factory=dict)
-    """Good answers a second by figure and engine, for figures that are compared with them."""
     _made: int = 0
 
     def new_folder(self) -> Path:

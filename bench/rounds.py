@@ -82,13 +82,13 @@ def servers(plan: Plan, engine: str, variants: Iterable[str]) -> Iterator[list[R
         yield [running.enter_context(server(variant, plan.new_store(engine, folder, variant), folder)) for variant in variants]
 
 
-def in_turn(plan: Plan, shape: Shape, running: list[Running]) -> dict[str, Rounds]:
-    """Warm every server up, then burst upon burst on each in turn."""
+def in_turn(plan: Plan, shape: Shape, running: list[Running], rounds: int | None = None) -> dict[str, Rounds]:
+    """Warm every server up, then burst upon burst on each in turn, as often as the plan says or `rounds` times."""
     for each in running:
         plan.generator.closed(each.address, shape, CONNECTIONS, plan.warm_seconds)
         settle(each)
     found = {each.variant: Rounds(each.variant) for each in running}
-    for _ in range(plan.rounds):
+    for _ in range(rounds or plan.rounds):
         for each in running:
             load = partial(plan.generator.closed, each.address, shape, CONNECTIONS, plan.seconds)
             found[each.variant].rounds.append(_round(load, each, _others(plan, running)))
