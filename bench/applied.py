@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
+from itertools import accumulate
 from typing import Any
 
 import apsw
@@ -37,7 +38,8 @@ def rates(turns: Turns, parts: int) -> list[float]:
 
     How long a turn took the beginning of the next one tells, so the last counts for nothing.
     """
-    marks = [(at, sum(count for _, count in turns[:n])) for n, (at, _) in enumerate(turns)]
+    done_before = accumulate((count for _, count in turns), initial=0)
+    marks = [(at, done) for (at, _), done in zip(turns, done_before, strict=False)]
     ends = [_when(marks, marks[-1][1] * part / parts) for part in range(parts + 1)]
     return [marks[-1][1] / parts / (ends[part + 1] - ends[part]) * 1e6 for part in range(parts)]
 
