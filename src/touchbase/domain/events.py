@@ -69,8 +69,16 @@ class Event:
     """The campaign's name, else its id, as text."""
     message_id: str | None = None
     """The mail this is about, where the tool names it; part of the derived key."""
+    step: str | None = None
+    """The step of the campaign's sequence, as text."""
+    link: str | None = None
+    """The URL that was clicked."""
+    campaign_id: str | None = None
+    """The campaign's id, as text, where the tool gives both a name and an id."""
     object_type: str | None = None
     object_id: str | None = None
+    company_object: tuple[str, str] | None = None
+    """The company that a contact belongs to: the tool's word for the kind of object, and the object's id."""
     domain: str | None = None
     name: str | None = None
     """A company's name."""
