@@ -18,6 +18,7 @@ from touchbase.storage.postgres.connection import Line, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.outcomes import outcomes
 from touchbase.storage.postgres.pace import Pace
+from touchbase.storage.sql.erased import GUARD_NEEDED
 from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
 
@@ -100,8 +101,17 @@ class Writer:
     async def _attempt(self, line: Line, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
-        plan = plan_of(commands, self._handlers, ids)
         if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
             # The statement that writes is a transaction by itself; a scope of its own would cost that two more round trips.
-            return await write_alone(await line.limited(scope), plan)
-        return await write(await line.connection(), plan, scope)
+            results = await write_alone(await line.limited(scope), plan_of(commands, self._handlers, ids, alone=True))
+            return await self._guarded(line, commands, results)
+        return await write(await line.connection(), plan_of(commands, self._handlers, ids), scope)
+
+    async def _guarded(self, line: Line, commands: Commands, results: list[object]) -> list[object]:
+        """The results, after another run of the commands that turned out to need a check for erased persons."""
+        places = [place for place, result in enumerate(results) if result is GUARD_NEEDED]
+        if places:
+            again = await outcomes([commands[place] for place in places], partial(self._attempt, line))
+            for place, result in zip(places, again, strict=True):
+                results[place] = result
+        return results

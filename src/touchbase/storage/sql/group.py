@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import Overloaded
+from touchbase.storage.sql.erased import GUARD_NEEDED
 from touchbase.storage.sql.handlers import RESERVE_IDS, Handler
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.op import Op, Plan, Retry, Step
 
 Commands = Sequence[Command[Any]]
 Handlers = Mapping[type, Handler]
@@ -37,13 +38,18 @@ def take(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]
     return group
 
 
-def plan_of(commands: Commands, handlers: Handlers, ids: Ids) -> Plan[list[object]]:
-    """One plan that carries out all commands; one result or `TouchbaseError` for each, in their order."""
+def plan_of(commands: Commands, handlers: Handlers, ids: Ids, *, alone: bool = False) -> Plan[list[object]]:
+    """One plan that carries out all commands; one result or `TouchbaseError` for each, in their order.
+
+    Only where it runs `alone`, outside of a transaction, may a result be `GUARD_NEEDED`.
+    """
     results: list[object] = [None] * len(commands)
     for kind, places in _by_kind(commands).items():
         answers = yield from handlers[kind].run([commands[place] for place in places], ids)
         for place, answer in zip(places, answers, strict=True):
             results[place] = answer
+    if not alone and any(result is GUARD_NEEDED for result in results):
+        raise Retry("the client's first erasure came between the request and this transaction")
     return results
 
 
