@@ -147,7 +147,7 @@ class RecordCalls(Generic[A, C, R]):
         client = await call.client(READ)
         parameters = Parameters(call.query)
         flat, limit, wanted = parameters.structure(), parameters.limit(), self._kind.wanted_by(parameters)
-        listing = self._kind.name if wanted.updated_since_us is None else f"{self._kind.name} by time"
+        listing = f"{self._kind.name} by creation" if wanted.updated_since_us is None else f"{self._kind.name} by time"
         after = parameters.cursor(listing, tuple[int, int])
         parameters.done(strict=True)
         page, place = await self._kind.find(call.api.parts.store, client.number, wanted, limit, after)

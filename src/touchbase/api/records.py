@@ -21,7 +21,7 @@ from touchbase.domain.validation import json_value
 
 # One answer names the same moment several times, and so do the answers around it.
 to_text = lru_cache(maxsize=1024)(written_out)
-_BY_ID = attrgetter("id")
+_BY_CREATION = attrgetter("created_us", "id")
 _ETAG = re.compile(r'(W/)?"([^"]*)"')
 _OURS = re.compile(r"([0-9a-f]{1,16})(?:-flat(?:-[0-9a-f]{8})?)?")
 
@@ -69,7 +69,7 @@ def custom_fields_out(
     """Custom fields, oldest first: a list, or FLAT an object in which declared fields have their JSON type."""
     if not fields:
         return {} if flat else []
-    kept = sorted((field for field in fields if field.value is not None), key=_BY_ID)
+    kept = sorted((field for field in fields if field.value is not None), key=_BY_CREATION)
     if flat:
         return {field.name: json_value(field.value or "", declared.get(field.name)) for field in kept}
     return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in kept]

@@ -98,7 +98,7 @@ def _start_status(record: Contact | Company) -> None:
 
 def _custom_rows(kind: int, record: Contact | Company, custom: Sequence[tuple[str, str]], at: Micros, ids: Ids) -> list[Row]:
     # Set, not appended to: the same command is run again when its transaction was given up.
-    record.custom_fields = [CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "") for name, value in custom]
+    record.custom_fields = [CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "", at) for name, value in custom]
     return [custom_field_row(record.client, kind, record.id, made) for made in record.custom_fields]
 
 
