@@ -27,8 +27,10 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 OLDEST = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
+SETTINGS = {"application_name": "touchbase"}
+"""Startup parameters: only those that PgBouncer accepts without `ignore_startup_parameters`."""
 # A session begins with nobody in its scope, whatever its role or database was given as a default.
-SETTINGS = {"application_name": "touchbase", "statement_timeout": f"{STATEMENT_SECONDS}s", SETTING: NOBODY}
+_SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NOBODY}'"
 
 UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """Errors of the connection: the server is away, or went away (asyncpg may call that an internal error of its own)."""
@@ -52,7 +54,18 @@ _WHAT_TO_DO = {
 
 async def connect(url: str) -> Connection:
     """One connection, named in the server's list, whose statements cannot hang for ever."""
-    return await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
+    try:
+        await _set_up(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _set_up(connection: Connection) -> None:
+    """Set the session's parameters, after connecting: as startup parameters a pooler would refuse them."""
+    await connection.execute(_SET_UP)
 
 
 class Line:
@@ -269,7 +282,9 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 
 async def open_pool(url: str, size: int) -> Pool:
     """Connections for reads and turns of the inbox; lost ones are replaced."""
-    return await asyncpg.create_pool(url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, reset=_as_left)
+    return await asyncpg.create_pool(
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, init=_set_up, reset=_as_left
+    )
 
 
 async def _as_left(connection: Connection) -> None:
