@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.domain.connection import Arrival, Connection
+from touchbase.domain.connection import Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
@@ -75,6 +75,10 @@ class NoSenders:
     def tools(self, channel: str) -> Sequence[str]:
         """There are none."""
         return ()
+
+    def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
+        """No tool has records."""
+        return None
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Nothing is proved."""

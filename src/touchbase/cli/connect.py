@@ -135,7 +135,7 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
         settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()
         secrets, token = wanted.secrets, wanted.token
         _check_secrets(secrets or [])
-        faults = faults_of(channel, tool, secrets or [], settings, adapters.tools(channel))
+        faults = faults_of(channel, tool, secrets or [], settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
         kept = known.access_token if known is not None and token is None else token
         _refuse([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
         if known is not None:

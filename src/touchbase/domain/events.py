@@ -95,6 +95,8 @@ class Event:
     """What `status` was before the client's own word took its place."""
     counts: bool | None = None
     """For `linkedin_replied`: whether it counts as a reply; None leaves it to the client's settings."""
+    unzoned: bool = False
+    """Its time names no zone and was read as UTC: it is not believed where that lies after the receipt."""
     thin: bool = False
     """It says that a CRM's record changed and not to what: worth asking the CRM."""
 

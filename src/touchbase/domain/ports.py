@@ -270,6 +270,10 @@ class Senders(Protocol):
         """The names of the channel's tools."""
         ...
 
+    def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
+        """The kinds of records that `status_property` may name for a tool; None where it has no records."""
+        ...
+
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Whether a call proves to know one of the connection's secrets, in the way of its tool."""
         ...

@@ -6,11 +6,11 @@ and what goes into them, is decided here for all CRMs alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, mail, shown
+from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, linked_id, mail, shown
 from touchbase.adapters.kit.reading import dig, split_name, text
 from touchbase.domain.events import Change, Event
 from touchbase.domain.times import Micros
@@ -51,6 +51,11 @@ class Shape:
     domain: tuple[str, ...] = ()
     company: tuple[str, ...] = ()
     """The company's name; for a contact, that of its employer."""
+    employer: tuple[str, ...] = ()
+    """Of a contact: the properties that lead to its company, by that record's id or as an object that holds it."""
+    employer_type: str = ""
+    """The CRM's word for the kind of record to which they lead."""
+    employer_id: Callable[[object], str | None] = linked_id
     useful: tuple[str, ...] | None = ()
     noise: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(init=False, default_factory=dict)
@@ -64,7 +69,7 @@ class Shape:
         names = {name: ours for ours, theirs in places.items() for name in theirs}
         domain = self.domain if self.kind == COMPANY else ()
         object.__setattr__(self, "names", names)
-        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain)))
+        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain, *self.employer)))
 
 
 @dataclass(slots=True)
@@ -162,6 +167,7 @@ class Item:
             changed=changed,
             key=self.key,
             source_event=self.source_event,
+            company_object=head.company_object,
         )
 
     def _head(self) -> Event:
@@ -184,7 +190,21 @@ class Item:
             merged_into=self.merged_into,
             key=self.key,
             source_event=self.source_event,
+            company_object=self._employer(),
         )
+
+    def _employer(self) -> tuple[str, str] | None:
+        """The object of the company that a contact belongs to; that of a deleted contact says nothing any more."""
+        shape = self.shape
+        if self.what == DELETED:
+            return None
+        for name in shape.employer:
+            value = self.record.get(name)
+            # What is no id by its name, `company`, may as well hold what the company is called.
+            is_link = isinstance(value, dict | list) or name.lower().endswith("id")
+            if value is not None and is_link and (found := shape.employer_id(value)) is not None:
+                return (shape.employer_type, found)
+        return None
 
     def _fields(self) -> dict[str, str | None]:
         shape = self.shape

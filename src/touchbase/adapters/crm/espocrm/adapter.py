@@ -31,6 +31,7 @@ NOISE = frozenset(
 _PERSON = Shape(
     CONTACT, email=("emailAddress", "emailAddressData"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
     linkedin=("linkedIn", "cLinkedIn", "linkedinUrl", "cLinkedin", LINKEDIN), domain=("website",), company=("accountName",),
+    employer=("accountId", "createdAccountId", "account"), employer_type="Account",
     useful=("title", "phoneNumber", "accountName"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -52,6 +53,7 @@ class EspoCrm(CrmAdapter):
     """Reads EspoCRM's webhook calls."""
 
     tool = "espocrm"
+    words = ("Contact", "Lead", "Account")
     signs = frozenset({"id", "entityType", "event", "signature", "x-signature"})
     proofs = (ESPOCRM,)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}

@@ -58,6 +58,7 @@ class Generic(CrmAdapter):
     """Reads what other CRMs and relays send, where it is plain enough."""
 
     tool = "generic"
+    words = ("lead",)
     # Asked last, and about whatever no other is sure of: names come in capitals and flattened, too.
     signs = frozenset[str]()
     status: ClassVar[tuple[str, ...]] = STATUS_KEYS
