@@ -43,6 +43,8 @@ class Change:
     previous: str | None = None
     field: str | None = None
     """The field of ours to which the property belongs: where `Event.fields` has it, it tells the same."""
+    is_ours: bool = False
+    """Whether `property` is our own name, of an identity (`email`, `domain`, `linkedin_url`)."""
 
 
 @dataclass(slots=True)

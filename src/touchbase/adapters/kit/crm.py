@@ -135,9 +135,10 @@ class Item:
         return [head]
 
     def _changes(self, head: Event, changed: Changes) -> list[Event]:
-        changes = [self._change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
-        of_status = [change for change in changes if change.property in self.status]
-        head.changed = [change for change in changes if change.property not in self.status]
+        changes = {name: self._change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise}
+        of_status = [change for name, change in changes.items() if name in self.status]
+        others = [self._identity(head, name, *changed[name]) or change for name, change in changes.items() if name not in self.status]
+        head.changed = [change for place, change in enumerate(others) if not (change.is_ours and change in others[:place])]
         head.fields = self._fields()
         head.custom = self._custom((name, value) for name, (value, _) in changed.items())
         if not of_status:
@@ -152,6 +153,22 @@ class Item:
 
     def _change(self, name: str, value: object, previous: object) -> Change:
         return Change(name, shown(value), None if previous is UNTOLD else shown(previous) or "", self.shape.names.get(name))
+
+    def _identity(self, head: Event, name: str, value: object, previous: object) -> Change | None:
+        """A change of the e-mail address, the domain or the LinkedIn address under our name for it; None for any other."""
+        shape = self.shape
+        is_contact = shape.kind == CONTACT
+        places = (
+            ("email", shape.email if is_contact else (), head.email, mail),
+            ("linkedin_url", shape.linkedin if is_contact else (), head.linkedin_url, link),
+            ("domain", () if is_contact else shape.domain, head.domain, host),
+        )
+        for ours, theirs, now, read in places:
+            # A second address, beside the one that counts, is a property as any other; so is an empty one, which takes nothing away.
+            if now is not None and name in theirs and read(value) == now:
+                before = None if previous is UNTOLD else read(previous) or ""
+                return Change(ours, now, before, is_ours=True)
+        return None
 
     def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
         return Event(

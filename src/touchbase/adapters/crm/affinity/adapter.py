@@ -21,8 +21,13 @@ from touchbase.domain.ports import Call
 PERSON, ORGANIZATION = "person", "organization"
 SHAPES = {
     PERSON: Shape(
-        CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,),
-        employer=("current_organization_ids", "organization_ids"), employer_type="organization",
+        CONTACT,
+        email=("primary_email", "emails"),
+        first_name=("first_name",),
+        last_name=("last_name",),
+        linkedin=(LINKEDIN,),
+        employer=("current_organization_ids", "organization_ids"),
+        employer_type="organization",
     ),
     ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
 }

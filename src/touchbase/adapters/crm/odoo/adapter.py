@@ -107,10 +107,12 @@ class Odoo(CrmAdapter):
 
     def _what(self, body: Body, record: Body, call: Call) -> tuple[str, str | None, Micros | None]:
         """What happened, as the address or the body says, under which name, and when."""
-        named = {"event": in_query(call.request.query, "event")}
+        named: Body = {"event": in_query(call.request.query, "event")}
         method, told = (_method(named), said(named)) if "_model" in body else (_method(body), said(body))
         what = METHODS.get(_method(named) or "") or said(named) or METHODS.get(method or "") or told or UPDATED
-        return what, text(body.get("_action")) or method, moment(record, "write_date") or moment(body, "timestamp")
+        # A record that is gone shows when it was last changed, which is not when it went.
+        at = None if what == DELETED else moment(record, "write_date")
+        return what, text(body.get("_action")) or method, at or moment(body, "timestamp")
 
     def _opportunity(self, body: Body, record: Body, partner: str, call: Call) -> list[Event]:
         """What an opportunity says of the partner that it is for; its own end is not the partner's."""
