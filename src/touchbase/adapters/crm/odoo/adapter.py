@@ -40,7 +40,7 @@ PERSON = Shape(
     domain=("website",), company=("partner_name", "commercial_company_name"), employer=(_PARENT,), employer_type="res.partner",
     useful=None, noise=NOISE,
 )  # fmt: skip
-METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED, "deletion": DELETED}
+METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED}
 """What a server action says has happened."""
 RECORDS = ("data", "record", "values", "vals", "payload", "fields")
 _IDS = ("_id", "id", "record_id", "res_id")
