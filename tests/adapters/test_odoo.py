@@ -1,4 +1,4 @@
-"""Odoo: opportunities are the pipeline of their people, and a deletion is told by the address alone."""
+"""Odoo: opportunities are the pipeline of their people, and only the address says that a rule is for deletions."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class Item:
             ("domain", () if is_contact else shape.domain, head.domain, host),
         )
         for ours, theirs, now, read in places:
-            # A second address, beside the one that counts, is a property as any other; so is an empty one, which takes nothing away.
+            # A second address, next to the one that counts, is a property as any other; so is an empty one, which takes nothing away.
             if now is not None and name in theirs and read(value) == now:
                 before = None if previous is UNTOLD else read(previous) or ""
                 return Change(ours, now, before, is_ours=True)

@@ -97,7 +97,7 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
     at = effective_time(event.occurred_us, delivery.received_us, _UNZONED_AHEAD if event.unzoned else DAY)
     is_unsure = event.occurred_us is not None and at != event.occurred_us
     if is_unsure and event.key is None:
-        # The receipt stands for the time, so the time that was told must tell a fact from its repetition.
+        # The receipt stands for the time, so the time that the tool gave tells a fact from its repetition.
         event.key = f"{event_key(tool, event, '')} {event.occurred_us}"
     sighting = Sighting(
         event=event,

@@ -32,7 +32,7 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 _ACCOUNT = "account id"
-"""The property under which the id of the account is kept that a contact or a lead belongs to."""
+"""The property under which the id of the account stands that a contact or a lead belongs to."""
 _LINKS = ("parentcustomerid", "parentaccountid", "accountid")
 _PERSON = Shape(
     CONTACT, email=("emailaddress1", "emailaddress2"), first_name=("firstname",), last_name=("lastname",), full_name=("fullname",),
@@ -192,7 +192,7 @@ def _images(value: object) -> Body:
 
 
 def _entities(value: object) -> list[Body]:
-    """The entities that a body has beside the target, as they were before or after."""
+    """The entities of a body as they were before or after."""
     return [as_dict(image) for image in _pairs(value).values()]
 
 
@@ -204,7 +204,7 @@ def _account_of(entity: Body) -> str | None:
 
 
 def _account_in_row(row: Body) -> str | None:
-    """The same of a flat row, which has the id under `_..._value` and beside it where it leads."""
+    """The same of a flat row, which has the id under `_..._value` and names next to it where it leads."""
     for name in _LINKS:
         kind = first(row, f"_{name}_value@Microsoft.Dynamics.CRM.lookuplogicalname", f"_{name}_type")
         is_account = text(kind) in ("account", "accounts") or (kind is None and name != "parentcustomerid")

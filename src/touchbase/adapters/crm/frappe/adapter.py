@@ -35,7 +35,7 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 _EMPLOYER = "link to the company's id"
-"""The property under which the name of the company's document is kept."""
+"""The property under which the name of the company's document stands."""
 _PERSON = Shape(
     CONTACT, email=("email_id", "email", "email_ids"), first_name=("first_name",), last_name=("last_name",),
     full_name=("full_name", "lead_name", "customer_name"), linkedin=(LINKEDIN,), domain=("website",),

@@ -147,7 +147,7 @@ def _of_several(body: Body) -> Iterator[Body]:
     numbers = [number for one in items(body["keys"]) if (number := text(one)) is not None]
     around = {name: value for name, value in body.items() if name not in ("keys", "payload")}
     if isinstance(payload, dict):
-        # What is written into several at once is nobody's own: an address among it would make one of all.
+        # What is written into several at once belongs to none of them: an address among it would make one of all.
         around["payload"] = payload if len(numbers) == 1 else {name: value for name, value in payload.items() if not _is_own(name)}
     for number in numbers:
         yield {**around, "key": number}

@@ -21,7 +21,7 @@ from touchbase.domain.events import Change, Event
 from touchbase.domain.ports import Call
 
 _LINKED = "linked company id"
-"""The property under which the id of the company is kept that a contact belongs to."""
+"""The property under which the id of the company stands that a contact belongs to."""
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email",), full_name=("name",), linkedin=("linkedin_url", "linkedin", LINKEDIN),

@@ -34,7 +34,7 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 _PARENT = "parent_partner_id"
-"""The property under which the number of the company is kept that a partner belongs to."""
+"""The property under which the number of the company stands that a partner belongs to."""
 PERSON = Shape(
     CONTACT, email=("email", "email_from", "x_email", "email_normalized"), full_name=("contact_name", "name"), linkedin=(LINKEDIN,),
     domain=("website",), company=("partner_name", "commercial_company_name"), employer=(_PARENT,), employer_type="res.partner",
@@ -86,7 +86,7 @@ class Odoo(CrmAdapter):
         is_lead = model == "crm.lead"
         if is_lead and record.get("type") != "lead" and (partner := linked_id(_number(_fields(body).get("partner_id")))) is not None:
             return self._opportunity(body, record, partner, call)
-        # Of a lead without any field nobody knows whether it is of a person.
+        # A lead without any field does not say whether it is of a person.
         if model != "res.partner" and not (is_lead and ("type" in record or any(name in record for name in LEAD.email))):
             return [note("ignored" if model else "unrecognised", None, model, object_id)]
         is_company = flag(record.get("is_company")) is True or record.get("company_type") == "company"
@@ -117,7 +117,7 @@ class Odoo(CrmAdapter):
     def _opportunity(self, body: Body, record: Body, partner: str, call: Call) -> list[Event]:
         """What an opportunity says of the partner that it is for; its own end is not the partner's."""
         what, source, at = self._what(body, record, call)
-        # Of a company's opportunity the person is empty and the company is told.
+        # The opportunity of a company has a company name and no person.
         is_company = "contact_name" in record and record["contact_name"] is None and record.get("partner_name") is not None
         shape = OF_COMPANY if is_company else OF_PARTNER
         item = Item(shape, UPDATED, "res.partner", partner, source, at, record=record)
