@@ -129,6 +129,7 @@ class Translation:
 Detail = dict[str, Any]
 """What an event carries besides its columns, only what is there:
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
+`identity` the address or domain of a CRM's record, `time_unsure` where the receipt stands for its time,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding."""
 
 

@@ -201,7 +201,18 @@ def _detail(event: Event) -> Detail:
         _add_values(event, detail)
     if event.changed:
         _add_changes(event, detail)
+    if "." in event.event and (named := _identity(event)):
+        detail["identity"] = named
     return detail
+
+
+def _identity(event: Event) -> dict[str, str]:
+    """The address or the domain under which a CRM tells of its record, for the timeline: it may be another than before."""
+    if event.event.endswith(".deleted"):
+        return {}
+    name, value = ("domain", event.domain) if event.about == COMPANY else ("email", event.email)
+    found = None if value is None else find_company_domain(value) if name == "domain" else find_email_key(value)
+    return {} if found is None else {name: found}
 
 
 def _add_carried(event: Event, detail: Detail) -> None:

@@ -24,6 +24,7 @@ from touchbase.domain.ports import Call
 
 NOISE = frozenset(
     {
+        "accountsNames", "accountsColumns", "teamsNames", "targetListsNames", "targetListIsOptedOut", "accountIsInactive",
         "id", "deleted", "createdAt", "modifiedAt", "createdById", "createdByName", "modifiedById", "modifiedByName", "assignedUserName",
         "streamUpdatedAt", "emailAddressData", "phoneNumberData", "isFollowed", "followersIds", "followersNames", "versionNumber",
     }
