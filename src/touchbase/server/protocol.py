@@ -80,9 +80,14 @@ class Connection(HeadReader):
         self.flow.take(data, self._feed, self.pipeline)
 
     def _feed(self, data: bytes) -> None:
+        """Feed the parser, one request at a time."""
+        for part in self.line.parts(data):
+            if self.refused:
+                return
+            self._feed_part(part)
+
+    def _feed_part(self, data: bytes) -> None:
         """Feed the parser; what it cannot read is refused."""
-        if self.refused:
-            return
         self.chunk_bytes = len(data)
         if self.in_headers:
             self.header_bytes += len(data)
@@ -114,6 +119,7 @@ class Connection(HeadReader):
     def _begin_anew(self, rest: bytes) -> None:
         """Read a request once more, without its wish for another protocol: the parser left its body unread."""
         head, self.begun_anew = self.begun_anew, b""
+        self.line.next()
         self.parser = httptools.HttpRequestParser(self)
         self._feed(head + rest)
 
@@ -129,12 +135,15 @@ class Connection(HeadReader):
         """Start the application on this request, or queue it behind the one before."""
         version = self.parser.get_http_version()
         check_version(version, chunked=self.chunked, hosts=self.hosts)
+        if not self.line.is_as_understood(self.parser.get_method(), self.url, version):
+            raise Refused(refusals.MALFORMED)
         self._check_size()
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
             return
         scope = self._make_scope(version)
         self.in_headers = False
+        self.line.body_left = self.length
         if not self.flow.write_paused:
             self.deadline = NEVER
         before = self.cycle
@@ -172,6 +181,8 @@ class Connection(HeadReader):
         cycle = self.cycle
         if self.chunked:
             self.framing = max(0, self.framing - len(body) - PER_CHUNK)
+        else:
+            self.line.body_left -= len(body)
         if cycle.response_complete:
             return
         cycle.take(body)
@@ -182,6 +193,7 @@ class Connection(HeadReader):
         """The end of a request."""
         if self.begun_anew:
             return
+        self.line.next()
         cycle = self.cycle
         cycle.more_body = False
         if cycle.response_complete:
