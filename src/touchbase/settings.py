@@ -75,7 +75,9 @@ class Settings:
     max_headers: int = _setting(100, "Most header fields in a request.", least=1)
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
-    max_connections: int = _setting(4096, "Most open connections of one process; more are answered 503 and closed.", least=1)
+    max_connections: int = _setting(
+        4096, "Most open connections of one process; for more an idle one is closed, and where none is they are answered 503.", least=1
+    )
 
     master_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
     master_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from touchbase.server.browsers import OwnSites
 from touchbase.server.cycle import Cycle
@@ -26,6 +26,13 @@ def _nothing(origin: bytes) -> Headers:
     return ()
 
 
+class Idle(Protocol):
+    """A connection between two requests."""
+
+    def give_way(self) -> None:
+        """Close the connection, so that another one gets its place."""
+
+
 @dataclass(slots=True)
 class Bounds:
     """The bounds of every connection of a server; times in seconds. The settings say what each means."""
@@ -43,6 +50,8 @@ class Bounds:
     """0: as many as there may be at all."""
     addresses: dict[str, int] = field(default_factory=dict)
     """Open connections of each peer."""
+    idle: dict[Idle, None] = field(default_factory=dict)
+    """Connections between two requests, the longest idle first; one of them gives way when all places are taken."""
     defaults: bytes = b""
     """Header lines of every answer; the server renews them, for they hold the date."""
     proxies: Proxies | None = None

@@ -6,7 +6,6 @@ from typing import Any
 
 from touchbase.server.bounds import Bounds
 from touchbase.server.patience import Patience
-from touchbase.server.peer import Proxies
 from touchbase.server.refusals import HEADERS_TOO_LARGE, MALFORMED, TOO_MANY_HEADERS, TWO_LENGTHS, Refused
 from touchbase.server.request_line import RequestLine
 from touchbase.server.scope import make_scope
@@ -29,10 +28,10 @@ class HeadReader(Patience):
         self.framing = 0
         self.timed = False
         """Whether the head that is being read has its deadline already."""
-        self.proxies: Proxies | None = None
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
+        self.bounds.idle.pop(self, None)
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts, self.length = True, 0, 0, 0, 0
         self.host, self.origin, self.chunked, self.framing = b"", b"", False, 0

@@ -50,7 +50,7 @@ class Connection(HeadReader):
         of_peer = self.bounds.addresses.get(self.peer, 0) + 1
         self.bounds.addresses[self.peer] = of_peer
         most = self.bounds.max_connections_per_address
-        if len(self.connections) > self.bounds.max_connections:
+        if len(self.connections) > self.bounds.max_connections and not self._find_room():
             self.refuse(refusals.TOO_MANY_CONNECTIONS)
         elif most and of_peer > most and self.peer != NOBODY:
             if of_peer > POLITE * most:
@@ -58,9 +58,17 @@ class Connection(HeadReader):
             else:
                 self.refuse(refusals.TOO_MANY_OF_ADDRESS)
 
+    def _find_room(self) -> bool:
+        """Whether an idle connection gave way to this one."""
+        for idle in self.bounds.idle:
+            idle.give_way()
+            return True
+        return False
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; all who are at work for it are told."""
         self.connections.discard(self)
+        self.bounds.idle.pop(self, None)
         for cycle in (self.running, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:
                 cycle.leave()
@@ -197,7 +205,7 @@ class Connection(HeadReader):
         cycle = self.cycle
         cycle.more_body = False
         if cycle.response_complete:
-            self.wait(self.bounds.keep_alive)
+            self.wait_for_more()
         else:
             cycle.tell()
 
@@ -266,5 +274,4 @@ class Connection(HeadReader):
         elif self.busy:
             self.deadline = NEVER
         else:
-            self.deadline = now + LINGER
-            self.transport.close()
+            self.give_way()
