@@ -44,7 +44,8 @@ class Settings:
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
     auth: str = _setting(
         "auto",
-        "open: no keys. keys: every call but webhooks needs one. auto: open on a loopback address, keys on any other.",
+        "open: no keys. keys: every call but webhooks needs one. auto: open on a loopback address without a public URL or proxies, else "
+        "keys.",
         choices=("auto", "open", "keys"),
     )
     public_url: str = _setting(
@@ -56,7 +57,8 @@ class Settings:
     cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
     allow_open: bool = _setting(
         False,
-        "Allow open mode on an address that other machines can reach, and for calls by any name: something in front checks who calls.",
+        "Allow open mode where other machines can reach us, and for calls by any name: something in front checks who calls. By the public "
+        "URL's name and through trusted proxies, only webhook addresses answer.",
     )
     inbox_worker: bool = _setting(
         True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase work` runs elsewhere."
@@ -124,7 +126,19 @@ class Settings:
     @property
     def open_mode(self) -> bool:
         """Whether calls need no key."""
-        return self.auth == "open" or (self.auth == "auto" and self.is_loopback)
+        return self.auth == "open" or (self.auth == "auto" and self.is_loopback and not self.is_public)
+
+    @property
+    def public_names(self) -> tuple[str, ...]:
+        """The name in the public URL, unless it means this machine itself."""
+        name = urlsplit(self.public_url).hostname or ""
+        is_here = name == "localhost" or name.endswith(".localhost") or _is_loopback(name)
+        return (name,) if name and not is_here else ()
+
+    @property
+    def is_public(self) -> bool:
+        """Whether other machines reach us through something in front: a public URL names another machine, or proxies are listed."""
+        return bool(self.public_names or self.proxies)
 
     @property
     def on_sqlite(self) -> bool:
@@ -156,6 +170,12 @@ class Settings:
 
     def check_serving(self) -> None:
         """Raise `BadSettings` for combinations that must not be served."""
+        if self.open_mode and self.is_public and not self.allow_open:
+            reason = f"{self.public_names[0]} is not this machine" if self.public_names else "calls come through trusted proxies"
+            raise BadSettings(
+                f"open mode needs no key, and {reason}: use --auth keys, or add --allow-open to serve webhook addresses there and "
+                "everything else without keys on this machine's own address"
+            )
         if self.open_mode and not self.is_loopback and not self.allow_open:
             raise BadSettings(
                 f"open mode needs no key, and {self.host} can be reached from other machines: use --auth keys, "

@@ -263,7 +263,7 @@ def make_application_server(application: Application, writer: LineWriter | None)
         max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),
         proxies=Proxies(settings.proxies) if settings.proxies else None,
-        own_sites=OwnSites(settings.own_names, settings.origins) if settings.guards_browsers else None,
+        own_sites=own_sites(settings),
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]
     if writer is not None:
@@ -277,6 +277,13 @@ def make_application_server(application: Application, writer: LineWriter | None)
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server
+
+
+def own_sites(settings: Settings) -> OwnSites | None:
+    """What is answered without keys; None with keys."""
+    if not settings.open_mode:
+        return None
+    return OwnSites(settings.own_names, settings.origins, public=settings.public_names, any_name=not settings.guards_browsers)
 
 
 def _stop_without(parent: int, server: Server) -> Callable[[], None]:

@@ -202,7 +202,7 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
 
 
 def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve: Serve, run: Run) -> None:
-    server = serve("--public-url", "https://hooks.example.com")
+    server = serve("--public-url", "https://hooks.example.com", "--auth", "open", "--allow-open")
     run("clients", "add", "acme")
     connected = run(
         "clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours",
@@ -344,6 +344,8 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
     [
         (["--workers", "2"], 2, "SQLite is served by one process"),
         (["--host", "0.0.0.0", "--auth", "open"], 2, "--allow-open"),
+        (["--auth", "open", "--public-url", "https://hooks.example.com"], 2, "hooks.example.com is not this machine: use --auth keys"),
+        (["--auth", "open", "--trusted-proxies", "127.0.0.1"], 2, "calls come through trusted proxies: use --auth keys"),
         (["--port", "70000"], 2, "at most 65535"),
         (["--auth", "sometimes"], 2, "sometimes"),
         (["--host", "256.0.0.1"], 2, "no address of this machine"),

@@ -82,7 +82,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 def loud_warning(settings: Settings, address: str) -> str:
     """What to say where everybody who reaches us may do everything; nothing elsewhere."""
-    if not settings.open_mode or settings.is_loopback:
+    if not settings.open_mode or (settings.is_loopback and not settings.is_public):
         return ""
     lines = [
         f"WARNING: OPEN MODE ON {address}",

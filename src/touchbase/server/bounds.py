@@ -61,4 +61,4 @@ class Bounds:
     grants: Callable[[bytes], Headers] = _nothing
     """What a page of this origin is told beside an answer that no application gives (`browsers.Grants`)."""
     own_sites: OwnSites | None = None
-    """Under which names, and from which pages, calls are taken; None: under and from any."""
+    """What is answered without keys, under which names, and to which pages; None: everything."""

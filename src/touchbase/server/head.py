@@ -10,7 +10,7 @@ from touchbase.server.refusals import HEADERS_TOO_LARGE, MALFORMED, TOO_MANY_HEA
 from touchbase.server.request_line import RequestLine
 from touchbase.server.scope import make_scope
 
-SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
+SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin", b"sec-fetch-site", b"x-forwarded-host"))
 """Headers that say where a request ends, how to answer it, or who must not be answered."""
 
 
@@ -23,7 +23,7 @@ class HeadReader(Patience):
         self.header_bytes = 0
         self.line = RequestLine()
         self.lengths = self.hosts = self.length = 0
-        self.url = self.host = self.origin = b""
+        self.url = self.host = self.origin = self.fetch_site = self.forwarded_host = b""
         self.chunked = False
         self.framing = 0
         self.timed = False
@@ -34,7 +34,8 @@ class HeadReader(Patience):
         self.bounds.idle.pop(self, None)
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts, self.length = True, 0, 0, 0, 0
-        self.host, self.origin, self.chunked, self.framing = b"", b"", False, 0
+        self.host = self.origin = self.fetch_site = self.forwarded_host = b""
+        self.chunked, self.framing = False, 0
         self.timed = False
 
     def wait_for_head(self) -> None:
@@ -60,6 +61,10 @@ class HeadReader(Patience):
             self.expect_100_continue = value.lower() == b"100-continue"
         elif name == b"origin":
             self.origin = value
+        elif name == b"sec-fetch-site":
+            self.fetch_site = value.lower()
+        elif name == b"x-forwarded-host":
+            self.forwarded_host += b"," + value if self.forwarded_host else value
         else:
             self.lengths += 1
             if self.lengths > 1:

@@ -180,7 +180,7 @@ class Connection(HeadReader):
         if len(self.tasks) >= self.bounds.max_requests:
             return self.bounds.dress(refusing(refusals.TOO_MANY_REQUESTS))
         sites = self.bounds.own_sites
-        if sites is not None and (refusal := sites.refusal(scope["path"], self.host, self.origin)) is not None:
+        if sites is not None and (refusal := sites.refusal(scope["path"], scope["method"], self)) is not None:
             return self.bounds.dress(refusing(refusal))
         return self.app
 
