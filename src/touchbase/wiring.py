@@ -20,7 +20,6 @@ import touchbase
 from touchbase.adapters import Adapters, load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
-from touchbase.domain.commands import EnsureClient
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
 from touchbase.outbound.caller import HttpCaller
@@ -34,7 +33,6 @@ from touchbase.server.peer import Proxies
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
 from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
-from touchbase.service.authorise import DEFAULT_CLIENT
 from touchbase.service.connections import Connections
 from touchbase.service.erase import Eraser
 from touchbase.service.failed_keys import FailedKeys
@@ -198,13 +196,12 @@ def _warn(store: Store) -> None:
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:
-    """A new administrator's key, and the client `default`, if the store has no key: without one nobody could ever get in.
+    """A new administrator's key if the store has no key: without one nobody could ever get in.
 
-    Of several processes that start at once, one gets the key.
+    Of several processes that start at once, one gets the key. No client is made: its id would be one that can be guessed.
     """
     if await store.read(AnyKey()):
         return None
-    await store.write(EnsureClient(DEFAULT_CLIENT, clock()))
     return await add_first_key(store, clock())
 
 

@@ -121,23 +121,26 @@ def test_ctrl_c_is_a_good_end_too(serve: Serve) -> None:
     assert serve().stop(signal.SIGINT) == 0
 
 
-def test_keys_mode_makes_one_first_key_that_works(serve: Serve) -> None:
+def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_guessed(serve: Serve, run: Run) -> None:
     first = serve("--auth", "keys")
     found = re.search(r"key +(tb_\w+)", first.banner)
     assert found
     key = found[1]
 
     refused, _ = first.post("/public/v2/contacts", {"email": "a@example.com"})
-    taken, _ = first.post("/public/v2/contacts", {"email": "b@example.com"}, Authorization=f"Bearer {key}", **{"X-Client-Id": "default"})
+    guessed, _ = first.post("/public/crm-webhook/default", {})
+    _, clients = first.get("/admin/v1/clients", Authorization=f"Bearer {key}")
+    run("clients", "add", "acme")
+    taken, _ = first.post("/public/v2/contacts", {"email": "b@example.com"}, Authorization=f"Bearer {key}", **{"X-Client-Id": "acme"})
     first.stop()
     second = serve("--auth", "keys")
     again, _ = second.get("/admin/v1/clients", Authorization=f"Bearer {key}")
     second.stop()
 
-    assert (refused, taken, again) == (401, 201, 200)
+    assert (refused, guessed, json.loads(clients)["data"], taken, again) == (401, 404, [], 201, 200)
     assert "tb_" not in second.banner
-    assert '"X-Client-Id: default"' in first.banner
-    assert '"X-Client-Id: CLIENT"' in second.banner, "whoever has made keys says which client"
+    assert '"X-Client-Id: CLIENT"' in first.banner
+    assert "touchbase clients add" in first.banner
     assert key not in first.log() + second.log()
 
 

@@ -125,7 +125,15 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
 @pytest.fixture
 def behind(serve: Serve) -> Server:
     """A server as the file wants it: behind a proxy on the same machine, with keys."""
-    return serve("--auth", "keys", "--trusted-proxies", "127.0.0.1")
+    return serving(serve)
+
+
+def serving(serve: Serve, *options: str) -> Server:
+    """A server behind a proxy, with keys and a client."""
+    server = serve("--auth", "keys", "--trusted-proxies", "127.0.0.1", *options)
+    status, _ = server.post("/admin/v1/clients", {"client_id": "default"}, Authorization=key_of(server)["Authorization"])
+    assert status == 201
+    return server
 
 
 def key_of(server: Server) -> dict[str, str]:
@@ -140,7 +148,7 @@ def test_callers_are_seen_through_nginx_whatever_they_say_of_themselves(front: F
     status, headers, _ = nginx.called("GET", "/public/v2/contacts", X_Forwarded_For="203.0.113.9", **key_of(behind))
     behind.stop()
 
-    line = json.loads(behind.log().splitlines()[0])
+    line = json.loads(behind.log().splitlines()[1])  # the first one made the client
     assert (status, line["peer"], line["route"]) == (200, CALLER, "contacts.get")
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert headers["cache-control"] == "no-store"
@@ -176,7 +184,7 @@ def test_nginx_lets_every_body_through_that_touchbase_answers_itself(front: Fron
 
 
 def test_a_503_comes_through_nginx_as_it_is_and_is_not_tried_again(front: Front, serve: Serve) -> None:
-    server = serve("--auth", "keys", "--trusted-proxies", "127.0.0.1", "--max-requests", "1", "--body-idle-timeout", "30")
+    server = serving(serve, "--max-requests", "1", "--body-idle-timeout", "30")
     nginx = front(server.port)
 
     with socket.create_connection(("127.0.0.1", server.port)) as busy:
