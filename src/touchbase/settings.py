@@ -77,6 +77,9 @@ class Settings:
     max_headers: int = _setting(100, "Most header fields in a request.", least=1)
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
+    max_body_memory: int = _setting(
+        134_217_728, "Most bytes of request bodies that one process holds at once; more are answered 503; 0: no limit."
+    )
     max_connections: int = _setting(
         4096, "Most open connections of one process; for more an idle one is closed, and where none is they are answered 503.", least=1
     )

@@ -23,6 +23,7 @@ from touchbase.api.parts import Limits, Parts
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
 from touchbase.outbound.caller import HttpCaller
+from touchbase.server.bodies import Bodies
 from touchbase.server.bounds import Bounds
 from touchbase.server.browsers import Cors, Grants, OwnSites
 from touchbase.server.logs import LineWriter
@@ -257,6 +258,7 @@ def make_application_server(application: Application, writer: LineWriter | None)
         # fills the place must not shut the door for others. A connection has one request in progress at most.
         max_requests=max(settings.max_requests, settings.max_connections),
         max_connections=settings.max_connections,
+        bodies=Bodies(settings.max_body_memory),
         max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),
         proxies=Proxies(settings.proxies) if settings.proxies else None,

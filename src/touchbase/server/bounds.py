@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from touchbase.server.bodies import Bodies
 from touchbase.server.browsers import OwnSites
 from touchbase.server.cycle import Cycle
 from touchbase.server.peer import Proxies
@@ -50,6 +51,8 @@ class Bounds:
     """0: as many as there may be at all."""
     addresses: dict[str, int] = field(default_factory=dict)
     """Open connections of each peer."""
+    bodies: Bodies = field(default_factory=Bodies)
+    """The memory for bodies of requests in progress."""
     idle: dict[Idle, None] = field(default_factory=dict)
     """Connections between two requests, the longest idle first; one of them gives way when all places are taken."""
     defaults: bytes = b""

@@ -72,6 +72,8 @@ class Connection(HeadReader):
         for cycle in (self.running, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:
                 cycle.leave()
+        for queued, _ in self.pipeline:
+            queued.let_go_of_body()
         self.pipeline.clear()
         self.flow.release()
         self.flow.resume_writing()
@@ -135,7 +137,7 @@ class Connection(HeadReader):
         """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
         self.refused = self.said_all = True
         if self.pipeline and self.pipeline[0][0].more_body:
-            self.pipeline.popleft()  # the rest of this one never comes; those before it are owed their answers
+            self.pipeline.popleft()[0].let_go_of_body()  # the rest of this one never comes; those before it are owed their answers
         running = self.running
         return running is not None and not running.response_complete and not running.more_body
 

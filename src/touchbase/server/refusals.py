@@ -113,6 +113,11 @@ TOO_MANY_CONNECTIONS = Refusal(503, "overloaded", "Too many connections are open
 TOO_MANY_OF_ADDRESS = Refusal(
     503, "too_many_connections", "Too many connections are open from your address; use those that you have, or connect again in a second."
 )
+NO_ROOM = Refusal(
+    503,
+    "overloaded",
+    "The bodies of requests in progress take all the memory there is for them; nothing of this one was kept. Send it again shortly.",
+)
 SHUTTING_DOWN = Refusal(503, "shutting_down", "The server is being stopped and did not finish this request. Send it again in a second.")
 BROKEN = Refusal(500, "internal_error", "This is a fault of ours, noted with the request id. The request may be sent again.")
 
