@@ -44,6 +44,7 @@ log = logging.getLogger("touchbase.storage")
 _NOT_YET = "57P03"
 """The server starts or stops, and took no connection."""
 _READ_ONLY = "25006"
+OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
     "53100": "its disk is full; make room, writing goes on by itself",
     "53300": "it has no connection left; raise its max_connections or lower what else uses it",
@@ -130,7 +131,7 @@ def is_not_now(error: BaseException) -> bool:
     """Whether the engine cannot do it now, whoever asks."""
     if isinstance(error, asyncpg.PostgresError):
         return (error.sqlstate or "").startswith(_NOT_NOW)
-    return isinstance(error, UNUSABLE)
+    return isinstance(error, (MemoryError, *UNUSABLE))
 
 
 def is_given_up(error: BaseException | None) -> bool:
@@ -160,7 +161,7 @@ def unavailable(error: BaseException) -> StoreUnavailable:
     """The error for callers whose command could not be written now. What it says of addresses and roles is for the log alone."""
     log.warning("cannot use PostgreSQL now: %s", str(error) or type(error).__name__)
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
-    advice = _WHAT_TO_DO.get(state, "the server's log says why")
+    advice = OUT_OF_MEMORY if isinstance(error, MemoryError) else _WHAT_TO_DO.get(state, "the server's log says why")
     return StoreUnavailable(f"cannot use the database now: {advice}", retry_after=5)
 
 

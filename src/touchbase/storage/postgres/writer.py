@@ -7,20 +7,35 @@ turns into one flush of its log. A group holds commands of one type, because the
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from touchbase.domain.commands import Command
 from touchbase.domain.shares import Shares
 from touchbase.storage.postgres import pace
-from touchbase.storage.postgres.connection import Line, write, write_alone
+from touchbase.storage.postgres.connection import Line, unavailable, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.outcomes import outcomes
 from touchbase.storage.postgres.pace import Pace
 from touchbase.storage.sql.erased import GUARD_NEEDED
-from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
+from touchbase.storage.sql.group import (
+    WITHOUT_MEMORY,
+    Commands,
+    Handlers,
+    Waiter,
+    client_of,
+    over_its_share,
+    plan_of,
+    refusal,
+    settle,
+    take,
+)
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
+
+LOG = logging.getLogger("touchbase.storage")
 
 
 class Writer:
@@ -73,22 +88,37 @@ class Writer:
     async def _live(self, line: Line) -> None:
         while True:
             while self._waiting:
-                group, began = self._next(), self._loop.time()
-                commands = [command for command, _ in group]
-                self._pace.begins(began)
-                done = await outcomes(commands, partial(self._attempt, line))
-                self._pace.ended(began, self._loop.time())
-                settle([waiter for _, waiter in group], done)
+                try:
+                    group = self._next()
+                except MemoryError:
+                    await asyncio.sleep(WITHOUT_MEMORY)
+                else:
+                    await self._carry_out(line, group)
             if self._closing:
                 return await line.close()
             bell: asyncio.Future[None] = self._loop.create_future()
             self._asleep.append(bell)
             await bell
 
+    async def _carry_out(self, line: Line, group: Sequence[tuple[Command[Any], Waiter]]) -> None:
+        """Carry out a group and answer those who wait for it: a lane lives on, whatever becomes of one group."""
+        waiters = [waiter for _, waiter in group]
+        began = self._loop.time()
+        self._pace.begins(began)
+        try:
+            done = await outcomes([command for command, _ in group], partial(self._attempt, line))
+        except Exception as error:
+            LOG.exception("a group of %d writes failed", len(group))
+            done = [unavailable(error) for _ in group]
+        finally:
+            self._pace.ended(began, self._loop.time())
+        settle(waiters, done)
+
     def _next(self) -> list[tuple[Command[Any], Waiter]]:
         kind = next(iter(self._waiting))
-        queue = self._waiting.pop(kind)
+        queue = self._waiting[kind]
         group = take(queue)
+        del self._waiting[kind]
         if queue:
             self._waiting[kind] = queue  # behind the other types
         self.depth -= len(group)
