@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 PREFIX = "TOUCHBASE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -95,8 +95,23 @@ class Settings:
     limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
     limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
     limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
+    limit_webhook_bytes: int = _setting(
+        16_777_216, "Bytes a second in bodies of webhook calls for one client; more are answered 503; 0: no limit."
+    )
     limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
     limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys are heard there; 0: no limit.")
+    limit_failed_calls: int = _setting(
+        20,
+        "Webhook calls from one address in a minute that lead to no client, or (for each client) fail its secret; then only what "
+        "succeeded there before is heard, and the rest answered 503; 0: no limit.",
+    )
+
+    keep_unrecognised_days: int = _setting(
+        90, "Days after which the body of a webhook call goes that nobody understood and nothing verified; 0: never."
+    )
+    keep_unrecognised_bytes: int = _setting(
+        1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest go first; 0: no limit."
+    )
 
     @classmethod
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
@@ -191,25 +206,6 @@ class Settings:
 def environment_name(setting: str) -> str:
     """The environment variable of a setting."""
     return PREFIX + setting.upper()
-
-
-def without_password(url: str) -> str:
-    """A database URL as it may be shown."""
-    try:
-        parts = urlsplit(url)
-        # A port that is none is a piece of a password with a / or # in it, and so is an @ that comes late.
-        password, _ = parts.password, [urlsplit(f"//{host}").port for host in parts.netloc.rpartition("@")[2].split(",")]
-        # Without a place it is in another form, such as libpq's `host=... password=...`.
-        misplaced = not url.startswith("sqlite") and (not parts.netloc or bool({"@", ":"} & {*parts.path, *parts.fragment}))
-    except ValueError:
-        misplaced = True
-    if misplaced:
-        return "(not a URL)"
-    if password is None:
-        return urlunsplit(parts._replace(query="")) if parts.netloc else url.partition("?")[0]
-    user = parts.username or ""
-    place = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{user}:***@{place}", query=""))
 
 
 # Not every Python says the same of an IPv4 address in IPv6 clothes.

@@ -36,13 +36,13 @@ from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
 from touchbase.service.connections import Connections
 from touchbase.service.erase import Eraser
-from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.failed_keys import FailedCalls, FailedKeys
 from touchbase.service.fetch_records import FetchWorker
 from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import Chore, InboxWorker, add
-from touchbase.service.retention import Retention
+from touchbase.service.retention import Retention, Unproven
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.service.sweep_calls import CallSweeper
 from touchbase.settings import Settings
@@ -102,7 +102,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker, "inbox"))
             await ending.enter_async_context(_at_work(fetcher, "fetch"))
-            await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
+            await ending.enter_async_context(_at_work(retention(settings, store, adapters, connections, clock), "retention"))
         parts = Parts(
             store=store,
             clock=clock,
@@ -121,6 +121,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             on_deleting=keeper.wake,
             limiter=limiter(settings),
             failed_keys=FailedKeys(settings.limit_failed_keys),
+            failed_calls=FailedCalls(settings.limit_failed_calls),
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
         operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)
@@ -135,6 +136,7 @@ def limiter(settings: Settings) -> Limiter:
         rows=settings.limit_rows,
         bytes=settings.limit_bytes,
         webhooks=settings.limit_webhooks,
+        webhook_bytes=settings.limit_webhook_bytes,
         burst_seconds=settings.limit_burst,
     )
     return Limiter(rates, requests=settings.max_requests)
@@ -177,14 +179,15 @@ async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house:
         _warn(store)
         if keeps_house:
             await ending.enter_async_context(_at_work(Housekeeper(store, clock), "housekeeping"))
-            await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
+            await ending.enter_async_context(_at_work(retention(settings, store, adapters, connections, clock), "retention"))
         inbox = InboxWorker(store, adapters.translate, clock, connections=connections.of, chores=chores(store))
         yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
 
 
-def retention(store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Retention:
+def retention(settings: Settings, store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Retention:
     """Whoever finishes what hurries nobody: searches of erasures, and bodies that were kept long enough."""
-    return Retention(store, Eraser(store, adapters.translate, clock, connections.of), clock)
+    unproven = Unproven(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
+    return Retention(store, Eraser(store, adapters.translate, clock, connections.of), clock, unproven=unproven)
 
 
 def _caller(settings: Settings) -> HttpCaller:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.settings import BadSettings, Settings, without_password
+from touchbase.cli.password import without_password
+from touchbase.settings import BadSettings, Settings
 
 
 def test_without_any_decision_only_this_machine_is_served_without_keys() -> None:

@@ -14,7 +14,7 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Fetcher, Senders, Store
 from touchbase.domain.times import Micros
 from touchbase.service.connections import Connections
-from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.failed_keys import FailedCalls, FailedKeys
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter
 from touchbase.service.process_inbox import Read
@@ -141,6 +141,7 @@ class Parts:
     limiter: Limiter = field(default_factory=Limiter)
     """What clients and keys may ask for in a second."""
     failed_keys: FailedKeys = field(default_factory=FailedKeys)
+    failed_calls: FailedCalls = field(default_factory=FailedCalls)
 
     def reached_at(self, path: str) -> bytes:
         """One of our paths as callers reach it: a proxy may have put us under a path of its own, which `public_url` then names."""

@@ -63,6 +63,7 @@ class LimitsBody(Struct, forbid_unknown_fields=True):
     rows: OwnLimit = None
     bytes: OwnLimit = None
     webhooks: OwnLimit = None
+    webhook_bytes: OwnLimit = None
 
 
 class SettingsBody(Struct, forbid_unknown_fields=True):

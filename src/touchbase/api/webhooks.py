@@ -14,9 +14,11 @@ from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft, read_body
 from touchbase.api.core import Api, log
 from touchbase.api.errors import MethodNotAllowed
+from touchbase.domain.client import Client
 from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
 from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
+from touchbase.domain.peer import peer_of
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import FRESH, NO_SUCH_ADDRESS
 from touchbase.service.clients import is_client_id
@@ -27,6 +29,8 @@ RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """The second part of a receiver's path, and its channel; the third is the client_id."""
 
 METHODS = ("GET", "HEAD", "POST")
+SECRET = "secret"  # noqa: S105
+"""What a call of a client with connections has to show."""
 OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
 
 
@@ -77,18 +81,24 @@ class Receiver:
     async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
         api, parts, channel = self._api, self._api.parts, self._channel
         at = parts.clock()
-        client = api.clients.at_hand(client_id, at) or await api.door.receiver(client_id)
+        client = api.clients.at_hand(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
         api.limiter.webhook(client, at)
         api.begin(client.number, scope)
         body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
+        api.limiter.webhook_body(client, len(body), at)
         if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
             client = api.clients.at_hand(client_id, now) or await api.door.receiver(client_id)
         connections = api.connections.at_hand(client.number, now)
         if connections is None:
             connections = await api.connections.of(client.number)
         query = scope["query_string"].decode("latin-1")
-        sender = self._sender(connections, scope, body, at) if connections else UNPROVEN
+        sender = UNPROVEN
+        if connections:
+            place = (peer_of(scope), client.number)
+            parts.failed_calls.trying(place, SECRET, at)
+            sender = self._sender(connections, scope, body, at)
+            parts.failed_calls.was_right(place, SECRET, at, proved=bool(sender.verified))
         demanded = parts.protocol_answer(body) if channel == CRM else None
         if demanded is not None and demanded.keep is not None:
             body = demanded.keep
@@ -97,6 +107,18 @@ class Receiver:
         if not kept.is_repeat:
             parts.on_kept(client.number)
         return demanded
+
+    async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
+        """The client of the address; raises `NotFound`, and `Overloaded` where too many calls from there led to none."""
+        failed, peer = self._api.parts.failed_calls, peer_of(scope)
+        failed.trying(peer, client_id, at)
+        try:
+            client = await self._api.door.receiver(client_id)
+        except Overloaded:  # that says nothing about the address
+            failed.was_right(peer, client_id, at, proved=False)
+            raise
+        failed.was_right(peer, client_id, at)
+        return client
 
     def _sender(self, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
         """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and counts it."""
