@@ -11,6 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -260,3 +261,17 @@ def test_only_this_machine_reads_metrics_and_readiness_and_plain_http_leads_to_h
     moved, headers, _ = called(Plain, "GET", "/public/v2/contacts?a=1", Host=NAME)  # type: ignore[arg-type]
     assert denied == [403, 403]
     assert (moved, headers["location"]) == (308, f"https://{NAME}/public/v2/contacts?a=1")
+
+
+def test_one_address_gets_no_more_than_its_rate_and_is_told_to_come_again(
+    front: Front, behind: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = CONF.replace("rate=100r/s", "rate=1r/m").replace("burst=300", "burst=2")
+    assert slow.count("1r/m") == slow.count("burst=2 ") == 1
+    monkeypatch.setattr(sys.modules[__name__], "CONF", slow)
+    nginx = front(behind.port)
+
+    answers = [nginx.called("GET", "/health/live") for _ in range(5)]
+
+    assert [status for status, _, _ in answers] == [200, 200, 200, 503, 503]
+    assert answers[-1][1]["retry-after"] == "1"
