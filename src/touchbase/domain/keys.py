@@ -32,10 +32,20 @@ def event_key(tool: str, event: Event, receipt: str) -> str:
         event.object_type, event.object_id, event.domain, receipt if event.occurred_us is None else None,
         event.name, event.first_name, event.last_name,
     ]  # fmt: skip
+    # Named, and only where they are there: what says none of them has the key that it always had.
+    more = {"step": event.step, "link": event.link, "campaign_id": event.campaign_id, "merged_into": event.merged_into}
+    parts += [f"{name}:{value}" for name, value in more.items() if value]
+    if event.company_object is not None:
+        parts.append("company:" + ":".join(event.company_object))
     parts += [f"{change.property}={change.value}" for change in event.changed]
     for values in (event.fields, event.custom):
         parts += [f"{name}={value}" for name, value in sorted(values.items())]
     return _short("\0".join([part or "" for part in parts]))
+
+
+def key_of_person(key: str, identity: str) -> str:
+    """The key of a fact whose id the tool gives to several people of one call."""
+    return _short(f"{key}\0{identity}")
 
 
 def effective_time(occurred_us: Micros | None, received_us: Micros, day: Micros) -> Micros:

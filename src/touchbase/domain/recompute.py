@@ -15,6 +15,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
 from touchbase.domain.fold import Record, field_writes, refold_status
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.projection import has_several_objects, projected_custom_fields, projected_fields
 from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Stamp, beats, stamp_of
 from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import Micros, to_text
@@ -58,12 +59,25 @@ def differences(record: Record, history: Sequence[StoredEvent]) -> Iterator[Diff
         if found != wanted:
             yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, found), _shown(name, wanted))
     yield from _repeats(subject, history)
+    if has_several_objects(history):
+        yield from _projected(subject, record, history)
+        return
     writes = [(event, *write) for event in history for write in _writes(record, event)]
     for event, name, value, stamp in writes:
         present = getattr(record, name)
         held = _Held(name, present, stamp_of(record.stamps, name, present, record.created_us))
         yield from _lost(subject, held, event, value, stamp, history)
     yield from _custom(subject, record, history)
+
+
+def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
+    """What differs in a record of several objects, whose values do not clear or rename one another."""
+    for name, held, wanted in projected_fields(record, history):
+        if (held.value, held.stamp) != (wanted.value, wanted.stamp):
+            yield Difference(subject, name, _text(held.value), f"{_text(wanted.value)}, as its objects' events set it")
+    for name, held, wanted in projected_custom_fields(record.custom_fields, history):
+        if (held.value, held.stamp) != (wanted.value, wanted.stamp):
+            yield Difference(subject, f"custom field {name}", _text(held.value), f"{_text(wanted.value)}, as its objects' events set it")
 
 
 def _status(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:

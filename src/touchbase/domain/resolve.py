@@ -20,7 +20,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import COMPANY, CONTACT, Detail, Event
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Links, Ref
-from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.domain.stamps import API_KEY, CARRIED, DELIBERATE, Stamp, beats, stamp_of
 from touchbase.domain.times import Micros
 
 
@@ -42,6 +42,8 @@ class Sighting:
     """Whether it may make a record; None: as the client's settings say."""
     detail: Detail
     """What the history keeps of the event besides."""
+    own_id: bool = False
+    """Whether the key is the tool's own id of the fact: then its time tells nothing more."""
     merged: Ref | None = None
     """The object that `ref` was merged into: both are one from then on, and were so all along."""
 
@@ -86,7 +88,7 @@ class Resolver:
             record = self._create(seen)
         elif seen.primary is not None and seen.primary == _primary(record):
             self._restamp_primary(record, seen)
-        elif seen.primary is not None:
+        elif seen.primary is not None and self.by_primary.get(seen.primary, record) is record:
             self._set_primary(record, seen)
         if seen.linkedin is not None and self.kind == CONTACT:
             record = self._claim_linkedin(record, seen)
@@ -95,16 +97,10 @@ class Resolver:
         return record
 
     def _known(self, seen: Sighting) -> Record | None:
-        owner = self._owner(seen.primary) if seen.primary is not None else None
+        owner = self._owner(seen.primary, seen.at) if seen.primary is not None else None
         linked = self._linked(seen.ref) if seen.ref is not None else None
         if owner is None and linked is None:
-            found = self._linkedin_owner(seen.linkedin) if seen.linkedin is not None else None
-            # Another address on the same profile is another person until something says otherwise.
-            if found is not None and (seen.primary is None or _primary(found) is None):
-                if seen.primary is not None:
-                    self._set_primary(found, seen)
-                return found
-            return None
+            return self._known_by_linkedin(seen)
         if owner is None:
             assert linked is not None
             if seen.primary is not None:
@@ -112,13 +108,44 @@ class Resolver:
             return linked
         if linked is None or linked is owner:
             return owner
+        if (holder := self._holder_by_api(seen, owner, linked)) is not None:
+            return holder
         if owner.from_api and linked.from_api:
             return owner
         return self._unite(owner, linked)
 
-    def _owner(self, primary: str) -> Record | None:
-        found = self.by_primary.get(primary)
-        return found if found is not None else self._linked(_former(self.kind, primary))
+    def _known_by_linkedin(self, seen: Sighting) -> Record | None:
+        found = self._linkedin_owner(seen.linkedin, seen.at) if seen.linkedin is not None else None
+        # Another address on the same profile is another person until something says otherwise.
+        if found is None or (seen.primary is not None and _primary(found) is not None):
+            return None
+        if seen.primary is not None:
+            self._set_primary(found, seen)
+        return found
+
+    def _holder_by_api(self, seen: Sighting, owner: Record, linked: Record) -> Record | None:
+        """Whose event it is where the API has given an address of the linked record to its present owner; None elsewhere."""
+        assert seen.primary is not None
+        since = self._since(owner)
+        if since is None:
+            return None
+        is_deliberate = seen.stamp[0] == DELIBERATE
+        if self._linked(_former(self.kind, seen.primary)) is linked:
+            return linked if is_deliberate or seen.at < since else owner
+        is_stale = is_deliberate and seen.at < since and not beats(seen.stamp, _primary_stamp(linked, self._primary_field))
+        return linked if is_stale else None
+
+    def _since(self, record: Record) -> Micros | None:
+        return api_since(record, self._primary_field)
+
+    @property
+    def _primary_field(self) -> str:
+        return "domain" if self.kind == COMPANY else "email"
+
+    def _owner(self, primary: str, at: Micros) -> Record | None:
+        """Who has a primary key, or had it at a time before the API gave it to its present owner."""
+        found, former = self.by_primary.get(primary), self._linked(_former(self.kind, primary))
+        return former if found is None or _is_before(at, found, former, self._primary_field) else found
 
     def _linked(self, ref: Ref) -> Record | None:
         number = self.links.record_id(ref)
@@ -184,19 +211,20 @@ class Resolver:
         """The record with this LinkedIn address too, united with whoever had it if that can be the same person."""
         assert isinstance(record, Contact)
         assert seen.linkedin is not None
-        owner = self._linkedin_owner(seen.linkedin)
+        owner = self._linkedin_owner(seen.linkedin, seen.at)
         if isinstance(owner, Contact) and owner is not record:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
                 return record
             united = self._unite(record, owner)
             assert isinstance(united, Contact)
             record = united
-        self._set_linkedin(record, seen)
+        if self.by_linkedin.get(seen.linkedin, record) is record:
+            self._set_linkedin(record, seen)
         return record
 
-    def _linkedin_owner(self, linkedin: str) -> Record | None:
-        found = self.by_linkedin.get(linkedin)
-        return found if found is not None else self._linked(("", "linkedin", linkedin))
+    def _linkedin_owner(self, linkedin: str, at: Micros) -> Record | None:
+        found, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
+        return former if found is None or _is_before(at, found, former, "linkedin_url") else found
 
     def _set_linkedin(self, record: Contact, seen: Sighting) -> None:
         assert seen.linkedin is not None
@@ -258,6 +286,21 @@ class Resolver:
             self.links.lead(("", "linkedin", gone.linkedin_key), kept.id)
         if kept.linkedin_key is not None:
             self.by_linkedin[kept.linkedin_key] = kept
+
+
+def api_since(record: Record, field_name: str) -> Micros | None:
+    """Since when a record has a key that the API gave it, at the earliest; None where the API did not."""
+    stamp = record.stamps.get(field_name)
+    if stamp is not None and stamp[2].startswith(API_KEY):
+        return stamp[1]
+    return record.created_us if record.from_api else None
+
+
+def _is_before(at: Micros, found: Record, former: Record | None, field_name: str) -> bool:
+    if former is None or former is found:
+        return False
+    since = api_since(found, field_name)
+    return since is not None and at < since
 
 
 def _former(kind: int, primary: str) -> Ref:

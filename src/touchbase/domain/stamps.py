@@ -16,6 +16,8 @@ DELIBERATE = 1
 
 Stamp = tuple[int, Micros, str]
 Stamps = dict[str, Stamp]
+API_KEY = "api:"
+"""How the keys of writes through the API begin."""
 NEVER: Stamp = (-1, 0, "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from touchbase.domain.stamps import API_KEY
 from touchbase.service.serials import Serials
 
 _serials = Serials()
@@ -10,4 +11,4 @@ _serials = Serials()
 def new_write_key() -> str:
     """A key that no other write has, in this process or another."""
     process, number = _serials.next()
-    return f"api:{process}:{number:x}"
+    return f"{API_KEY}{process}:{number:x}"

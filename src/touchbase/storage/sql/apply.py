@@ -22,9 +22,11 @@ from touchbase.storage.sql import apply_custom
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch, EventKey, Target
 from touchbase.storage.sql.apply_mark import KNOWN_ALREADY, mark
+from touchbase.storage.sql.apply_project import project_again
 from touchbase.storage.sql.apply_save import save_records, unite_records
 from touchbase.storage.sql.erase_apply import drop_bodies, withhold
 from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.known import by_receipt, set_aside_known
 from touchbase.storage.sql.lookup import fill_resolvers
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import client_of, event_of, event_row
@@ -63,16 +65,18 @@ def apply_batch(client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micro
     settings = found[0].settings
     outcomes = [outcome_of(seen) for seen in claimed]
     withheld = yield from withhold(client, outcomes, now_us)
-    sightings = [seen for outcome in outcomes for seen in outcome.sightings]
     batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
-    if sightings:
-        yield from fill_resolvers(client, batch.resolvers, sightings)
+    yield from set_aside_known(batch, outcomes)
+    sightings = [seen for outcome in outcomes for seen in outcome.sightings]
+    if sightings or batch.retimed:
+        yield from fill_resolvers(client, batch.resolvers, sightings, [target for target, *_ in batch.retimed])
         _resolve_all(batch, outcomes)
         yield from unite_records(batch)
         yield from _move_waiting(batch)
         new = yield from _insert_events(batch)
         yield from _fold(batch, new)
         yield from apply_custom.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
+        yield from project_again(batch, new)
         yield from save_records(batch)
         yield from note_wants(batch, outcomes)
         if batch.unparked:
@@ -97,15 +101,27 @@ def _resolvers(client: int, ids: Ids, settings: ClientSettings) -> dict[int, Res
 
 
 def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
-    for outcome in outcomes:
+    for outcome in sorted(outcomes, key=by_receipt):
         for seen in outcome.sightings:
+            if _is_told(batch, seen):
+                outcome.repeated += 1
+                continue
             found = batch.resolvers[seen.kind].resolve(seen)
             if found is None:
                 outcome.unknown += 1
                 continue
+            batch.told.add((seen.key, None if seen.own_id else seen.at))
+            if (seen.key, outcome.delivery.id) in batch.waiting:
+                outcome.repeated += 1
+                continue
             target = _home(found) if isinstance(found, Link) else (seen.kind, found.id)
             _await(batch, target, outcome, seen)
     _follow_unions(batch)
+
+
+def _is_told(batch: Batch, seen: Sighting) -> bool:
+    """Whether an earlier sighting of the batch is of the same fact."""
+    return (seen.key, None if seen.own_id else seen.at) in batch.told
 
 
 def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> None:
@@ -213,6 +229,8 @@ def _count(outcome: Outcome, *, applied: bool) -> None:
 
 
 def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
+    for target, *_ in batch.retimed:
+        batch.folded.setdefault((target[0], batch.final(*target)), Folded()).late = True
     for event in new:
         record = batch.resolvers[event.record_kind].by_id[event.record_id]
         folded = batch.folded.get((event.record_kind, event.record_id))

@@ -31,7 +31,12 @@ class Batch:
     folded: dict[Target, Folded] = field(default_factory=dict)
     unparked: set[int] = field(default_factory=set)
     """Deliveries whose waiting events found their record."""
-
+    waiting: set[tuple[str, int]] = field(default_factory=set)
+    """Keys that are the tool's own and wait already, with the deliveries that tell them again."""
+    retimed: list[tuple[Target, Micros, str]] = field(default_factory=list)
+    """Events whose earlier receipt came now: their record, the time that they had, and their key."""
+    told: set[tuple[str, Micros | None]] = field(default_factory=set)
+    """The facts that the batch has told so far: each key and, unless that is the tool's own, the time."""
     emptied: set[int] = field(default_factory=set)
     """Deliveries that may have no event left: what they had told was known to the record that theirs joined."""
 

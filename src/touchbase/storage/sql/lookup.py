@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import CONTACT, EXTERNAL
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Ref
-from touchbase.domain.resolve import Resolver, Sighting
+from touchbase.domain.resolve import Resolver, Sighting, api_since
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import company_of, contact_of
 
 
-def fill_resolvers(client: int, resolvers: Mapping[int, Resolver], sightings: Sequence[Sighting]) -> Plan[None]:
-    """Load every record and link that these sightings may be about."""
+def fill_resolvers(
+    client: int, resolvers: Mapping[int, Resolver], sightings: Sequence[Sighting], also: Iterable[tuple[int, int]] = ()
+) -> Plan[None]:
+    """Load every record and link that these sightings may be about, and also these records (kind and id)."""
     for kind, resolver in resolvers.items():
+        wanted = sorted({number for of, number in also if of == kind})
+        if wanted:
+            _add(kind, resolver, (yield Step(sql.CONTACT_BY_ID if kind == CONTACT else sql.COMPANY_BY_ID, [(client, n) for n in wanted])))
         mine = [seen for seen in sightings if seen.kind == kind]
         if mine:
             yield from _fill(client, kind, resolver, mine)
@@ -36,10 +41,24 @@ def _fill(client: int, kind: int, resolver: Resolver, sightings: Sequence[Sighti
     word = "email" if kind == CONTACT else "domain"
     refs: set[Ref] = {ref for seen in sightings for ref in (seen.ref, seen.merged) if ref is not None}
     refs |= {("", word, key) for key in primaries if key not in resolver.by_primary}
+    refs |= {("", word, seen.primary) for seen in sightings if seen.primary is not None and _may_be_anothers(resolver, seen, word)}
     if kind == CONTACT:
-        refs |= {("", "linkedin", key) for key in linkedins if key not in resolver.by_linkedin}
+        refs |= {("", "linkedin", key) for key in linkedins if _is_or_was_anothers(resolver, key, sightings)}
     if refs:
         yield from _fill_links(client, kind, resolver, refs)
+
+
+def _may_be_anothers(resolver: Resolver, seen: Sighting, field_name: str) -> bool:
+    """Whether an address may have been another record's when the event happened, or be that of another record's object."""
+    record = resolver.by_primary.get(seen.primary or "")
+    since = None if record is None else api_since(record, field_name)
+    return since is not None and (seen.ref is not None or seen.at < since)
+
+
+def _is_or_was_anothers(resolver: Resolver, key: str, sightings: Sequence[Sighting]) -> bool:
+    record = resolver.by_linkedin.get(key)
+    since = None if record is None else api_since(record, "linkedin_url")
+    return record is None or (since is not None and any(seen.linkedin == key and seen.at < since for seen in sightings))
 
 
 def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> Plan[None]:

@@ -23,7 +23,7 @@ from touchbase.domain.events import (
     status_word,
 )
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
-from touchbase.domain.keys import effective_time, event_key
+from touchbase.domain.keys import effective_time, event_key, key_of_person
 from touchbase.domain.links import Ref
 from touchbase.domain.resolve import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
@@ -109,10 +109,13 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
         merged=_ref(tool, about, event, event.merged_into),
         at=at,
         key=event_key(tool, event, str(delivery.id)),
+        own_id=event.key is not None,
         received_us=delivery.received_us,
         may_create=may_create,
         detail=_detail(event) | ({"time_unsure": True} if is_unsure else {}),
     )
+    if sighting.ref is not None and "." in event.event:
+        sighting.detail["object"] = [sighting.ref[1], sighting.ref[2]]
     if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
         if event.event == "campaign_completed":
             # It may be the whole campaign's end, which is about nobody.
@@ -120,7 +123,18 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
             return
         seen.nameless += 1
     else:
+        _tell_apart(seen, sighting)
         seen.sightings.append(sighting)
+
+
+def _tell_apart(seen: Sighted, sighting: Sighting) -> None:
+    """Give a fact a key of its own where an earlier one of the call, about somebody else, has the same id of the tool."""
+    if sighting.own_id and any(each.key == sighting.key and _named(each) != _named(sighting) for each in seen.sightings):
+        sighting.key = key_of_person(sighting.key, "\0".join(str(each) for each in _named(sighting)))
+
+
+def _named(sighting: Sighting) -> tuple[object, ...]:
+    return (sighting.primary, sighting.linkedin, sighting.ref)
 
 
 def _ref(tool: str, about: int, event: Event, object_id: str | None) -> Ref | None:

@@ -1,0 +1,174 @@
+"""Projection of fields: which values a record's whole history gives, object by object.
+
+The usual event folds in one step (`domain/fold.py`). The whole history decides where it must: a record of several objects
+of CRMs, whose values do not clear or rename one another, and a fact that turned out to be older.
+
+Of one object the last write counts. What an object leaves empty clears its own value and one of the API, never one of another
+object. Of several objects of one kind in one CRM, the first to come names the record; one that was deleted there comes last.
+A later write of the API replaces them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.domain.custom_field import CustomField
+from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
+from touchbase.domain.fold import Record, field_writes
+from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Stamp, beats, stamp_of
+from touchbase.domain.times import Micros
+
+Moment = tuple[Micros, str]
+"""Time and key of an event."""
+Object = tuple[str, str, str]
+"""A tool, its word for the kind of object, and the object's id."""
+_API: Object = ("", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One value, which write it is of, and which object that was about."""
+
+    value: str | None
+    stamp: Stamp
+    source: Object = _API
+
+
+@dataclass(slots=True)
+class _Objects:
+    """The objects of CRMs in one history: which are one by a merge, and which came first."""
+
+    leader: dict[Object, Object] = field(default_factory=dict)
+    first: dict[Object, tuple[Micros, str]] = field(default_factory=dict)
+    last: dict[Object, tuple[Micros, str, bool]] = field(default_factory=dict)
+
+    def of(self, one: Object) -> Object:
+        while self.leader.get(one, one) != one:
+            one = self.leader[one]
+        return one
+
+    def rank(self, one: Object) -> tuple[bool, Micros, str]:
+        """Smaller for what comes first; what was deleted comes last."""
+        return (self.last[one][2], *self.first[one])
+
+
+def object_of(event: StoredEvent) -> Object | None:
+    """The object that a CRM's event is about."""
+    named = event.detail.get("object")
+    return None if named is None or event.via == VIA_API else (event.tool, named[0], named[1])
+
+
+def has_several_objects(history: Iterable[StoredEvent]) -> bool:
+    """Whether the fields of a record with this history are those of several objects."""
+    return len({one for event in history if (one := object_of(event)) is not None}) > 1
+
+
+def projected_fields(
+    record: Record, history: Sequence[StoredEvent], gone: Container[Moment] = ()
+) -> Iterator[tuple[str, Written, Written]]:
+    """Our own fields that a history writes: each name, what the record holds, and what it must hold.
+
+    `gone` are moments of events that turned out to be older: what they had set is of no event any more.
+    """
+    writes: dict[str, list[Written]] = {}
+    objects = _objects(history)
+    for event in history:
+        source = _source(event, objects)
+        for name, value, stamp in field_writes(event):
+            writes.setdefault(name, []).append(Written(value, stamp, source))
+        if event.record_kind == CONTACT and not record.from_api and event.via != VIA_API:
+            writes.setdefault("origin", []).append(Written(event.tool, (CARRIED, event.occurred_us, event.key)))
+    for name, each in writes.items():
+        value = getattr(record, name)
+        held = Written(value, stamp_of(record.stamps, name, value, record.created_us))
+        yield name, held, _settled(each, held, objects, gone)
+
+
+def projected_custom_fields(
+    fields: Iterable[CustomField], history: Sequence[StoredEvent], gone: Container[Moment] = ()
+) -> Iterator[tuple[str, Written, Written]]:
+    """The same of the custom fields of a record."""
+    writes: dict[str, list[Written]] = {}
+    objects = _objects(history)
+    for event in history:
+        source = _source(event, objects)
+        for name, value in event.detail.get("custom", {}).items():
+            writes.setdefault(name, []).append(Written(value, (DELIBERATE, event.occurred_us, event.key), source))
+    for one in fields:
+        if one.name in writes:
+            held = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
+            yield one.name, held, _settled(writes[one.name], held, objects, gone)
+
+
+def _settled(writes: list[Written], held: Written, objects: _Objects, gone: Container[Moment]) -> Written:
+    """The winner; a value that no event of the history has set is one of a creation through the API."""
+    if held.stamp != NEVER and held.stamp[1:] not in gone and all(each.stamp != held.stamp for each in writes):
+        writes = [*writes, held]
+    return _winner(writes, objects)
+
+
+def _objects(history: Iterable[StoredEvent]) -> _Objects:
+    objects = _Objects()
+    named = [(one, event) for event in history if (one := object_of(event)) is not None]
+    for one, event in named:
+        if (survivor := event.detail.get("merged_into")) is not None:
+            pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
+            objects.leader[pair[1]] = pair[0]
+    for one, event in named:
+        leader = objects.of(one)
+        at = (event.occurred_us, event.key)
+        objects.first[leader] = min(objects.first.get(leader, at), at)
+        gone = event.event.endswith(".deleted") and "merged_into" not in event.detail
+        objects.last[leader] = max(objects.last.get(leader, (*at, gone)), (*at, gone))
+    return objects
+
+
+def _source(event: StoredEvent, objects: _Objects) -> Object:
+    one = object_of(event)
+    if one is not None:
+        return objects.of(one)
+    if event.via == VIA_API or "." not in event.event:
+        return _API
+    # An event of before events said so: the tool's first object, as a record has one of each tool as a rule.
+    ours = [each for each in objects.first if each[0] == event.tool]
+    return min(ours, key=objects.rank, default=(event.tool, "", ""))
+
+
+def _winner(writes: Sequence[Written], objects: _Objects) -> Written:
+    deliberate = [each for each in writes if each.stamp[0] == DELIBERATE]
+    if not deliberate:
+        return _last(writes)
+    by_api = [each for each in deliberate if each.source == _API]
+    latest = {source: _last(each) for source, each in _by_source(deliberate) if source != _API}
+    told = [_last(by_api)] if by_api else []
+    standing = [each for each in latest.values() if each.value is not None and not (told and beats(told[0].stamp, each.stamp))]
+    if standing:
+        return _last([_first_of_kind(each, objects) for _, each in _by_kind(standing)])
+    return _last([*told, *(each for each in latest.values() if each.value is None)] or list(latest.values()))
+
+
+def _first_of_kind(writes: Sequence[Written], objects: _Objects) -> Written:
+    return min(writes, key=lambda each: objects.rank(each.source)) if len(writes) > 1 else writes[0]
+
+
+def _by_source(writes: Iterable[Written]) -> Iterator[tuple[Object, list[Written]]]:
+    found: dict[Object, list[Written]] = {}
+    for each in writes:
+        found.setdefault(each.source, []).append(each)
+    yield from found.items()
+
+
+def _by_kind(writes: Iterable[Written]) -> Iterator[tuple[tuple[str, str], list[Written]]]:
+    found: dict[tuple[str, str], list[Written]] = {}
+    for each in writes:
+        found.setdefault(each.source[:2], []).append(each)
+    yield from found.items()
+
+
+def _last(writes: Sequence[Written]) -> Written:
+    best = writes[0]
+    for each in writes[1:]:
+        if beats(each.stamp, best.stamp):
+            best = each
+    return best
