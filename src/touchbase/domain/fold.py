@@ -20,6 +20,8 @@ Record = Contact | Company
 
 IDENTITIES = frozenset({"email", "linkedin_url", "domain"})
 """Fields that say who a record is about: `domain/resolve.py` decides them, with their normal forms."""
+JOINED = IDENTITIES | {"company_id"}
+"""Fields that folding leaves alone, because resolving joins them where records are united."""
 
 
 @dataclass(slots=True)
@@ -65,11 +67,11 @@ def field_writes(event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
     for name, value in detail.get("carried", {}).items():
         yield name, value, (CARRIED, event.occurred_us, event.key)
     for name, value in detail.get("fields", {}).items():
-        if name not in IDENTITIES:
+        if name not in JOINED:
             yield name, value, (DELIBERATE, event.occurred_us, event.key)
 
 
-def write_field(record: Record, name: str, value: str | None, stamp: Stamp) -> bool:
+def write_field(record: Record, name: str, value: str | int | None, stamp: Stamp) -> bool:
     """Set one of our own fields if the write wins; answers whether the record's row changed."""
     old = getattr(record, name)
     if not beats(stamp, stamp_of(record.stamps, name, old, record.created_us)):

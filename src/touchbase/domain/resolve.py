@@ -327,9 +327,7 @@ def _take_primary(kept: Record, gone: Record) -> None:
 
 
 def _join_fields(kept: Record, gone: Record) -> None:
-    if isinstance(kept, Contact) and isinstance(gone, Contact) and kept.company_id is None:
-        kept.company_id = gone.company_id
-    for name in ("first_name", "last_name") if isinstance(kept, Contact) else ("name",):
+    for name in ("first_name", "last_name", "company_id") if isinstance(kept, Contact) else ("name",):
         theirs = stamp_of(gone.stamps, name, getattr(gone, name), gone.created_us)
         if beats(theirs, stamp_of(kept.stamps, name, getattr(kept, name), kept.created_us)):
             setattr(kept, name, getattr(gone, name))

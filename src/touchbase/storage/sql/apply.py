@@ -21,6 +21,7 @@ from touchbase.domain.times import Micros
 from touchbase.storage.sql import apply_custom
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch, EventKey, Target
+from touchbase.storage.sql.apply_companies import link_companies
 from touchbase.storage.sql.apply_mark import KNOWN_ALREADY, mark
 from touchbase.storage.sql.apply_project import project_again
 from touchbase.storage.sql.apply_save import save_records, unite_records
@@ -77,6 +78,7 @@ def apply_batch(client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micro
         yield from _fold(batch, new)
         yield from apply_custom.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
         yield from project_again(batch, new)
+        yield from link_companies(batch, new)
         yield from save_records(batch)
         yield from note_wants(batch, outcomes)
         if batch.unparked:

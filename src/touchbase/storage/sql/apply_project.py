@@ -75,7 +75,7 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
 def _restamp_identities(batch: Batch, target: Target, record: Record, gone: set[Moment], history: Sequence[StoredEvent]) -> None:
     """An address that came with an event which is older now is as old as that event."""
     moments = {event.key: event.occurred_us for event in history}
-    for name in ("email", "linkedin_url", "domain"):
+    for name in ("email", "linkedin_url", "domain", "company_id"):
         stamp = record.stamps.get(name)
         if stamp is not None and stamp[1:] in gone:
             record.stamps[name] = (stamp[0], moments.get(stamp[2], stamp[1]), stamp[2])

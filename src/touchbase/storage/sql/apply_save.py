@@ -12,14 +12,16 @@ from touchbase.domain.stamps import beats
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.kept_answers import MOVE_ANSWERS
-from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step
+from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step, delete
 from touchbase.storage.sql.rows import company_row, contact_row, custom_field_of, custom_field_row, event_of
 from touchbase.storage.sql.update_save import fold_of, fold_status_of
+
+DELETE_CLAIMS_OF = delete("delete_claims_of", "company_claim", sql.RECORD)
 
 
 def save_records(batch: Batch) -> Plan[None]:
     """Insert the records that the batch made and write those that it changed."""
-    for kind, resolver in batch.resolvers.items():
+    for kind, resolver in sorted(batch.resolvers.items(), reverse=True):  # companies first, as contacts refer to them
         changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
         changed |= set(resolver.rekeyed) | resolver.touched
         old = [resolver.by_id[number] for number in sorted(changed - set(resolver.created)) if number in resolver.by_id]
@@ -89,6 +91,7 @@ def _unite(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
     yield from _unite_custom_fields(batch.client, kind, gone, kept)
     yield Step(sql.MOVE_LINKS, [(*one, kept.id)])
     yield Step(MOVE_ANSWERS, [(*one, kept.id)])
+    yield Step(DELETE_CLAIMS_OF, [one])  # the events that move with the record make them again
     if kind == COMPANY:
         yield from _move_contacts(batch, gone.id, kept.id)
         yield Step(sql.DELETE_COMPANY, [(batch.client, gone.id)])

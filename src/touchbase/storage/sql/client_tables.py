@@ -31,6 +31,7 @@ CLIENT_TABLES = (
     ClientTable("connection", ("channel", "tool")),
     ClientTable("record_source", ("tool",)),
     ClientTable("wanted_record", ("tool", "object_type", "object_id")),
+    ClientTable("company_claim", ("tool", "object_type", "object_id", "record_kind", "record_id")),
     ClientTable("recent_call", ("key",)),
     ClientTable("kept_answer", ("key",)),
     ClientTable("erasure", ("id",)),

@@ -53,6 +53,7 @@ PLACES = (
     _by_record("event", "events"),
     _WANTED,  # before the links that it is found by
     _by_record("link", "links"),
+    _by_record("company_claim", "company_claims"),
     _by_record("kept_answer", "kept_answers"),
 )
 COUNT_CONTACT = Op("count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id")

@@ -22,7 +22,9 @@ def fill_resolvers(
     for kind, resolver in resolvers.items():
         wanted = sorted({number for of, number in also if of == kind})
         if wanted:
-            _add(kind, resolver, (yield Step(sql.CONTACT_BY_ID if kind == CONTACT else sql.COMPANY_BY_ID, [(client, n) for n in wanted])))
+            add_records(
+                kind, resolver, (yield Step(sql.CONTACT_BY_ID if kind == CONTACT else sql.COMPANY_BY_ID, [(client, n) for n in wanted]))
+            )
         mine = [seen for seen in sightings if seen.kind == kind]
         if mine:
             yield from _fill(client, kind, resolver, mine)
@@ -34,10 +36,10 @@ def _fill(client: int, kind: int, resolver: Resolver, sightings: Sequence[Sighti
     if primaries:
         op = sql.CONTACT_BY_EMAIL if kind == CONTACT else sql.COMPANY_BY_DOMAIN
         rows = yield Step(op, [(client, key) for key in sorted(primaries)])
-        _add(kind, resolver, rows)
+        add_records(kind, resolver, rows)
     if linkedins and kind == CONTACT:
         rows = yield Step(sql.CONTACT_BY_LINKEDIN, [(client, key) for key in sorted(linkedins)])
-        _add(kind, resolver, rows)
+        add_records(kind, resolver, rows)
     word = "email" if kind == CONTACT else "domain"
     refs: set[Ref] = {ref for seen in sightings for ref in (seen.ref, seen.merged) if ref is not None}
     refs |= {("", word, key) for key in primaries if key not in resolver.by_primary}
@@ -72,7 +74,7 @@ def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> P
     if missing:
         op = sql.CONTACT_BY_ID if kind == CONTACT else sql.COMPANY_BY_ID
         found = yield Step(op, [(client, number) for number in missing])
-        _add(kind, resolver, found)
+        add_records(kind, resolver, found)
 
 
 def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
@@ -86,7 +88,8 @@ def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
         resolver.links.sharing.setdefault(row[6], []).append(link)
 
 
-def _add(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
+def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
+    """Put loaded rows into the resolver's maps; what is there already stays as it is."""
     for row in rows:
         if row[1] in resolver.by_id:
             continue

@@ -116,6 +116,8 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
     )
     if sighting.ref is not None and "." in event.event:
         sighting.detail["object"] = [sighting.ref[1], sighting.ref[2]]
+    if event.company_object is not None and about == CONTACT:
+        sighting.detail["company"] = [keepable(each, NAME) or "" for each in event.company_object]
     if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
         if event.event == "campaign_completed":
             # It may be the whole campaign's end, which is about nobody.

@@ -26,7 +26,7 @@ Records = Mapping[tuple[int, int], Record]
 """By client and id."""
 
 # Fields whose values event folding may also write: an API write stamps them.
-STAMPED = ("first_name", "last_name", "name", "email", "linkedin_url", "domain", "origin")
+STAMPED = ("first_name", "last_name", "name", "email", "linkedin_url", "domain", "origin", "company_id")
 
 
 def update_needs(commands: Sequence[Update]) -> Mapping[str, int]:

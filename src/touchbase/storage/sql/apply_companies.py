@@ -1,0 +1,111 @@
+"""Companies of contacts: a CRM's contact names the company's object, which may be known before or after it.
+
+The contact's `company_id` is stamped like any deliberate value. While the object is not known the claim is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
+from touchbase.domain.fold import Folded, write_field
+from touchbase.domain.links import Ref
+from touchbase.domain.stamps import DELIBERATE
+from touchbase.domain.times import Micros
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.lookup import add_records
+from touchbase.storage.sql.op import Op, Plan, Step, delete
+from touchbase.storage.sql.rows import Columns, names
+
+_CLAIM: Columns = (*sql.REF, *sql.RECORD[1:], ("stamped_us", "bigint"), ("stamp_key", "text"))
+SAVE_CLAIM = Op(
+    "save_claim",
+    _CLAIM,
+    body=f"INSERT INTO company_claim ({names(_CLAIM)}) SELECT * FROM p WHERE true "
+    "ON CONFLICT (client, tool, object_type, object_id, record_kind, record_id) "
+    "DO UPDATE SET stamped_us = excluded.stamped_us, stamp_key = excluded.stamp_key "
+    "WHERE (company_claim.stamped_us, company_claim.stamp_key) < (excluded.stamped_us, excluded.stamp_key)",
+)
+CLAIMS_OF_OBJECT = Op(
+    "claims_of_object",
+    sql.REF,
+    body=f"SELECT {names(_CLAIM, 't.')} FROM p CROSS JOIN company_claim t WHERE t.client = p.client AND t.tool = p.tool "
+    "AND t.object_type = p.object_type AND t.object_id = p.object_id",
+)
+DELETE_CLAIMS_OF_OBJECT = delete("delete_claims_of_object", "company_claim", sql.REF)
+Claim = tuple[Ref, int, Micros, str]
+"""A company's object, the contact that names it, and the time and key of the event that says so."""
+
+
+def link_companies(batch: Batch, new: Iterable[StoredEvent]) -> Plan[None]:
+    """Set the companies of contacts that these events name, and of those whose company is known only now."""
+    claims = [claim for event in new if (claim := _claim(event)) is not None]
+    waiting = yield from _waiting(batch)
+    companies = yield from _companies(batch, sorted({ref for ref, *_ in (*claims, *waiting)}))
+    known = [claim for claim in (*claims, *waiting) if claim[0] in companies]
+    unknown = [claim for claim in claims if claim[0] not in companies]
+    if unknown:
+        # The newest last: of one contact that names an object twice only that is written.
+        newest = {(ref, contact): (at, key) for ref, contact, at, key in sorted(unknown, key=lambda claim: claim[2:])}
+        rows = [(batch.client, *ref, CONTACT, contact, *stamp) for (ref, contact), stamp in sorted(newest.items())]
+        yield Step(SAVE_CLAIM, rows)
+    yield from _load(batch, [contact for _, contact, *_ in known])
+    for ref, number, at, key in known:
+        _set_company(batch, number, companies[ref], at, key)
+    if settled := sorted({ref for ref, *_ in waiting if ref in companies}):
+        yield Step(DELETE_CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in settled])
+
+
+def _claim(event: StoredEvent) -> Claim | None:
+    named = event.detail.get("company")
+    if named is None or event.record_kind != CONTACT:
+        return None
+    return (event.tool, f"company:{named[0]}", named[1]), event.record_id, event.occurred_us, event.key
+
+
+def _waiting(batch: Batch) -> Plan[list[Claim]]:
+    """The claims on objects of companies that are known since this batch."""
+    links = batch.resolvers[COMPANY].links.changed.values()
+    refs = sorted(link.ref for link in links if link.record_kind == COMPANY and link.ref[0])
+    if not refs:
+        return []
+    rows = yield Step(CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in refs])
+    return [((row[1], row[2], row[3]), row[5], row[6], row[7]) for row in rows]
+
+
+def _companies(batch: Batch, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
+    """The companies that these objects stand for, as far as they are known."""
+    if not refs:
+        return {}
+    resolver = batch.resolvers[COMPANY]
+    found = {ref: number for ref in refs if (number := resolver.links.record_id(ref)) is not None}
+    if missing := [ref for ref in refs if ref not in resolver.links.by_ref]:
+        rows = yield Step(sql.LINK_BY_REF, [(batch.client, *ref) for ref in missing])
+        found |= {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+    found = {ref: batch.final(COMPANY, number) for ref, number in found.items()}
+    there = set(resolver.by_id)
+    if doubtful := sorted(set(found.values()) - there):
+        rows = yield Step(sql.COMPANY_EXISTS, [(batch.client, number) for number in doubtful])
+        there |= {row[1] for row in rows}
+    return {ref: number for ref, number in found.items() if number in there}
+
+
+def _load(batch: Batch, contacts: Iterable[int]) -> Plan[None]:
+    resolver = batch.resolvers[CONTACT]
+    if missing := sorted(set(contacts) - set(resolver.by_id)):
+        rows = yield Step(sql.CONTACT_BY_ID, [(batch.client, number) for number in missing])
+        add_records(CONTACT, resolver, rows)
+
+
+def _set_company(batch: Batch, number: int, company: int, at: Micros, key: str) -> None:
+    resolver = batch.resolvers[CONTACT]
+    contact = resolver.by_id.get(number)
+    if not isinstance(contact, Contact):
+        return
+    before = contact.company_id
+    if write_field(contact, "company_id", company, (DELIBERATE, at, key)):
+        batch.folded.setdefault((CONTACT, number), Folded()).changed = True
+        if before != company:
+            resolver.rekeyed[number] = contact
