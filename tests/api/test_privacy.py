@@ -64,7 +64,16 @@ async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: Caller,
     assert reply.status == 200
     assert reply.json() == {
         "erasure_id": 1,
-        "removed": {"contacts": 1, "custom_fields": 1, "events": 2, "wanted_records": 0, "links": 0, "kept_answers": 0, "deliveries": 2},
+        "removed": {
+            "contacts": 1,
+            "custom_fields": 1,
+            "events": 2,
+            "wanted_records": 0,
+            "links": 0,
+            "company_claims": 0,
+            "kept_answers": 0,
+            "deliveries": 2,
+        },
         "inbox_searched": True,
     }
     assert (await caller.get(f"/public/v2/contacts/{number}")).status == 404

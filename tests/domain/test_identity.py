@@ -99,6 +99,9 @@ PROFILE = "linkedin.com/in/jane-doe"
         "https://www.linkedin.com/in/jane-doe/details/experience/",
         "https://m.linkedin.com/in/jane%2Ddoe",
         "https://www.linkedin.com:443//in//jane-doe//",
+        "https://www.linkedin.com/in/jane-doe,",
+        "https://www.linkedin.com/in/jane-doe/, ;",
+        "linkedin.com/in/jane-doe%2C?trk=x",
     ],
 )
 def test_a_profile_is_known_however_its_address_is_written(text: str) -> None:

@@ -95,7 +95,7 @@ async def with_events(store: Store) -> None:
     told = Translation(
         "hubspot",
         [
-            Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7"),
+            Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7", company_object=("company", "9")),
             Event("contact.updated", 5, None, object_type="person", object_id="8"),  # nobody knows who that is: it is asked for
         ],
         may_ask=True,

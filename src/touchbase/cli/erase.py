@@ -25,6 +25,7 @@ WORDS = {
     "links": "former addresses and tool objects",
     "deliveries": "bodies of deliveries",
     "wanted_records": "records still to be fetched",
+    "company_claims": "companies still to be known",
     "kept_answers": "kept answers to repeated requests",
 }
 

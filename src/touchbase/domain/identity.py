@@ -31,6 +31,7 @@ _PLAIN_LENGTH = 64
 _PLAIN_DOMAIN = re.compile(r"(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)+[a-z][a-z0-9]*(?:-+[a-z0-9]+)*")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://|//")
 _PLAIN_LINKEDIN = re.compile(r"(?:https?://)?(?:[a-z]{2,3}\.)?linkedin\.com/in/([A-Za-z0-9_\-]{1,200})/?")
+_AFTER_ADDRESS = " ,;"
 _LINKEDIN_HOST = re.compile(r"(?:[a-z0-9\-]+\.)*linkedin\.com")
 # A key stands in a unique index, and PostgreSQL takes no more than 2,704 bytes of it.
 _KEY_BYTES = 1_000
@@ -129,7 +130,8 @@ def _linkedin_path(path: str) -> str:
     if "\0" not in decoded and "\ufffd" not in decoded:
         path = decoded
     parts = [part.strip() for part in unicodedata.normalize("NFC", path.lower()).split("/")]
-    parts = [unicodedata.normalize("NFC", part) for part in parts if part]
+    # A comma or the like at the end comes from the sentence or the table that the address was copied from.
+    parts = [unicodedata.normalize("NFC", part) for each in parts if (part := each.rstrip(_AFTER_ADDRESS))]
     if parts and parts[0] in ("in", "company", "school", "showcase"):
         return "/".join(parts[:2]) if len(parts) > 1 else ""
     return "/".join(parts)
