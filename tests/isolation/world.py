@@ -211,6 +211,7 @@ def calls(campaign: str) -> Iterator[tuple[str, bytes]]:
     yield "emailcampaign-webhook", json.dumps(instantly("account_error", EMAIL, campaign)).encode()
     yield "crm-webhook", json.dumps(hubspot(1, OBJECT, "email", EMAIL)).encode()
     yield "crm-webhook", json.dumps(hubspot(2, OBJECT, "firstname", "zq014firstqz")).encode()
+    yield "crm-webhook", json.dumps(hubspot(7, OBJECT, "associatedcompanyid", "770006")).encode()  # a company that is still unknown
     yield "crm-webhook", json.dumps(hubspot(3, PARKED_OBJECT, "firstname", "zq015waitqz")).encode()
     yield "crm-webhook", b"zq016riddleqz \xff"
     yield "crm-webhook", b'{"riddle": "zq017riddleqz"}'

@@ -20,7 +20,17 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import COMPANY, CONTACT, Detail, Event
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Links, Ref
-from touchbase.domain.stamps import API_KEY, CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.domain.primary_keys import (
+    api_since,
+    former_key,
+    is_before,
+    join_fields,
+    linkedin_stamp,
+    primary_key,
+    primary_stamp,
+    take_primary,
+)
+from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, stamp_of
 from touchbase.domain.times import Micros
 
 
@@ -86,7 +96,7 @@ class Resolver:
             if not may_create or (seen.primary is None and (seen.linkedin is None or self.kind == COMPANY)):
                 return None if seen.ref is None else self.links.park(seen.ref)
             record = self._create(seen)
-        elif seen.primary is not None and seen.primary == _primary(record):
+        elif seen.primary is not None and seen.primary == primary_key(record):
             self._restamp_primary(record, seen)
         elif seen.primary is not None and self.by_primary.get(seen.primary, record) is record:
             self._set_primary(record, seen)
@@ -117,7 +127,7 @@ class Resolver:
     def _known_by_linkedin(self, seen: Sighting) -> Record | None:
         found = self._linkedin_owner(seen.linkedin, seen.at) if seen.linkedin is not None else None
         # Another address on the same profile is another person until something says otherwise.
-        if found is None or (seen.primary is not None and _primary(found) is not None):
+        if found is None or (seen.primary is not None and primary_key(found) is not None):
             return None
         if seen.primary is not None:
             self._set_primary(found, seen)
@@ -130,9 +140,9 @@ class Resolver:
         if since is None:
             return None
         is_deliberate = seen.stamp[0] == DELIBERATE
-        if self._linked(_former(self.kind, seen.primary)) is linked:
+        if self._linked(former_key(self.kind, seen.primary)) is linked:
             return linked if is_deliberate or seen.at < since else owner
-        is_stale = is_deliberate and seen.at < since and not beats(seen.stamp, _primary_stamp(linked, self._primary_field))
+        is_stale = is_deliberate and seen.at < since and not beats(seen.stamp, primary_stamp(linked, self._primary_field))
         return linked if is_stale else None
 
     def _since(self, record: Record) -> Micros | None:
@@ -144,8 +154,8 @@ class Resolver:
 
     def _owner(self, primary: str, at: Micros) -> Record | None:
         """Who has a primary key, or had it at a time before the API gave it to its present owner."""
-        found, former = self.by_primary.get(primary), self._linked(_former(self.kind, primary))
-        return former if found is None or _is_before(at, found, former, self._primary_field) else found
+        found, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
+        return former if found is None or is_before(at, found, former, self._primary_field) else found
 
     def _linked(self, ref: Ref) -> Record | None:
         number = self.links.record_id(ref)
@@ -184,13 +194,13 @@ class Resolver:
         """Give a record a primary key that nobody has; the one that loses stays as a former key."""
         assert seen.primary is not None
         field_name = "domain" if self.kind == COMPANY else "email"
-        old = _primary(record)
+        old = primary_key(record)
         if old is not None and not beats(seen.stamp, stamp_of(record.stamps, field_name, old, record.created_us)):
-            self.links.lead(_former(self.kind, seen.primary), record.id)
+            self.links.lead(former_key(self.kind, seen.primary), record.id)
             return
         if old is not None:
             self.by_primary.pop(old, None)
-            self.links.lead(_former(self.kind, old), record.id)
+            self.links.lead(former_key(self.kind, old), record.id)
         record.stamps[field_name] = seen.stamp
         if isinstance(record, Contact):
             record.email, record.email_key = seen.event.email, seen.primary
@@ -201,7 +211,7 @@ class Resolver:
     def _restamp_primary(self, record: Record, seen: Sighting) -> None:
         """The same key again counts as a write of it: a change older than this sighting must not win later."""
         field_name = "domain" if self.kind == COMPANY else "email"
-        if beats(seen.stamp, _primary_stamp(record, field_name)):
+        if beats(seen.stamp, primary_stamp(record, field_name)):
             record.stamps[field_name] = seen.stamp
             if isinstance(record, Contact):
                 record.email = seen.event.email
@@ -224,12 +234,12 @@ class Resolver:
 
     def _linkedin_owner(self, linkedin: str, at: Micros) -> Record | None:
         found, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
-        return former if found is None or _is_before(at, found, former, "linkedin_url") else found
+        return former if found is None or is_before(at, found, former, "linkedin_url") else found
 
     def _set_linkedin(self, record: Contact, seen: Sighting) -> None:
         assert seen.linkedin is not None
         old = record.linkedin_key
-        if not beats(seen.stamp, _linkedin_stamp(record)):
+        if not beats(seen.stamp, linkedin_stamp(record)):
             if old != seen.linkedin:
                 self.links.lead(("", "linkedin", seen.linkedin), record.id)
             return
@@ -243,7 +253,7 @@ class Resolver:
     def _unite(self, one: Record, other: Record) -> Record:
         kept, gone = (one, other) if self._keeps(one, other) else (other, one)
         self._join_keys(kept, gone)
-        _join_fields(kept, gone)
+        join_fields(kept, gone)
         self.by_id.pop(gone.id, None)
         self.rekeyed.pop(gone.id, None)
         self.rekeyed[kept.id] = kept
@@ -262,22 +272,22 @@ class Resolver:
 
     def _join_keys(self, kept: Record, gone: Record) -> None:
         field_name = "domain" if self.kind == COMPANY else "email"
-        mine, theirs = _primary(kept), _primary(gone)
+        mine, theirs = primary_key(kept), primary_key(gone)
         if theirs is not None:
             self.by_primary[theirs] = kept
-            if mine is None or beats(_primary_stamp(gone, field_name), _primary_stamp(kept, field_name)):
-                _take_primary(kept, gone)
-                kept.stamps[field_name] = _primary_stamp(gone, field_name)
+            if mine is None or beats(primary_stamp(gone, field_name), primary_stamp(kept, field_name)):
+                take_primary(kept, gone)
+                kept.stamps[field_name] = primary_stamp(gone, field_name)
                 theirs, mine = mine, theirs
             if theirs is not None:
                 self.by_primary.pop(theirs, None)
-                self.links.lead(_former(self.kind, theirs), kept.id)
+                self.links.lead(former_key(self.kind, theirs), kept.id)
         if isinstance(kept, Contact) and isinstance(gone, Contact) and gone.linkedin_key is not None:
             self._join_linkedin(kept, gone)
 
     def _join_linkedin(self, kept: Contact, gone: Contact) -> None:
-        if beats(_linkedin_stamp(gone), _linkedin_stamp(kept)):
-            stamp = _linkedin_stamp(gone)
+        if beats(linkedin_stamp(gone), linkedin_stamp(kept)):
+            stamp = linkedin_stamp(gone)
             kept.linkedin_url, gone.linkedin_url = gone.linkedin_url, kept.linkedin_url
             kept.linkedin_key, gone.linkedin_key = gone.linkedin_key, kept.linkedin_key
             kept.stamps["linkedin_url"] = stamp
@@ -286,49 +296,3 @@ class Resolver:
             self.links.lead(("", "linkedin", gone.linkedin_key), kept.id)
         if kept.linkedin_key is not None:
             self.by_linkedin[kept.linkedin_key] = kept
-
-
-def api_since(record: Record, field_name: str) -> Micros | None:
-    """Since when a record has a key that the API gave it, at the earliest; None where the API did not."""
-    stamp = record.stamps.get(field_name)
-    if stamp is not None and stamp[2].startswith(API_KEY):
-        return stamp[1]
-    return record.created_us if record.from_api else None
-
-
-def _is_before(at: Micros, found: Record, former: Record | None, field_name: str) -> bool:
-    if former is None or former is found:
-        return False
-    since = api_since(found, field_name)
-    return since is not None and at < since
-
-
-def _former(kind: int, primary: str) -> Ref:
-    return ("", "domain" if kind == COMPANY else "email", primary)
-
-
-def _primary(record: Record) -> str | None:
-    return record.email_key if isinstance(record, Contact) else record.domain
-
-
-def _primary_stamp(record: Record, field_name: str) -> Stamp:
-    return stamp_of(record.stamps, field_name, _primary(record), record.created_us)
-
-
-def _linkedin_stamp(contact: Contact) -> Stamp:
-    return stamp_of(contact.stamps, "linkedin_url", contact.linkedin_url, contact.created_us)
-
-
-def _take_primary(kept: Record, gone: Record) -> None:
-    if isinstance(kept, Contact) and isinstance(gone, Contact):
-        kept.email, kept.email_key, gone.email, gone.email_key = gone.email, gone.email_key, kept.email, kept.email_key
-    elif isinstance(kept, Company) and isinstance(gone, Company):
-        kept.domain, gone.domain = gone.domain, kept.domain
-
-
-def _join_fields(kept: Record, gone: Record) -> None:
-    for name in ("first_name", "last_name", "company_id") if isinstance(kept, Contact) else ("name",):
-        theirs = stamp_of(gone.stamps, name, getattr(gone, name), gone.created_us)
-        if beats(theirs, stamp_of(kept.stamps, name, getattr(kept, name), kept.created_us)):
-            setattr(kept, name, getattr(gone, name))
-            kept.stamps[name] = theirs

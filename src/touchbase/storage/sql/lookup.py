@@ -9,7 +9,8 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import CONTACT, EXTERNAL
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Ref
-from touchbase.domain.resolve import Resolver, Sighting, api_since
+from touchbase.domain.primary_keys import api_since
+from touchbase.domain.resolve import Resolver, Sighting
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import company_of, contact_of

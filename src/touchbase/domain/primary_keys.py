@@ -1,0 +1,64 @@
+"""Primary keys and other fields of records, as resolving compares and joins them."""
+
+from __future__ import annotations
+
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import COMPANY
+from touchbase.domain.fold import Record
+from touchbase.domain.links import Ref
+from touchbase.domain.stamps import API_KEY, Stamp, beats, stamp_of
+from touchbase.domain.times import Micros
+
+
+def api_since(record: Record, field_name: str) -> Micros | None:
+    """Since when a record has a key that the API gave it, at the earliest; None where the API did not."""
+    stamp = record.stamps.get(field_name)
+    if stamp is not None and stamp[2].startswith(API_KEY):
+        return stamp[1]
+    return record.created_us if record.from_api else None
+
+
+def is_before(at: Micros, found: Record, former: Record | None, field_name: str) -> bool:
+    """Whether something happened before the API gave a key of one record to another."""
+    if former is None or former is found:
+        return False
+    since = api_since(found, field_name)
+    return since is not None and at < since
+
+
+def former_key(kind: int, primary: str) -> Ref:
+    """The link that leads from a former primary key to its record."""
+    return ("", "domain" if kind == COMPANY else "email", primary)
+
+
+def primary_key(record: Record) -> str | None:
+    """The primary key of a record."""
+    return record.email_key if isinstance(record, Contact) else record.domain
+
+
+def primary_stamp(record: Record, field_name: str) -> Stamp:
+    """Which write the primary key of a record is of."""
+    return stamp_of(record.stamps, field_name, primary_key(record), record.created_us)
+
+
+def linkedin_stamp(contact: Contact) -> Stamp:
+    """Which write the LinkedIn address of a contact is of."""
+    return stamp_of(contact.stamps, "linkedin_url", contact.linkedin_url, contact.created_us)
+
+
+def take_primary(kept: Record, gone: Record) -> None:
+    """Exchange the primary keys of two records."""
+    if isinstance(kept, Contact) and isinstance(gone, Contact):
+        kept.email, kept.email_key, gone.email, gone.email_key = gone.email, gone.email_key, kept.email, kept.email_key
+    elif isinstance(kept, Company) and isinstance(gone, Company):
+        kept.domain, gone.domain = gone.domain, kept.domain
+
+
+def join_fields(kept: Record, gone: Record) -> None:
+    """Give a record what another, united with it, has from later writes."""
+    for name in ("first_name", "last_name", "company_id") if isinstance(kept, Contact) else ("name",):
+        theirs = stamp_of(gone.stamps, name, getattr(gone, name), gone.created_us)
+        if beats(theirs, stamp_of(kept.stamps, name, getattr(kept, name), kept.created_us)):
+            setattr(kept, name, getattr(gone, name))
+            kept.stamps[name] = theirs
