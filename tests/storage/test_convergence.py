@@ -120,6 +120,7 @@ async def seed(store: Store, known: list[str], client: int | None = None) -> int
 async def snapshot(store: Store, client: int) -> list[Any]:
     """Everything but ids and the times of our own writes."""
     seen: list[Any] = []
+    domains = {each.id: each.domain for each in await store.read(ListCompanies(client, 200))}
     for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
         for listed in await store.read(listing(client, 200)):
             record = await store.read(getting(client, listed.id))
@@ -129,6 +130,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
                 for name, value in msgspec.to_builtins(record).items()
                 if name not in ("client", "id", "created_us", "updated_us", "custom_fields")
             }
+            plain["company_id"] = domains.get(plain.get("company_id"))
             plain["custom"] = sorted((f.name, f.value, f.stamped_us) for f in record.custom_fields)
             plain["timeline"] = [(e.event, e.occurred_us, e.key, [msgspec.to_builtins(c) for c in changes]) for e, changes in told]
             seen.append(plain)
@@ -362,7 +364,7 @@ async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_
         await work_through(store, killed, 1, 50)
         first = await snapshot(store, client)
 
-        for table in ("event", "custom_field", "link", "contact", "company"):
+        for table in ("event", "custom_field", "link", "company_claim", "contact", "company"):
             await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
         await seed(store, known, client)
         again = data.draw(some.lists(some.sampled_from(kept), max_size=4))
@@ -423,7 +425,7 @@ async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Sto
     kept = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
     await InboxWorker(store, ADAPTERS.translate, lambda: LATER).drain()
     first = await snapshot(store, client)
-    for table in ("event", "custom_field", "link", "contact", "company"):
+    for table in ("event", "custom_field", "link", "company_claim", "contact", "company"):
         await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
     await store.write(ReplayDeliveries(client, kept, 1))
