@@ -43,6 +43,7 @@ from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import Chore, InboxWorker, add
+from touchbase.service.refused_calls import RefusedCalls
 from touchbase.service.retention import Retention
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.service.sweep_calls import CallSweeper
@@ -94,8 +95,8 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         worker = InboxWorker(
             store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store)
         )  # fmt: skip
-        uses = KeyUses()
-        keeper = Housekeeper(store, clock, uses=uses, removes=settings.inbox_worker)
+        uses, refused = KeyUses(), RefusedCalls(clock, metrics.delivery_refused)
+        keeper = Housekeeper(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
         caller = _caller(settings)
         ending.push_async_callback(caller.close)
@@ -122,6 +123,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             on_deleting=keeper.wake,
             limiter=limiter(settings),
             failed_keys=FailedKeys(settings.limit_failed_keys),
+            refused=refused,
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
         operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)

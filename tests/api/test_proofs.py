@@ -27,10 +27,10 @@ SECRET, NEXT = "a-secret-of-ours", "the-one-that-comes-next"
 
 class Counting(NoMetrics):
     def __init__(self) -> None:
-        self.refused: list[str] = []
+        self.refused: list[tuple[str, str]] = []
 
-    def delivery_refused(self, channel: str) -> None:
-        self.refused.append(channel)
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
+        self.refused.append((channel, cause))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: Cal
     assert SECRET not in reply.body.decode()
     assert await kept(call) == []
     assert call.kept == []
-    assert call.parts.metrics.refused == ["crm"]
+    assert call.parts.metrics.refused == [("crm", "not_verified")]
 
 
 async def test_a_form_that_nobody_can_count_through_proves_nothing(here: Caller) -> None:

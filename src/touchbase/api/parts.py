@@ -18,6 +18,7 @@ from touchbase.service.failed_keys import FailedKeys
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter
 from touchbase.service.process_inbox import Read
+from touchbase.service.refused_calls import RefusedCalls
 
 MIB = 1_048_576
 
@@ -47,8 +48,8 @@ class Metrics(Protocol):
         """A webhook call is on disk; `repeated` when it is one that we had."""
         ...
 
-    def delivery_refused(self, channel: str) -> None:
-        """A webhook call did not prove who sends it; nothing of it was kept."""
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
+        """A webhook call was refused, for a cause of `domain.refusals`; `tool` is the one that it looks like."""
         ...
 
     def request_refused(self, code: str) -> None:
@@ -62,7 +63,7 @@ class NoMetrics:
     def delivery_received(self, channel: str, repeated: bool) -> None:
         """Counts nothing."""
 
-    def delivery_refused(self, channel: str) -> None:
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
         """Counts nothing."""
 
     def request_refused(self, code: str) -> None:
@@ -137,6 +138,8 @@ class Parts:
     limiter: Limiter = field(default_factory=Limiter)
     """What clients and keys may ask for in a second."""
     failed_keys: FailedKeys = field(default_factory=FailedKeys)
+    refused: RefusedCalls | None = None
+    """Where refused webhook calls are noted, for the housekeeper to store; None: they are only counted."""
 
     def reached_at(self, path: str) -> bytes:
         """One of our paths as callers reach it: a proxy may have put us under a path of its own, which `public_url` then names."""

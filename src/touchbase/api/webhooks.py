@@ -14,9 +14,11 @@ from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft, read_body
 from touchbase.api.core import Api, log
 from touchbase.api.errors import MethodNotAllowed
+from touchbase.domain.client import Client
 from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
 from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
+from touchbase.domain.refusals import NOT_VERIFIED
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import FRESH, NO_SUCH_ADDRESS
 from touchbase.service.clients import is_client_id
@@ -88,7 +90,7 @@ class Receiver:
         if connections is None:
             connections = await api.connections.of(client.number)
         query = scope["query_string"].decode("latin-1")
-        sender = self._sender(connections, scope, body, at) if connections else UNPROVEN
+        sender = self._sender(client, connections, scope, body, at) if connections else UNPROVEN
         demanded = parts.protocol_answer(body) if channel == CRM else None
         if demanded is not None and demanded.keep is not None:
             body = demanded.keep
@@ -98,8 +100,8 @@ class Receiver:
             parts.on_kept(client.number)
         return demanded
 
-    def _sender(self, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
-        """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and counts it."""
+    def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
+        """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and notes it."""
         parts = self._api.parts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
@@ -109,5 +111,5 @@ class Receiver:
         try:
             return prove_sender(parts.senders, connections, Arrival(self._channel, scope["method"], url, headers, query, body), at)
         except Unauthorized:
-            parts.metrics.delivery_refused(self._channel)
+            self._api.refused.note_refusal(client, self._channel, NOT_VERIFIED, headers=scope["headers"], size=len(body), at=at)
             raise

@@ -32,6 +32,7 @@ CLIENT_TABLES = (
     ClientTable("record_source", ("tool",)),
     ClientTable("wanted_record", ("tool", "object_type", "object_id")),
     ClientTable("recent_call", ("key",)),
+    ClientTable("refusal", ("received_us", "id")),
     ClientTable("kept_answer", ("key",)),
     ClientTable("erasure", ("id",)),
     ClientTable("erased", ("digest",)),
