@@ -25,6 +25,7 @@ from touchbase.service.authorise import ADMIN, CLIENT_HEADER, DEFAULT_CLIENT, Do
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
 from touchbase.service.once import Turns
+from touchbase.service.prove_sender import SenderChecks
 from touchbase.service.refused_calls import RefusedCalls
 
 log = logging.getLogger("touchbase.api")
@@ -51,6 +52,7 @@ class Api:
         )
         self.limiter = parts.limiter
         self.refused = parts.refused or RefusedCalls(parts.clock, parts.metrics.delivery_refused)
+        self.checks = SenderChecks(parts.senders)
         self._open = parts.auth == "open"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:

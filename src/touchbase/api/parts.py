@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.domain.connection import Arrival, Connection
+from touchbase.domain.connection import SECRETS, Arrival, Connection
 from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
@@ -77,13 +77,41 @@ class NoSenders:
         """There are none."""
         return ()
 
+    def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Nothing is proved."""
+        return False
+
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Nothing is proved."""
         return False
 
-    def surest(self, request: WebhookRequest) -> str | None:
-        """Nobody is recognised."""
+    def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """No tool has a test call."""
+        return False
+
+    def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
+        """No tool is recognised."""
+        return None, False
+
+    def secrets_of(self, connection: Connection) -> Sequence[str]:
+        """The secrets as they are."""
+        return connection.secrets
+
+    def most_secrets(self, channel: str, tool: str) -> int:
+        """As many as any connection has."""
+        return SECRETS
+
+    def why_not_secret(self, channel: str, tool: str, secret: str) -> str | None:
+        """Any secret fits."""
         return None
+
+    def is_public(self, channel: str, tool: str, secret: str) -> bool:
+        """No secret is a public key."""
+        return False
+
+    def has_window(self, channel: str, tool: str) -> bool:
+        """No tool signs."""
+        return False
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
         """Nobody is asked."""

@@ -2,7 +2,7 @@
 
 A sender that gets a 4xx may never try again, so whatever is our own fault is a 503. A call that nobody
 understands is a 200 too: it is kept, and can be replayed. One that fails the secret of its client's
-connection is a 401, and nothing of it is kept.
+connection is a 401, and nothing of it is stored but that it came (`service/refused_calls.py`).
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from touchbase.api.body import CallerLeft, read_body
 from touchbase.api.core import Api, log
 from touchbase.api.errors import MethodNotAllowed
 from touchbase.domain.client import Client
-from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
+from touchbase.domain.connection import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
 from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
-from touchbase.domain.refusals import NOT_VERIFIED
+from touchbase.domain.refusals import NOT_VERIFIED, TEST_CALL
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import FRESH, NO_SUCH_ADDRESS
 from touchbase.service.clients import is_client_id
-from touchbase.service.prove_sender import prove_sender
 from touchbase.service.receive_webhook import receive_webhook
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """The second part of a receiver's path, and its channel; the third is the client_id."""
 
 METHODS = ("GET", "HEAD", "POST")
+UNVERIFIED = "this call does not prove who sends it; send it with the secret that was set for its tool"
+"""Names no tool: whoever calls must not learn which have a secret."""
 OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
 
 
@@ -90,7 +91,9 @@ class Receiver:
         if connections is None:
             connections = await api.connections.of(client.number)
         query = scope["query_string"].decode("latin-1")
-        sender = self._sender(client, connections, scope, body, at) if connections else UNPROVEN
+        sender = await self._sender(client, connections, scope, body, at)
+        if sender.outcome == DROPPED:
+            return None
         demanded = parts.protocol_answer(body) if channel == CRM else None
         if demanded is not None and demanded.keep is not None:
             body = demanded.keep
@@ -100,16 +103,22 @@ class Receiver:
             parts.on_kept(client.number)
         return demanded
 
-    def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
-        """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and notes it."""
+    async def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
+        """Who sends the call; raises `Unauthorized`, and notes what is refused or dropped."""
+        if not connections and not client.settings.require_verification.on(self._channel):
+            return UNPROVEN
         parts = self._api.parts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
         base = parts.public_url or f"{scope['scheme']}://{headers.get('host', '')}"
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         url = f"{base}{path}?{query}" if query else f"{base}{path}"
-        try:
-            return prove_sender(parts.senders, connections, Arrival(self._channel, scope["method"], url, headers, query, body), at)
-        except Unauthorized:
-            self._api.refused.note_refusal(client, self._channel, NOT_VERIFIED, headers=scope["headers"], size=len(body), at=at)
-            raise
+        arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
+        sender = await self._api.checks.prove(client, connections, arrival, at)
+        if sender.outcome != ACCEPTED:
+            cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
+            seen = {"headers": scope["headers"], "size": len(body), "tool": sender.tool, "at": at}
+            self._api.refused.note_refusal(client, self._channel, cause, **seen)
+        if sender.outcome == REFUSED:
+            raise Unauthorized(UNVERIFIED)
+        return sender

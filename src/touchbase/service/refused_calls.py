@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from touchbase.domain.client import Client
+from touchbase.domain.connection import Connection
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
-from touchbase.domain.queries import FindClient
+from touchbase.domain.queries import FindClient, ListDeliveries
 from touchbase.domain.refusals import CAUSES, NO_CLIENT, UNKNOWN_CLIENT, ListRefusals, NoteRefusals, RefusedCall
 from touchbase.domain.text import CLIENT_ID
-from touchbase.domain.times import Micros
+from touchbase.domain.times import SECOND, Micros
 
 LOG = logging.getLogger("touchbase.refusals")
 
@@ -24,6 +27,11 @@ LONGEST_VALUE = 200
 _SHOWN = frozenset({"user-agent", "content-type", "content-encoding", "origin", "sec-fetch-site"})
 _NAMED = ("signature", "hash", "token", "secret", "authorization", "api-key")
 _SAID = ("-event", "-topic", "-version", "timestamp", "webhook-id")
+
+LATELY: Micros = 7 * 86_400 * SECOND
+LATELY_CALLS = 1_000
+"""How far back, and through how many calls, it is looked for those that a new secret would refuse."""
+Reason = Literal["must_prove", "not_recognised", "verification_required"]
 
 Counter = Callable[[str, str | None, str], None]
 """Counts a refused call by channel, likely tool and cause."""
@@ -138,3 +146,29 @@ async def list_refusals(store: Store, sought: ListRefusals) -> tuple[list[Refuse
     found = await store.read(ListRefusals(limit + 1, sought.client, sought.channel, sought.tool, sought.cause, sought.before))
     page = found[:limit]
     return page, (page[-1].received_us, page[-1].id) if len(found) > limit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Calls of one tool that came lately and would be refused from now; `tool` is None for calls that nothing recognised."""
+
+    tool: str | None
+    calls: int
+    last_us: Micros
+    reason: Reason
+
+
+async def refused_from_now(store: Store, client: Client, connection: Connection, since_us: Micros) -> list[Caller]:
+    """Who called on a connection's channel since then in a way that its secrets, which are about to hold, would refuse."""
+    if not connection.secrets:
+        return []
+    lately = await store.read(ListDeliveries(LATELY_CALLS, client.number, connection.channel, received_since_us=since_us))
+    required = client.settings.require_verification.on(connection.channel)
+    found: dict[str | None, list[Micros]] = {}
+    for one in lately:
+        tool = None if one.tool == "generic" and connection.tool != "generic" else one.tool
+        if not one.verified and (required or tool in (None, connection.tool)):
+            found.setdefault(tool, []).append(one.received_us)
+    why: dict[str | None, Reason] = {connection.tool: "must_prove", None: "not_recognised"}
+    made = [Caller(tool, len(times), max(times), why.get(tool, "verification_required")) for tool, times in found.items()]
+    return sorted(made, key=lambda one: (-one.calls, one.tool or ""))

@@ -21,3 +21,7 @@ ALTER TABLE refusal ENABLE ROW LEVEL SECURITY;
 ALTER TABLE refusal FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_client ON refusal USING (strpos(current_setting('touchbase.clients', true), ',' || client || ',') > 0
   OR current_setting('touchbase.clients', true) IN ('all'));
+
+-- Since when a connection has secrets: what came unverified before may be read as its tool's, what came later may not.
+ALTER TABLE connection ADD COLUMN guarded_us bigint;
+UPDATE connection SET guarded_us = updated_us WHERE secrets NOT IN ('', '[]');

@@ -15,3 +15,7 @@ CREATE TABLE refusal (
 -- A list over all clients: newest first.
 CREATE INDEX refusal_newest ON refusal (received_us, id);
 INSERT INTO id_block (name, next) VALUES ('refusal', 1);
+
+-- Since when a connection has secrets: what came unverified before may be read as its tool's, what came later may not.
+ALTER TABLE connection ADD COLUMN guarded_us INTEGER;
+UPDATE connection SET guarded_us = updated_us WHERE secrets NOT IN ('', '[]');
