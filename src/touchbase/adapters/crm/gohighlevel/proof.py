@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from touchbase.adapters.kit.proof import Scheme
 from touchbase.adapters.kit.proof_body import call_of
-from touchbase.adapters.kit.proof_keys import ed25519_body, rsa_body
+from touchbase.adapters.kit.proof_keys import ED25519_KEY, ed25519_body, rsa_body
 from touchbase.adapters.kit.reading import text
 from touchbase.domain.connection import Arrival
 from touchbase.domain.times import Micros
@@ -23,7 +23,8 @@ def _bound(signed: Scheme) -> Scheme:
         location = arrival.settings.location_id
         return location is not None and signed.check(arrival, secret, now) and _locations(arrival) == {location}
 
-    return replace(signed, about=f"{signed.about}; `location_id` names the location that the body must name", check=check, reads_body=True)
+    about = f"{signed.about}; `location_id` names the location that the body must name"
+    return replace(signed, about=about, check=check, reads_body=True, form=ED25519_KEY)
 
 
 def _locations(arrival: Arrival) -> set[str | None]:
