@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 PREFIX = "TOUCHBASE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -44,7 +44,8 @@ class Settings:
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
     auth: str = _setting(
         "auto",
-        "open: no keys. keys: every call but webhooks needs one. auto: open on a loopback address, keys on any other.",
+        "open: no keys. keys: every call but webhooks needs one. auto: open on a loopback address without a public URL or proxies, else "
+        "keys.",
         choices=("auto", "open", "keys"),
     )
     public_url: str = _setting(
@@ -56,7 +57,8 @@ class Settings:
     cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
     allow_open: bool = _setting(
         False,
-        "Allow open mode on an address that other machines can reach, and for calls by any name: something in front checks who calls.",
+        "Allow open mode where other machines can reach us, and for calls by any name: something in front checks who calls. By the public "
+        "URL's name and through trusted proxies, only webhook addresses answer.",
     )
     inbox_worker: bool = _setting(
         True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase work` runs elsewhere."
@@ -75,7 +77,12 @@ class Settings:
     max_headers: int = _setting(100, "Most header fields in a request.", least=1)
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
-    max_connections: int = _setting(4096, "Most open connections of one process; more are answered 503 and closed.", least=1)
+    max_body_memory: int = _setting(
+        134_217_728, "Most bytes of request bodies that one process holds at once; more are answered 503; 0: no limit."
+    )
+    max_connections: int = _setting(
+        4096, "Most open connections of one process; for more an idle one is closed, and where none is they are answered 503.", least=1
+    )
 
     master_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
     master_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
@@ -88,8 +95,23 @@ class Settings:
     limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
     limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
     limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
+    limit_webhook_bytes: int = _setting(
+        16_777_216, "Bytes a second in bodies of webhook calls for one client; more are answered 503; 0: no limit."
+    )
     limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
     limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys are heard there; 0: no limit.")
+    limit_failed_calls: int = _setting(
+        20,
+        "Webhook calls from one address in a minute that lead to no client, or (for each client) fail its secret; then only what "
+        "succeeded there before is heard, and the rest answered 503; 0: no limit.",
+    )
+
+    keep_unrecognised_days: int = _setting(
+        90, "Days after which the body of a webhook call goes that nobody understood and nothing verified; 0: never."
+    )
+    keep_unrecognised_bytes: int = _setting(
+        1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest go first; 0: no limit."
+    )
 
     @classmethod
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
@@ -122,7 +144,19 @@ class Settings:
     @property
     def open_mode(self) -> bool:
         """Whether calls need no key."""
-        return self.auth == "open" or (self.auth == "auto" and self.is_loopback)
+        return self.auth == "open" or (self.auth == "auto" and self.is_loopback and not self.is_public)
+
+    @property
+    def public_names(self) -> tuple[str, ...]:
+        """The name in the public URL, unless it means this machine itself."""
+        name = urlsplit(self.public_url).hostname or ""
+        is_here = name == "localhost" or name.endswith(".localhost") or _is_loopback(name)
+        return (name,) if name and not is_here else ()
+
+    @property
+    def is_public(self) -> bool:
+        """Whether other machines reach us through something in front: a public URL names another machine, or proxies are listed."""
+        return bool(self.public_names or self.proxies)
 
     @property
     def on_sqlite(self) -> bool:
@@ -154,6 +188,12 @@ class Settings:
 
     def check_serving(self) -> None:
         """Raise `BadSettings` for combinations that must not be served."""
+        if self.open_mode and self.is_public and not self.allow_open:
+            reason = f"{self.public_names[0]} is not this machine" if self.public_names else "calls come through trusted proxies"
+            raise BadSettings(
+                f"open mode needs no key, and {reason}: use --auth keys, or add --allow-open to serve webhook addresses there and "
+                "everything else without keys on this machine's own address"
+            )
         if self.open_mode and not self.is_loopback and not self.allow_open:
             raise BadSettings(
                 f"open mode needs no key, and {self.host} can be reached from other machines: use --auth keys, "
@@ -166,25 +206,6 @@ class Settings:
 def environment_name(setting: str) -> str:
     """The environment variable of a setting."""
     return PREFIX + setting.upper()
-
-
-def without_password(url: str) -> str:
-    """A database URL as it may be shown."""
-    try:
-        parts = urlsplit(url)
-        # A port that is none is a piece of a password with a / or # in it, and so is an @ that comes late.
-        password, _ = parts.password, [urlsplit(f"//{host}").port for host in parts.netloc.rpartition("@")[2].split(",")]
-        # Without a place it is in another form, such as libpq's `host=... password=...`.
-        misplaced = not url.startswith("sqlite") and (not parts.netloc or bool({"@", ":"} & {*parts.path, *parts.fragment}))
-    except ValueError:
-        misplaced = True
-    if misplaced:
-        return "(not a URL)"
-    if password is None:
-        return urlunsplit(parts._replace(query="")) if parts.netloc else url.partition("?")[0]
-    user = parts.username or ""
-    place = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{user}:***@{place}", query=""))
 
 
 # Not every Python says the same of an IPv4 address in IPv6 clothes.

@@ -12,18 +12,21 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import touchbase
 from touchbase.adapters import Adapters, load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
-from touchbase.domain.commands import EnsureClient
+from touchbase.api.webhooks import RECEIVERS
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
+from touchbase.domain.refusals import FOREIGN_ORIGIN
 from touchbase.outbound.caller import HttpCaller
+from touchbase.server.bodies import Bodies
 from touchbase.server.bounds import Bounds
 from touchbase.server.browsers import Cors, Grants, OwnSites
 from touchbase.server.logs import LineWriter
@@ -34,17 +37,16 @@ from touchbase.server.peer import Proxies
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
 from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
-from touchbase.service.authorise import DEFAULT_CLIENT
 from touchbase.service.connections import Connections
 from touchbase.service.erase import Eraser
-from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.failed_keys import FailedCalls, FailedKeys
 from touchbase.service.fetch_records import FetchWorker
 from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import Chore, InboxWorker, add
 from touchbase.service.refused_calls import RefusedCalls
-from touchbase.service.retention import Retention
+from touchbase.service.retention import Retention, Unproven
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.service.sweep_calls import CallSweeper
 from touchbase.settings import Settings
@@ -75,6 +77,7 @@ class Application:
     metrics: Metrics
     operations: Operations
     """The ASGI application: metrics and health, and in front of everything else the web application."""
+    refused: RefusedCalls
 
 
 def chores(store: Store) -> list[Chore]:
@@ -92,9 +95,8 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         _warn(store)
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
-        worker = InboxWorker(
-            store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store)
-        )  # fmt: skip
+        read = adapters.translate
+        worker = InboxWorker(store, read, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store))
         uses, refused = KeyUses(), RefusedCalls(clock, metrics.delivery_refused)
         keeper = Housekeeper(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
@@ -104,7 +106,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker, "inbox"))
             await ending.enter_async_context(_at_work(fetcher, "fetch"))
-            await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
+            await ending.enter_async_context(_at_work(retention(settings, store, adapters, connections, clock), "retention"))
         parts = Parts(
             store=store,
             clock=clock,
@@ -112,7 +114,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             limits=Limits(body_seconds=settings.body_timeout, body_idle_seconds=settings.body_idle_timeout),
             version=touchbase.__version__,
             on_kept=worker.wake,
-            read=adapters.translate,
+            read=read,
             senders=adapters,
             connections=connections,
             public_url=settings.public_url.rstrip("/"),
@@ -124,10 +126,11 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             limiter=limiter(settings),
             failed_keys=FailedKeys(settings.limit_failed_keys),
             refused=refused,
+            failed_calls=FailedCalls(settings.limit_failed_calls),
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
         operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)
-        yield Application(settings, store, worker, metrics, operations)
+        yield Application(settings, store, worker, metrics, operations, refused)
 
 
 def limiter(settings: Settings) -> Limiter:
@@ -138,6 +141,7 @@ def limiter(settings: Settings) -> Limiter:
         rows=settings.limit_rows,
         bytes=settings.limit_bytes,
         webhooks=settings.limit_webhooks,
+        webhook_bytes=settings.limit_webhook_bytes,
         burst_seconds=settings.limit_burst,
     )
     return Limiter(rates, requests=settings.max_requests)
@@ -180,14 +184,15 @@ async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house:
         _warn(store)
         if keeps_house:
             await ending.enter_async_context(_at_work(Housekeeper(store, clock), "housekeeping"))
-            await ending.enter_async_context(_at_work(retention(store, adapters, connections, clock), "retention"))
+            await ending.enter_async_context(_at_work(retention(settings, store, adapters, connections, clock), "retention"))
         inbox = InboxWorker(store, adapters.translate, clock, connections=connections.of, chores=chores(store))
         yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
 
 
-def retention(store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Retention:
+def retention(settings: Settings, store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Retention:
     """Whoever finishes what hurries nobody: searches of erasures, and bodies that were kept long enough."""
-    return Retention(store, Eraser(store, adapters.translate, clock, connections.of), clock)
+    unproven = Unproven(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
+    return Retention(store, Eraser(store, adapters.translate, clock, connections.of), clock, unproven=unproven)
 
 
 def _caller(settings: Settings) -> HttpCaller:
@@ -200,13 +205,12 @@ def _warn(store: Store) -> None:
 
 
 async def first_key(store: Store, clock: Clock = clock) -> str | None:
-    """A new administrator's key, and the client `default`, if the store has no key: without one nobody could ever get in.
+    """A new administrator's key if the store has no key: without one nobody could ever get in.
 
-    Of several processes that start at once, one gets the key.
+    Of several processes that start at once, one gets the key. No client is made: its id would be one that can be guessed.
     """
     if await store.read(AnyKey()):
         return None
-    await store.write(EnsureClient(DEFAULT_CLIENT, clock()))
     return await add_first_key(store, clock())
 
 
@@ -262,10 +266,12 @@ def make_application_server(application: Application, writer: LineWriter | None)
         # fills the place must not shut the door for others. A connection has one request in progress at most.
         max_requests=max(settings.max_requests, settings.max_connections),
         max_connections=settings.max_connections,
+        bodies=Bodies(settings.max_body_memory),
         max_connections_per_address=settings.max_connections_per_address,
         observe=Observer(application.metrics, writer, settings.log_level),
         proxies=Proxies(settings.proxies) if settings.proxies else None,
-        own_sites=OwnSites(settings.own_names, settings.origins) if settings.guards_browsers else None,
+        own_sites=own_sites(settings),
+        on_foreign=partial(note_foreign, application.refused),
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]
     if writer is not None:
@@ -279,6 +285,20 @@ def make_application_server(application: Application, writer: LineWriter | None)
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server
+
+
+def note_foreign(refused: RefusedCalls, scope: Mapping[str, Any]) -> None:
+    """Note a webhook call that a page of another site sent."""
+    _, _, receiver, client_id, *_ = [*str(scope["path"]).split("/"), "", "", "", ""]
+    if receiver in RECEIVERS:
+        refused.note_refusal(client_id, RECEIVERS[receiver], FOREIGN_ORIGIN, headers=scope["headers"])
+
+
+def own_sites(settings: Settings) -> OwnSites | None:
+    """What is answered without keys; None with keys."""
+    if not settings.open_mode:
+        return None
+    return OwnSites(settings.own_names, settings.origins, public=settings.public_names, any_name=not settings.guards_browsers)
 
 
 def _stop_without(parent: int, server: Server) -> Callable[[], None]:

@@ -167,6 +167,7 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     "resend": ("resend", f"whsec_{b64(b'k' * 24)}", replace(call(EMAIL_CAMPAIGN), headers=standard("svix-", b"k" * 24))),
     "intercom": ("intercom", SECRET, call(CRM, x_hub_signature=f"sha1={hmac.new(SECRET.encode(), BODY, sha1).hexdigest()}")),
     "espocrm": ("espocrm", SECRET, call(CRM, signature=espo(hashed(SECRET, BODY).hex().encode()))),
+    "frappe": ("frappe", SECRET, call(CRM, x_frappe_webhook_signature=b64(hashed(SECRET, BODY)))),
     "espocrm, older": ("espocrm", SECRET, call(CRM, x_signature=espo(hashed(SECRET, BODY)))),
     "outreach": ("outreach", SECRET, call(CRM, outreach_webhook_signature=hashed(SECRET, BODY).hex())),
     "outreach, mails": ("outreach", SECRET, call(EMAIL_CAMPAIGN, outreach_webhook_signature=hashed(SECRET, BODY).hex())),

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
 from touchbase.api.app import Parts, build_app
 from touchbase.domain.ports import Store
 from touchbase.domain.times import SECOND, from_text, to_text
+from touchbase.server.scope import path_of
 
 START = from_text("2026-11-20T09:30:00Z")
 
@@ -119,7 +119,7 @@ def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any
     path, _, query = target.partition("?")
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-        "path": unquote(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "client": None, "server": None,
+        "path": path_of(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "client": None, "server": None,
         "headers": [(name.replace("_", "-").lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
     }  # fmt: skip
 

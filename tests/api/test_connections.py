@@ -10,6 +10,7 @@ from tests.api.conftest import Caller, Make
 
 from touchbase.adapters import load_adapters
 from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch, KeepDelivery
+from touchbase.domain.connection import ConnectionSettings
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import ListConnections
 from touchbase.domain.times import SECOND
@@ -20,7 +21,7 @@ HERE = "/admin/v1/clients/acme/connections"
 NOW = "2026-11-20T09:30:00Z"
 USUAL = {
     "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
-    "deals_set_status": False, "deal_labels": {}, "fields": {}, "api_base": None, "api_user": None,
+    "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "api_base": None, "api_user": None,
     "location_id": None, "allow_v1_signatures": False, "signature_max_age": None,
 }  # fmt: skip
 DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}
@@ -199,6 +200,15 @@ async def test_a_client_that_is_not_there_has_no_connections(here: Caller, targe
         ({**HUBSPOT, "settings": {"create_unknown": "yes"}}, ["/settings/create_unknown"]),
         ({**HUBSPOT, "settings": {"status_labels": {"Won": 7}}}, ["/settings/status_labels/Won"]),
         ({**HUBSPOT, "settings": {"status_labels": {"A/B": " "}}}, ["/settings/status_labels/A~1B"]),
+        ({**HUBSPOT, "settings": {"status_property": {"Lead": "stage"}}}, ["/settings/status_property/Lead"]),
+        (
+            {**HUBSPOT, "settings": {"status_property": {"2-17": "a", "2-18": "a"}, "objects": {"2-17": "contact"}}},
+            ["/settings/status_property/2-18"],
+        ),
+        (
+            {"channel": "crm", "tool": "odoo", "settings": {"status_property": {"opportunity": "stage_id"}}},
+            ["/settings/status_property/opportunity"],
+        ),
         ({**HUBSPOT, "settings": {"objects": {"1": "person"}}}, ["/settings/objects/1"]),
         ({**HUBSPOT, "settings": {"deals_set_status": True}}, ["/settings/deal_labels"]),
         ({**HUBSPOT, "settings": {"linkedin_reply_counts": True}}, ["/settings/linkedin_reply_counts"]),
@@ -218,6 +228,24 @@ async def test_a_connection_that_cannot_be_is_refused_with_every_fault(here: Cal
     assert reply.status == 422
     assert [error["pointer"] for error in reply.problem["errors"]] == pointers
     assert (await here.get(HERE)).json()["data"] == []
+
+
+async def test_a_kind_that_a_tool_lacks_is_refused_with_those_that_it_has(here: Caller) -> None:
+    odoo = {"channel": "crm", "tool": "odoo", "settings": {"status_property": {"opportunity": "stage_id"}}}
+
+    (error,) = (await here.post(HERE, odoo)).problem["errors"]
+
+    assert error["detail"] == "odoo has no kind of record 'opportunity'; there are contact, company, res.partner, crm.lead"
+
+
+@pytest.mark.parametrize("tool", ADAPTERS.tools("crm"))
+async def test_every_tool_takes_a_status_of_each_of_its_kinds(here: Caller, tool: str) -> None:
+    kinds = ADAPTERS.kinds("crm", tool, ConnectionSettings()) or ()
+
+    made = await here.post(HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}})
+
+    assert made.status == 201, made.json()
+    assert {"contact", "company"} <= set(kinds)
 
 
 async def test_of_changes_at_once_none_is_lost(call: Caller) -> None:

@@ -136,3 +136,18 @@ async def test_a_value_older_than_its_declaration_stays_a_text_in_flat(call: Cal
     reply = await call.get("/public/v2/contacts/1?structure=FLAT")
 
     assert reply.json()["contact_custom_fields"] == {"seats": "many"}
+
+
+async def test_etag__of_flat_differs_after_a_type_declaration(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"contact_custom_fields_input": [{"field_name": "seats", "field_value": "12"}]})
+    flat, nested = "/public/v2/contacts/1?structure=FLAT", "/public/v2/contacts/1"
+    before = [(await call.get(path)).headers["etag"] for path in (flat, nested)]
+
+    await call.settings(contact_fields={"seats": {"type": "number"}})
+
+    after = [(await call.get(path)) for path in (flat, nested)]
+    assert after[0].json()["contact_custom_fields"] == {"seats": 12}
+    assert after[0].headers["etag"] != before[0]
+    assert after[1].headers["etag"] == before[1]
+    changed = await call.patch(nested, {"first_name": "Ann"}, if_match=after[0].headers["etag"])
+    assert changed.status == 200

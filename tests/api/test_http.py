@@ -170,3 +170,13 @@ async def test_start_and_stop_messages_are_answered(here: Caller) -> None:
     await here.app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send)
 
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+@pytest.mark.parametrize(
+    "target", ["/public%2Fv2/contacts", "/public/v2/contacts%2f1", "/admin/v1/clients/acme%2Fsuspend", "/public%2fcrm-webhook/acme"]
+)
+async def test_a_slash_written_with_a_percent_sign_leads_to_no_other_address(here: Caller, target: str) -> None:
+    await here.settings("acme")
+
+    assert [(await here(method, target)).status in (404, 405) for method in ("GET", "POST")] == [True, True]
+    assert (await here.get("/admin/v1/clients/acme")).json()["state"] == "active"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import re
 from typing import Any
 
 import pytest
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
+from touchbase.adapters import load_adapters
 from touchbase.domain.commands import EnsureClient
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindKey, ListDeliveries
 from touchbase.service.authorise import ADMIN, READ, WRITE, add_key, make_key
-from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.failed_keys import FailedCalls, FailedKeys
 from touchbase.service.limits import Limiter, Rates
 
 CONTACTS = "/public/v2/contacts"
@@ -209,6 +211,62 @@ async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, c
     assert (await call("POST", "/public/crm-webhook/theirs", raw=b"1")).status == 200
     call.clock.move(1)
     assert (await call("POST", HOOK, raw=b"119")).status == 200
+
+
+async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=Limiter(Rates(webhook_bytes=1000, burst_seconds=1)))
+
+    replies = [await call("POST", HOOK, raw=b"%d" % number + b"x" * 399) for number in range(4)]
+    other = await call("POST", "/public/crm-webhook/theirs", raw=b"x" * 900)
+    call.clock.move(1)
+
+    assert [reply.status for reply in replies] == [200, 200, 503, 503]
+    assert (replies[2].problem["code"], replies[2].headers["retry-after"], other.status) == ("overloaded", "1", 200)
+    assert len(await memory.read(ListDeliveries(200))) == 3
+    assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
+
+
+async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, auth="keys", failed_calls=FailedCalls(3))
+    for name in ("known", "other"):
+        await memory.write(EnsureClient(name, 1))
+
+    async def post(client_id: str, address: str = "192.0.2.1") -> int:
+        scope = scope_of("POST", f"/public/crm-webhook/{client_id}", {}) | {"client": (address, 1)}
+        return (await call.send(scope, [{"type": "http.request", "body": b"{}", "more_body": False}])).status
+
+    before = await post("known")
+    guesses = [await post(f"guess{number}") for number in range(5)]
+
+    assert (before, guesses) == (200, [404, 404, 404, 503, 503])
+    call.clock.move(2)
+    assert await post("known") == 200, "what led to a client before still does"
+    assert await post("other") == 503, "a right guess looks like a wrong one"
+    assert await post("other", "192.0.2.2") == 200
+    call.clock.move(60)
+    assert await post("other") == 200
+
+
+async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=load_adapters(), failed_calls=FailedCalls(3))
+    await call.settings("default")
+    connections = "/admin/v1/clients/default/connections"
+    assert (await call.post(connections, {"channel": "crm", "tool": "attio", "secrets": ["a-secret-of-ours"]})).status == 201
+
+    async def post(secret: str, address: str = "192.0.2.1", client_id: str = "default") -> int:
+        signature = hmac.new(secret.encode(), b"{}", "sha256").hexdigest()
+        scope = scope_of("POST", f"/public/crm-webhook/{client_id}", {"attio_signature": signature}) | {"client": (address, 1)}
+        return (await call.send(scope, [{"type": "http.request", "body": b"{}", "more_body": False}])).status
+
+    proved = await post("a-secret-of-ours", "192.0.2.9")
+    guesses = [await post(f"guess {number}") for number in range(5)]
+
+    assert (proved, guesses) == (200, [401, 401, 401, 503, 503])
+    assert await post("a-secret-of-ours") == 503, "a right guess looks like a wrong one"
+    assert await post("a-secret-of-ours", "192.0.2.9") == 200
+    assert await post("no matter", client_id="theirs") == 200, "another client's calls from there go on"
+    call.clock.move(60)
+    assert await post("a-secret-of-ours") == 200
 
 
 async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(memory: Store, caller_of: Make) -> None:

@@ -8,11 +8,14 @@ import pytest
 from tests.api.conftest import Caller, Make
 
 from touchbase.adapters import load_adapters
+from touchbase.api.parts import Limits
 from touchbase.domain.commands import EnsureClient
 from touchbase.domain.ports import Store
-from touchbase.domain.refusals import NOT_VERIFIED, UNKNOWN_CLIENT
+from touchbase.domain.refusals import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals
 from touchbase.service.authorise import ADMIN, READ, add_key
+from touchbase.service.limits import Limiter, Rates
 from touchbase.service.refused_calls import RefusedCalls
+from touchbase.wiring import note_foreign
 
 ADAPTERS = load_adapters()
 HERE = "/admin/v1/refusals"
@@ -107,3 +110,32 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ca
     assert [one["client_id"] for one in listed.json()["data"]] == ["acme"]
     assert (await call.get(f"{HERE}?client=other", x_api_key=own)).status == 403
     assert [(await call.get(HERE, **keys)).status for keys in ({"x_api_key": reading}, {})] == [403, 401]
+
+
+async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, caller_of: Make, clock: Any) -> None:
+    limited = {"limits": Limits(webhook_body_bytes=40), "limiter": Limiter(Rates(webhooks=3))}
+    call = caller_of(memory, senders=ADAPTERS, auth="keys", refused=RefusedCalls(clock), **limited)
+    key = await add_key(memory, (await memory.write(EnsureClient("acme", 1))).number, [ADMIN], "", 1)
+    everyone = await add_key(memory, None, [ADMIN], "", 1)
+
+    answers = [(await call.post("/public/crm-webhook/acmee", {})).status, (await call.post(CRM, {"long": "x" * 50})).status]
+    while answers[-1] in (200, 413):
+        answers.append((await call.post(CRM, {"n": len(answers)})).status)
+    await flush(call)
+
+    assert (answers[:3], answers[-1]) == ([404, 413, 200], 503)
+    listed = [(await call.get(HERE, x_api_key=each)).json()["data"] for each in (everyone, key)]
+    assert {(one["client_id"], one["cause"]) for one in listed[0]} == {("acmee", "unknown_client"), ("acme", "too_large"), ("acme", "rate")}
+    assert {one["cause"] for one in listed[1]} == {"too_large", "rate"}
+
+
+async def test_a_page_of_another_site__is_listed(memory: Store, clock: Any) -> None:
+    client = await memory.write(EnsureClient("acme", 1))
+    refused = RefusedCalls(clock)
+
+    note_foreign(refused, {"path": CRM, "headers": [(b"origin", b"https://evil.test")]})
+    note_foreign(refused, {"path": "/public/v2/contacts", "headers": []})
+    await refused.flush(memory)
+
+    [listed] = await memory.read(ListRefusals(10))
+    assert (listed.client, listed.cause, listed.headers) == (client.number, "foreign_origin", {"origin": "https://evil.test"})

@@ -35,7 +35,7 @@ DECIDED = {
     "company_fields": {"Seats": {"type": "number", "options": []}},
     "create_unknown": False,
     "linkedin_reply_counts": False,
-    "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None},
+    "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
     "keep_bodies_days": None,
     "require_verification": {"email_campaign": True, "crm": False},
 }

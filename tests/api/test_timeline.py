@@ -95,6 +95,40 @@ async def test_a_value_of_a_crm_is_told_once_and_under_our_name(call: Caller) ->
     assert sorted(changed) == [("email", "nora@example.com"), ("first_name", "Nora"), ("last_name", "Quill"), ("phone", "1")]
 
 
+async def came(call: Caller, query: str, *bodies: object) -> None:
+    for body in bodies:
+        call.clock.move(1)
+        await call("POST", f"/public/crm-webhook/default?{query}", raw=json.dumps(body).encode())
+        await InboxWorker(call.parts.store, load_adapters().translate, call.clock).drain()
+
+
+async def changes(call: Caller, records: str, field: str) -> list[tuple[str | None, str | None]]:
+    """What a field of the one record was and became, oldest first."""
+    (record,) = (await call.get(f"/public/v2/{records}")).json()["data"]
+    timeline = (await call.get(f"/public/v2/{records}/{record['id']}/timeline")).json()["data"]
+    told = [change for event in reversed(timeline) for change in event["changed"]]
+    return [(change["previous"], change["value"]) for change in told if change["field"] == field]
+
+
+async def test_an_address_that_a_webhook_changes_stands_under_our_name_with_the_one_before(call: Caller) -> None:
+    person = {"_model": "res.partner", "_id": 8, "is_company": False}
+
+    await came(call, "", {**person, "email": "Olga@example.com"}, {**person, "email": "olga.new@example.com"}, {**person, "email": False})
+
+    assert await changes(call, "contacts", "email") == [(None, "olga@example.com"), ("olga@example.com", "olga.new@example.com")]
+
+
+async def test_a_property_that_is_an_address_or_a_domain_has_our_name(call: Caller) -> None:
+    await came(call, "event=Contact.create", [{"id": "c", "emailAddress": "uma@example.com"}])
+    await came(call, "event=Contact.fieldUpdate.emailAddress", [{"id": "c", "emailAddress": "uma.ray@example.com", "title": "CEO"}])
+    await came(call, "event=Account.create", [{"id": "a", "website": "https://www.ray.example"}])
+    await came(call, "event=Account.update", [{"id": "a", "website": "http://ray2.example/home"}])
+
+    assert await changes(call, "contacts", "email") == [(None, "uma@example.com"), ("uma@example.com", "uma.ray@example.com")]
+    assert await changes(call, "companies", "domain") == [(None, "ray.example"), ("ray.example", "ray2.example")]
+    assert [await changes(call, "contacts", "emailAddress"), await changes(call, "companies", "website")] == [[], []]
+
+
 async def test_a_late_event_stands_at_its_own_time(call: Caller) -> None:
     await mailed_and_replied(call)
 

@@ -71,7 +71,8 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
     assert connection["settings"] == {
         "status_property": {"contact": "hs_lead_status", "company": None}, "status_labels": {"Open Deal": "open"},
         "objects": {"2-17": "contact"},
-        "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"}, "fields": {},
+        "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"},
+        "time_zone": None, "fields": {},
         "api_base": None, "api_user": None, "location_id": None, "allow_v1_signatures": False, "signature_max_age": None,
     }  # fmt: skip
 
@@ -114,6 +115,8 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
         (["--setting", 'status_labels={"Lost": 1}', "--setting", "api_user=1"], 2, "--setting status_labels.Lost: must be a text, not an"),
         (["--setting", "objects.1=person"], 2, "--setting objects.1: "),
         (["--setting", "fields.email=a"], 2, "is for the tool 'generic'"),
+        (["--setting", "status_property.Lead=stage"], 2, "hubspot has no kind of record 'Lead'; there are contact, company"),
+        (["--setting", "time_zone=Kolkata"], 2, "--setting time_zone: 'Kolkata' is no time zone of the IANA list"),
         (["--setting", "deals_set_status=true"], 2, "--setting deal_labels: "),
     ],
 )

@@ -90,6 +90,28 @@ def test_a_page_of_a_stranger_reads_and_writes_nothing_without_keys(serve: Serve
     assert len(json.loads(listed)["data"]) == 1
 
 
+def test_an_open_server_with_a_public_url_serves_only_webhooks_by_that_name(serve: Serve) -> None:
+    server = serve("--auth", "open", "--allow-open", "--public-url", "https://hooks.example.com")
+
+    hook = called(server, "POST", "/public/crm-webhook/default", b"{}", Host="hooks.example.com")
+    outside = [called(server, "GET", path, Host="hooks.example.com") for path in ("/public/v2/contacts", "/admin/v1/clients", "/metrics")]
+    crossed = called(server, "POST", "/public/crm-webhook/default", b"{}", Origin="https://evil.example")
+    here = called(server, "GET", "/admin/v1/clients")
+    server.stop()
+
+    assert [each[0] for each in (hook, *outside, crossed, here)] == [200, 403, 403, 403, 403, 200]
+    assert {json.loads(body)["code"] for _, _, body in outside} == {"open_mode"}
+    assert "OPEN MODE" in server.log()
+
+
+def test_a_public_url_elsewhere_brings_keys_by_itself(serve: Serve) -> None:
+    server = serve("--public-url", "https://hooks.example.com")
+
+    status, _, _ = called(server, "GET", "/public/v2/contacts")
+
+    assert (status, "keys, every call" in server.banner) == (401, True)
+
+
 def test_a_listed_page_calls_a_server_with_keys_and_still_needs_one(serve: Serve) -> None:
     server = serve("--auth", "keys", "--cors-origins", "https://app.example.com, https://other.example.com")
     page = {"Origin": "https://app.example.com"}

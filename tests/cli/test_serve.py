@@ -121,23 +121,26 @@ def test_ctrl_c_is_a_good_end_too(serve: Serve) -> None:
     assert serve().stop(signal.SIGINT) == 0
 
 
-def test_keys_mode_makes_one_first_key_that_works(serve: Serve) -> None:
+def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_guessed(serve: Serve, run: Run) -> None:
     first = serve("--auth", "keys")
     found = re.search(r"key +(tb_\w+)", first.banner)
     assert found
     key = found[1]
 
     refused, _ = first.post("/public/v2/contacts", {"email": "a@example.com"})
-    taken, _ = first.post("/public/v2/contacts", {"email": "b@example.com"}, Authorization=f"Bearer {key}", **{"X-Client-Id": "default"})
+    guessed, _ = first.post("/public/crm-webhook/default", {})
+    _, clients = first.get("/admin/v1/clients", Authorization=f"Bearer {key}")
+    run("clients", "add", "acme")
+    taken, _ = first.post("/public/v2/contacts", {"email": "b@example.com"}, Authorization=f"Bearer {key}", **{"X-Client-Id": "acme"})
     first.stop()
     second = serve("--auth", "keys")
     again, _ = second.get("/admin/v1/clients", Authorization=f"Bearer {key}")
     second.stop()
 
-    assert (refused, taken, again) == (401, 201, 200)
+    assert (refused, guessed, json.loads(clients)["data"], taken, again) == (401, 404, [], 201, 200)
     assert "tb_" not in second.banner
-    assert '"X-Client-Id: default"' in first.banner
-    assert '"X-Client-Id: CLIENT"' in second.banner, "whoever has made keys says which client"
+    assert '"X-Client-Id: CLIENT"' in first.banner
+    assert "touchbase clients add" in first.banner
     assert key not in first.log() + second.log()
 
 
@@ -202,7 +205,7 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
 
 
 def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve: Serve, run: Run) -> None:
-    server = serve("--public-url", "https://hooks.example.com")
+    server = serve("--public-url", "https://hooks.example.com", "--auth", "open", "--allow-open")
     run("clients", "add", "acme")
     connected = run(
         "clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours",
@@ -344,6 +347,8 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
     [
         (["--workers", "2"], 2, "SQLite is served by one process"),
         (["--host", "0.0.0.0", "--auth", "open"], 2, "--allow-open"),
+        (["--auth", "open", "--public-url", "https://hooks.example.com"], 2, "hooks.example.com is not this machine: use --auth keys"),
+        (["--auth", "open", "--trusted-proxies", "127.0.0.1"], 2, "calls come through trusted proxies: use --auth keys"),
         (["--port", "70000"], 2, "at most 65535"),
         (["--auth", "sometimes"], 2, "sometimes"),
         (["--host", "256.0.0.1"], 2, "no address of this machine"),

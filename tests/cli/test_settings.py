@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.settings import BadSettings, Settings, without_password
+from touchbase.cli.password import without_password
+from touchbase.settings import BadSettings, Settings
 
 
 def test_without_any_decision_only_this_machine_is_served_without_keys() -> None:
@@ -133,6 +134,30 @@ def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
     assert "hooks.example.com" in Settings.read({}, public_url="https://Hooks.example.com/x").own_names
     for other in ({"auth": "keys"}, {"allow_open": True}, {"host": "0.0.0.0", "auth": "open", "allow_open": True}):
         assert not Settings.read({}, **other).guards_browsers
+
+
+@pytest.mark.parametrize(
+    ("options", "is_open"),
+    [
+        ({"public_url": "http://127.0.0.1:8000"}, True),
+        ({"public_url": "http://[::1]:8000/touchbase"}, True),
+        ({"public_url": "http://LOCALHOST:8000"}, True),
+        ({"public_url": "https://app.localhost"}, True),
+        ({"public_url": "https://hooks.example.com"}, False),
+        ({"public_url": "http://192.168.1.7:8000"}, False),
+        ({"public_url": "https://localhost.example.com"}, False),
+        ({"trusted_proxies": "127.0.0.1"}, False),
+        ({"public_url": "http://localhost", "trusted_proxies": "10.0.0.0/8"}, False),
+    ],
+)
+def test_a_public_url_elsewhere_and_trusted_proxies_mean_keys(options: dict[str, str], is_open: bool) -> None:
+    assert Settings.read({}, **options).open_mode is is_open
+    told = Settings.read({}, auth="open", allow_open=True, **options)
+    told.check_serving()
+    assert told.open_mode
+    if not is_open:
+        with pytest.raises(BadSettings, match="--auth keys"):
+            Settings.read({}, auth="open", **options).check_serving()
 
 
 @given(st.text(min_size=1).map(lambda text: quote(text, safe="")))

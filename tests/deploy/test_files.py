@@ -143,6 +143,28 @@ def test_every_container_can_do_no_more_than_it_must(name: str) -> None:
     assert [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")] == []
 
 
+def test_images_are_named_by_digests_that_whoever_builds_has_looked_up() -> None:
+    service, build = composed()["services"]["postgres"], composed()["services"]["touchbase"]["build"]
+
+    assert service["image"].startswith("${POSTGRES_IMAGE:?")
+    assert build["args"]["PYTHON_IMAGE"].startswith("${PYTHON_IMAGE:?")
+    assert [rest for name, rest in instructions() if name == "FROM"] == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
+    assert not re.search(r"sha256:[0-9a-f]", text("compose.yaml") + text("Dockerfile")), "none was looked up"
+
+
+def test_proxies_are_trusted_by_address() -> None:
+    listed = composed()["services"]["touchbase"]["environment"]["TOUCHBASE_TRUSTED_PROXIES"]
+    (unit,) = re.findall(r'TOUCHBASE_TRUSTED_PROXIES=([^"\n]+)', text("touchbase.service"))
+
+    assert [str(ip_address(each)) for each in f"{listed} {unit}".split()] == f"{listed} {unit}".split()
+
+
+def test_the_unit_bounds_the_memory_and_leaves_room_for_bodies() -> None:
+    (most,) = re.findall(r"^MemoryMax=(\d+)G$", text("touchbase.service"), re.MULTILINE)
+
+    assert int(most) * 1024 * MIB >= 4 * Settings().max_body_memory
+
+
 def test_no_password_stands_in_the_composition() -> None:
     made = composed()
     given = [(name, str(value)) for service in made["services"].values() for name, value in service["environment"].items()]
@@ -186,7 +208,7 @@ def test_every_secret_that_a_container_gets_is_one_that_is_made(tmp_path: Path) 
 def test_the_public_address_is_kept_where_an_upgrade_finds_it() -> None:
     guide = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
 
-    assert "TOUCHBASE_PUBLIC_URL=https://hooks.example.com >.env" in guide
+    assert re.search(r"^cat >\.env <<END.*\nTOUCHBASE_PUBLIC_URL=https://hooks\.example\.com\n", guide, re.MULTILINE)
     assert "TOUCHBASE_PUBLIC_URL=https://hooks.example.com docker compose" not in guide
     assert "/deploy/.env" in (ROOT / ".gitignore").read_text(encoding="utf-8")
 

@@ -11,6 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -125,7 +126,15 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
 @pytest.fixture
 def behind(serve: Serve) -> Server:
     """A server as the file wants it: behind a proxy on the same machine, with keys."""
-    return serve("--auth", "keys", "--trusted-proxies", "127.0.0.1")
+    return serving(serve)
+
+
+def serving(serve: Serve, *options: str) -> Server:
+    """A server behind a proxy, with keys and a client."""
+    server = serve("--auth", "keys", "--trusted-proxies", "127.0.0.1", *options)
+    status, _ = server.post("/admin/v1/clients", {"client_id": "default"}, Authorization=key_of(server)["Authorization"])
+    assert status == 201
+    return server
 
 
 def key_of(server: Server) -> dict[str, str]:
@@ -140,7 +149,7 @@ def test_callers_are_seen_through_nginx_whatever_they_say_of_themselves(front: F
     status, headers, _ = nginx.called("GET", "/public/v2/contacts", X_Forwarded_For="203.0.113.9", **key_of(behind))
     behind.stop()
 
-    line = json.loads(behind.log().splitlines()[0])
+    line = json.loads(behind.log().splitlines()[1])  # the first one made the client
     assert (status, line["peer"], line["route"]) == (200, CALLER, "contacts.get")
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert headers["cache-control"] == "no-store"
@@ -176,7 +185,7 @@ def test_nginx_lets_every_body_through_that_touchbase_answers_itself(front: Fron
 
 
 def test_a_503_comes_through_nginx_as_it_is_and_is_not_tried_again(front: Front, serve: Serve) -> None:
-    server = serve("--auth", "keys", "--trusted-proxies", "127.0.0.1", "--max-requests", "1", "--body-idle-timeout", "30")
+    server = serving(serve, "--max-requests", "1", "--body-idle-timeout", "30")
     nginx = front(server.port)
 
     with socket.create_connection(("127.0.0.1", server.port)) as busy:
@@ -252,3 +261,17 @@ def test_only_this_machine_reads_metrics_and_readiness_and_plain_http_leads_to_h
     moved, headers, _ = called(Plain, "GET", "/public/v2/contacts?a=1", Host=NAME)  # type: ignore[arg-type]
     assert denied == [403, 403]
     assert (moved, headers["location"]) == (308, f"https://{NAME}/public/v2/contacts?a=1")
+
+
+def test_one_address_gets_no_more_than_its_rate_and_is_told_to_come_again(
+    front: Front, behind: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = CONF.replace("rate=100r/s", "rate=1r/m").replace("burst=300", "burst=2")
+    assert slow.count("1r/m") == slow.count("burst=2 ") == 1
+    monkeypatch.setattr(sys.modules[__name__], "CONF", slow)
+    nginx = front(behind.port)
+
+    answers = [nginx.called("GET", "/health/live") for _ in range(5)]
+
+    assert [status for status, _, _ in answers] == [200, 200, 200, 503, 503]
+    assert answers[-1][1]["retry-after"] == "1"

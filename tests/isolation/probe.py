@@ -20,7 +20,7 @@ from tests.storage.ops import texts
 
 from touchbase.domain.client_life import BeginDeletion, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
 from touchbase.domain.commands import Command
-from touchbase.domain.erasure import GetErasure, RetainBodies
+from touchbase.domain.erasure import DropUnrecognised, GetErasure, RetainBodies
 from touchbase.domain.once import RequestKey
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindAnswer, FindClient
@@ -150,8 +150,9 @@ async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -
 
 
 async def leave(store: Store, client: int) -> list[str]:
-    """B drops the body that it has kept longest, and is removed with all that it has; what it is told."""
-    told: list[Any] = [await store.write(RetainBodies(client, NEVER, 1, NEVER)), await store.write(BeginDeletion(client, NEVER))]
+    """B drops the bodies that it has kept longest, understood and not, and is removed with all that it has; what it is told."""
+    drops: list[Command[Any]] = [RetainBodies(client, NEVER, 1, NEVER), DropUnrecognised(client, NEVER, 0, 1, NEVER)]
+    told: list[Any] = [await store.write(each) for each in (*drops, BeginDeletion(client, NEVER))]
     removal: Removal | None = None
     while removal is None or not removal.done:
         assert len(told) < MOST_PIECES, "B's removal does not come to an end"

@@ -10,6 +10,7 @@ from tests.server.conftest import Caller, Running, Start, echo
 
 from touchbase.server.bounds import Bounds
 from touchbase.server.browsers import Cors, OwnSites
+from touchbase.server.peer import Proxies
 from touchbase.server.run import make_server
 
 OURS = OwnSites(("127.0.0.1", "hooks.example.com"), ("https://app.example.com",))
@@ -63,15 +64,111 @@ async def test_without_keys_a_page_of_a_stranger_may_not_call(start: Start, meth
     assert "access-control-allow-origin" not in headers
 
 
+HOOK = b"/public/crm-webhook/default"
+PUBLIC = OwnSites(("127.0.0.1",), ("https://app.example.com",), public=("hooks.example.com",), any_name=True)
+
+
 async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start) -> None:
     caller = await (await start(own_sites=OURS)).call()
 
     listed, _, _ = await asked(caller, origin=APP)
-    tool, _, _ = await asked(
-        caller, b"POST", b"/public/crm-webhook/default", b"tunnel.example", content_length=b"0", origin=b"https://tool.example"
-    )
+    tool, _, _ = await asked(caller, b"POST", HOOK, b"tunnel.example", content_length=b"0")
 
     assert (listed, tool) == (200, 200)
+
+
+@pytest.mark.parametrize("sites", [OURS, PUBLIC], ids=["on this machine only", "allowed to be open"])
+@pytest.mark.parametrize(
+    ("host", "page"),
+    [
+        (b"localhost:8000", {"origin": b"https://evil.example"}),
+        (b"localhost:8000", {"origin": b"null"}),
+        (b"localhost:8000", {"origin": b"https://evil.example", "sec_fetch_site": b"same-origin"}),
+        (b"localhost:8000", {"sec_fetch_site": b"cross-site"}),
+        (b"hooks.example.com", {"sec_fetch_site": b"Cross-Site"}),
+    ],
+)
+async def test_without_keys_a_webhook_from_a_page_elsewhere_is_refused(
+    start: Start, sites: OwnSites, host: bytes, page: dict[str, bytes]
+) -> None:
+    running = await start(own_sites=sites)
+    caller = await running.call()
+
+    status, _, body = await asked(caller, b"POST", HOOK, host, content_length=b"0", **page)
+
+    assert (status, json.loads(body)["code"]) == (403, "foreign_origin")
+    assert running.ended == [(HOOK.decode(), 403)]
+
+
+async def test_without_keys_a_webhook_from_a_page_under_its_own_name_for_this_machine_is_refused(start: Start) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    rebound, _, _ = await asked(caller, b"POST", HOOK, b"evil.example", content_length=b"0", origin=b"http://evil.example")
+
+    assert rebound == 403
+
+
+async def test_a_refused_webhook_of_a_page_elsewhere_is_reported(start: Start) -> None:
+    seen: list[str] = []
+    caller = await (await start(own_sites=OURS, on_foreign=lambda scope: seen.append(scope["path"]))).call()
+
+    for origin in (b"https://evil.example", b""):
+        await asked(caller, b"POST", b"/public/crm-webhook/acme", **({"origin": origin} if origin else {}))
+
+    assert seen == ["/public/crm-webhook/acme"]
+
+
+async def test_without_keys_own_and_listed_pages_send_webhooks(start: Start) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    own, _, _ = await asked(caller, b"POST", HOOK, b"localhost:80", content_length=b"0", origin=b"http://localhost:80")
+    listed, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", origin=APP, sec_fetch_site=b"cross-site")
+
+    assert (own, listed) == (200, 200)
+
+
+async def test_a_link_on_a_page_elsewhere_is_followed_and_no_form_is_taken(start: Start) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    link, _, _ = await asked(caller, b"GET", b"/docs", sec_fetch_site=b"cross-site")
+    form, _, _ = await asked(caller, b"POST", b"/docs", content_length=b"0", sec_fetch_site=b"cross-site")
+
+    assert (link, form) == (200, 403)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [{"host": b"hooks.example.com"}, {"host": b"HOOKS.example.com.:443"}, {"host": b"localhost", "x_forwarded_host": b"hooks.example.com"}],
+)
+@pytest.mark.parametrize("path", [b"/admin/v1/clients", b"/public/v2/contacts", b"/docs", b"/metrics", b"/public/crm-webhook"])
+async def test_without_keys_only_webhook_addresses_answer_by_the_public_name(start: Start, way: dict[str, bytes], path: bytes) -> None:
+    caller = await (await start(own_sites=PUBLIC)).call()
+
+    status, _, body = await asked(caller, path=path, **way)
+    hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", **way)
+    here, _, _ = await asked(caller, path=path, host=b"127.0.0.1:8000")
+
+    assert (status, json.loads(body)["code"]) == (403, "open_mode")
+    assert "--auth keys" in json.loads(body)["detail"]
+    assert (hook, here) == (200, 200)
+
+
+async def test_without_keys_only_webhook_addresses_answer_through_a_listed_proxy(start: Start) -> None:
+    caller = await (await start(own_sites=PUBLIC, proxies=Proxies(["127.0.0.1"]))).call()
+
+    status, _, body = await asked(caller, path=b"/admin/v1/clients")
+    hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", x_forwarded_for=b"192.0.2.1")
+
+    assert (status, json.loads(body)["code"], hook) == (403, "open_mode", 200)
+
+
+async def test_without_keys_what_a_proxy_was_called_counts_although_nobody_listed_it(start: Start) -> None:
+    caller = await (await start(own_sites=OURS)).call()
+
+    status, _, _ = await asked(caller, x_forwarded_host=b"localhost, tunnel.example")
+    hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", x_forwarded_host=b"tunnel.example")
+
+    assert (status, hook) == (421, 200)
 
 
 async def test_an_answer_names_no_origin_unless_told_to(start: Start) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.server.conftest import Gate, Start, echo
 
+from touchbase.server.peer import Proxies
 from touchbase.server.run import EARS
 
 HOST = b"Host: localhost\r\n"
@@ -222,8 +223,7 @@ async def test_too_many_requests_at_once_are_told_so_at_once_and_may_come_again(
 async def test_one_connection_too_many_is_told_so_and_closed(start: Start) -> None:
     running = await start(max_connections=1)
     first = await running.call()
-    await first.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
-    await first.answer()
+    await first.send(b"GET / HTTP/1.1\r\n")
 
     second = await running.call()
     status, headers, body = await second.answer()
@@ -368,3 +368,63 @@ async def test_callers_that_come_at_once_are_let_in_together(start: Start) -> No
                 turns += 1
 
     assert turns <= 40 // EARS * 2
+
+
+async def answered(caller: Any) -> int:
+    """The status of a request on this connection, which stays open."""
+    await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    status, _, _ = await caller.answer()
+    return int(status)
+
+
+async def test_when_all_places_are_taken_the_connection_that_was_idle_longest_gives_way(start: Start) -> None:
+    running = await start(max_connections=3)
+    first, second, third = [await running.call() for _ in range(3)]
+    assert [await answered(each) for each in (first, second, third, first)] == [200] * 4
+
+    fourth, fifth = await running.call(), await running.call()
+
+    assert [await answered(each) for each in (fourth, fifth)] == [200, 200]
+    assert [await each.rest() for each in (second, third)] == [b"", b""]
+    assert await answered(first) == 200
+
+
+async def test_a_connection_with_a_request_in_progress_gives_no_way(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate, max_connections=2)
+    busy, begun = await running.call(), await running.call()
+    await begun.send(b"GET / HTTP/1.1\r\n")
+    await busy.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    await gate.inside.wait()
+
+    refused = await running.call()
+    status, _, body = await refused.answer()
+    gate.opened.set()
+    await begun.send(HOST + b"\r\n")
+
+    assert (status, code_in(body)) == (503, "overloaded")
+    assert [(await each.answer())[0] for each in (busy, begun)] == [200, 200]
+
+
+async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) -> None:
+    running = await start(max_connections=1)
+    first = await running.call()
+    assert await answered(first) == 200
+    await first.send(b"GET / HTTP/1.1\r\n")
+    while running.server.bounds.idle:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+    status, _, _ = await (await running.call()).answer()
+    await first.send(HOST + b"\r\n")
+
+    assert (status, (await first.answer())[0]) == (503, 200)
+
+
+async def test_a_proxys_connection_does_not_give_way(start: Start) -> None:
+    running = await start(max_connections=1, proxies=Proxies(["127.0.0.1"]))
+    first = await running.call()
+    assert await answered(first) == 200
+
+    status, _, _ = await (await running.call()).answer()
+
+    assert (status, await answered(first)) == (503, 200)

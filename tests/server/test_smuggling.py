@@ -101,6 +101,11 @@ FIRST_LINES = {
     "no host": b"GET / HTTP/1.1\r\n\r\n",
     "two hosts": b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
     "chunks in HTTP/1.0": b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two blanks before the address": b"GET  / HTTP/1.1\r\n" + HOST + b"\r\n",
+    "two blanks before the version": b"GET /  HTTP/1.1\r\n" + HOST + b"\r\n",
+    "RTSP": b"GET / RTSP/1.0\r\n" + HOST + b"\r\n",
+    "RTSP in the version of HTTP": b"DESCRIBE / RTSP/1.1\r\n" + HOST + b"\r\n",
+    "ICE": b"SOURCE / ICE/1.1\r\n" + HOST + b"\r\n",
 }
 
 
@@ -258,3 +263,57 @@ async def test_a_wish_for_another_protocol_does_not_lose_the_body(start: Start, 
     assert [(first[0], first[2]), (second[0], second[2])] == [(200, b"hello")] * 2
     assert await whole.rest() == b""
     assert seen == [("POST", "/a", None)] * 2
+
+
+BEFORE = {
+    "a request without a body": b"GET /a HTTP/1.1\r\n" + HOST + b"\r\n",
+    "blank lines": b"\r\n\r\nGET /a HTTP/1.1\r\n" + HOST + b"\r\n\r\n\r\n",
+    "a body with a length": b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: 22\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+    "chunks": CHUNKED.replace(b" / ", b" /a ") + b"16\r\n\r\n\r\nGET / HTTP/1.1\r\n\r\n\r\n0\r\n\r\n",
+    "chunks and fields behind them": CHUNKED.replace(b" / ", b" /a ") + b"3\r\nabc\r\n0\r\nX-A: b\r\n\r\n",
+}
+LENIENT = (b"GET  / HTTP/1.1\r\n" + HOST + b"\r\n", b"SOURCE / ICE/1.1\r\n" + HOST + b"\r\n")
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize("pieces", ["at once", "byte by byte"])
+async def test_a_request_line_is_read_letter_by_letter_whatever_came_before_it(start: Start, before: bytes, pieces: str) -> None:
+    for line in LENIENT:
+        running = await start()
+        caller = await running.call()
+        sent = before + line + SMUGGLED
+
+        for piece in [sent] if pieces == "at once" else [sent[n : n + 1] for n in range(len(sent))]:
+            if not caller.writer.is_closing():
+                caller.writer.write(piece)
+            await asyncio.sleep(0)
+        first = await caller.answer()
+        rest = await caller.rest()
+
+        assert first[0] == 200
+        assert b"200 OK" not in rest
+        assert "/smuggled" not in [path for path, _ in running.ended]
+        assert b"malformed_request" in rest or pieces == "at once"  # where an answer is owed, no other takes its place
+
+
+async def test_requests_behind_each_other_are_all_answered(start: Start) -> None:
+    sent = b"".join(each for each in BEFORE.values()) * 2
+    for size in (1, 2, 3, 5, 7, 50, len(sent)):
+        caller = await (await start()).call()
+
+        for at in range(0, len(sent), size):
+            caller.writer.write(sent[at : at + size])
+            await asyncio.sleep(0)
+
+        assert [(await caller.answer())[0] for _ in range(10)] == [200] * 10
+
+
+@pytest.mark.parametrize("path", [b"/a%2fb", b"/a%2Fb", b"/a%2f%62"])
+async def test_a_slash_that_is_written_with_a_percent_sign_parts_no_path(start: Start, path: bytes) -> None:
+    running = await start()
+    caller = await running.call()
+
+    await caller.send(b"GET %b HTTP/1.1\r\n" % path + HOST + b"\r\n")
+    await caller.answer()
+
+    assert running.ended == [("/a%2Fb", 200)]

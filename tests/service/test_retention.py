@@ -11,16 +11,17 @@ from tests.storage.remains import remains
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
 from touchbase.domain.client import ClientSettings
-from touchbase.domain.commands import EnsureClient, SetClientSettings
+from touchbase.domain.commands import EnsureClient, KeepDelivery, SetClientSettings
 from touchbase.domain.connection import Connection
+from touchbase.domain.delivery import CRM
 from touchbase.domain.erasure import AddErasures, ListErasures, OpenErasures, RetainBodies
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListClients
-from touchbase.domain.times import DAY
+from touchbase.domain.times import DAY, SECOND
 from touchbase.service import retention
 from touchbase.service.erase import Eraser
-from touchbase.service.retention import Retention, count_due
+from touchbase.service.retention import Retention, Unproven, count_due
 from touchbase.storage import open_store
 
 
@@ -223,3 +224,63 @@ async def test_bodies_that_could_not_be_removed_are_tried_again_with_the_next_lo
 
     assert before != b""
     assert await body(house, applied) == b""
+
+
+def ending(house: House, days: int = 0, most_bytes: int = 0) -> Retention:
+    """A keeper that ends what nobody understood."""
+    return Retention(house.store, house.eraser, house.clock, rest=0, unproven=Unproven(days, most_bytes))
+
+
+async def riddles(house: House, count: int, size: int, **told: Any) -> list[int]:
+    """Calls of this size that nobody understands, by their ids."""
+    commands = [
+        KeepDelivery(
+            house.client, CRM, b"%d %d %d" % (house.now, size, n), b"{}", "", (b"riddle %d " % n).ljust(size, b"x"), house.now, **told
+        )
+        for n in range(count)
+    ]
+    numbers = [(await house.store.write(command)).id for command in commands]
+    await house.work()
+    return numbers
+
+
+async def test_calls_that_nobody_understood_and_nothing_verified_end_after_some_days(house: House) -> None:
+    old = await riddles(house, 3, 50)
+    verified = await riddles(house, 1, 51, verified=True)
+    house.now += 90 * DAY
+    young = await riddles(house, 1, 52)
+    await ending(house, days=90).once()
+    before = [await body(house, number) for number in old]
+
+    house.now += 61 * SECOND
+    await ending(house, days=90).once()
+
+    assert all(before)
+    assert [await house.state(number) for number in old] == [("unrecognised", "retention", b"")] * 3
+    assert all([await body(house, number) for number in (*verified, *young)])
+
+
+async def test_above_a_size_the_oldest_calls_that_nobody_understood_go_first(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAGE", 2)
+    numbers = await riddles(house, 10, 100)
+    applied = await house.tell(sent(EMAIL))
+
+    await ending(house, most_bytes=350).once()
+    first = [await body(house, number) != b"" for number in numbers]
+    house.now += 61 * SECOND
+    more = await riddles(house, 1, 100)
+    await ending(house, most_bytes=350).once()
+    second = [await body(house, number) != b"" for number in (*numbers, *more)]
+
+    assert first == [False] * 7 + [True] * 3
+    assert second == [False] * 8 + [True] * 3
+    assert await body(house, applied) != b""
+
+
+async def test_without_an_end_all_calls_stay(house: House) -> None:
+    numbers = await riddles(house, 2, 100)
+    house.now += 1000 * DAY
+
+    await ending(house).once()
+
+    assert all([await body(house, number) for number in numbers])

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from touchbase.domain.commands import CreateCompany, CreateContact
+from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, UpdateContact
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.ports import Store
@@ -41,7 +41,7 @@ async def pages(store: Store, query: Any) -> list[Any]:
         seen += page
         if len(page) < query.limit:
             return seen
-        query.after = (page[-1].updated_us if query.updated_since_us is not None else 0, page[-1].id)
+        query.after = (page[-1].updated_us if query.updated_since_us is not None else page[-1].created_us, page[-1].id)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -53,7 +53,7 @@ async def test_pages_of_contacts_are_those_that_match_in_order(
     employer = (await store.write(CreateCompany(Company(client, 0, 1, 1, "acme.example")))).record.id
     wanted = wanted | ({"company_id": employer} if "company_id" in wanted else {})
     kept = [
-        Contact(client, 0, 1, updated, email=email, email_key=email, linkedin_key=f"in/{n}", status=status, company_id=company_id)
+        Contact(client, 0, 5 - updated, updated, email=email, email_key=email, linkedin_key=f"in/{n}", status=status, company_id=company_id)
         for n, (email, status, updated, company_id) in enumerate((*one[:3], employer if one[3] else None) for one in given_contacts)
     ]
     await asyncio.gather(*(store.write(CreateContact(one, [("n", str(n))])) for n, one in enumerate(kept)))
@@ -63,7 +63,7 @@ async def test_pages_of_contacts_are_those_that_match_in_order(
     since = wanted.pop("updated_since_us", None)
     match = [one for one in kept if all(getattr(one, name) == value for name, value in wanted.items())]
     if since is None:
-        assert listed == sorted(match, key=lambda one: one.id)
+        assert listed == sorted(match, key=lambda one: (one.created_us, one.id))
     else:
         assert listed == sorted((one for one in match if one.updated_us >= since), key=lambda one: (one.updated_us, one.id))
 
@@ -79,14 +79,14 @@ async def test_pages_of_companies_are_those_that_match_in_order(
     store: Store, given_companies: list[Any], status: str | None, since: int | None, limit: int
 ) -> None:
     client = next(CLIENTS)
-    kept = [Company(client, 0, 1, updated, f"c{n}.example", status=one) for n, (one, updated) in enumerate(given_companies)]
+    kept = [Company(client, 0, 5 - updated, updated, f"c{n}.example", status=one) for n, (one, updated) in enumerate(given_companies)]
     await asyncio.gather(*(store.write(CreateCompany(one)) for one in kept))
 
     listed = await pages(store, ListCompanies(client, limit, status=status, updated_since_us=since))
     by_domain = await store.read(ListCompanies(client, 10, domain="c0.example"))
 
     match = [one for one in kept if status in (None, one.status) and (since is None or one.updated_us >= since)]
-    assert listed == sorted(match, key=lambda one: (one.updated_us if since is not None else 0, one.id))
+    assert listed == sorted(match, key=lambda one: (one.updated_us if since is not None else one.created_us, one.id))
     assert by_domain == kept[:1]
 
 
@@ -106,3 +106,29 @@ async def test_a_page_never_goes_back_before_the_moment_that_is_asked_for_whatev
     on = [await store.read(ListContacts(client, 5, updated_since_us=6, after=(at, made[0].id))) for at in (1, 5, 9)]
 
     assert on == [made[2:], made[2:], made[2:]]
+
+
+async def test_lists__are_newest_last_whatever_the_ids(store: Store) -> None:
+    """Several processes take ids from blocks of their own, so a later record may have a smaller id."""
+    client = (await store.write(EnsureClient("acme", 1))).number
+    created = [30, 10, 20]
+    contacts = [(await store.write(CreateContact(Contact(client, 0, at, at, status="new")))).record.id for at in created]
+    companies = [(await store.write(CreateCompany(Company(client, 0, at, at, f"c{at}.test", status="new")))).record.id for at in created]
+
+    for status in (None, "new"):
+        first = await store.read(ListContacts(client, 2, status=status))
+        rest = await store.read(ListContacts(client, 2, (first[-1].created_us, first[-1].id), status=status))
+        assert [one.id for one in (*first, *rest)] == [contacts[1], contacts[2], contacts[0]]
+        assert [one.id for one in await store.read(ListCompanies(client, 9, status=status))] == [companies[1], companies[2], companies[0]]
+
+
+async def test_custom_fields__come_in_the_order_in_which_the_record_got_them(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", 1))).number
+    made = (await store.write(CreateContact(Contact(client, 0, 50, 50), [("b", "1"), ("a", "2")]))).record
+    await store.write(UpdateContact(client, made.id, {}, {"c": "3"}, 60, "k1"))
+
+    changed = await store.write(UpdateContact(client, made.id, {}, {"a": None, "d": "4"}, 70, "k2"))
+    again = await store.write(UpdateContact(client, made.id, {}, {"a": "5"}, 80, "k3"))
+
+    assert [one.name for one in changed.custom_fields if one.value is not None] == ["b", "c", "d"]
+    assert [one.name for one in again.custom_fields] == ["b", "a", "c", "d"]

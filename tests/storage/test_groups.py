@@ -13,7 +13,8 @@ import pytest
 from touchbase.domain.commands import Command, CreateContact
 from touchbase.domain.contact import Contact
 from touchbase.domain.errors import NotFound, Overloaded
-from touchbase.domain.queries import ListContacts
+from touchbase.domain.queries import GetContact, ListContacts
+from touchbase.storage.postgres.engine import LANES
 from touchbase.storage.sql.group import MOST, take
 from touchbase.storage.sql.handlers import COMMANDS, Handler
 from touchbase.storage.sql.ids import Ids
@@ -258,6 +259,55 @@ async def test_a_transaction_that_meets_others_for_ever_is_given_up(engine_url, 
         await store.write(Put("name"))
 
     assert await store.write(Count("name")) == 0
+
+
+def out_of_memory(*_: object, **__: object) -> None:
+    raise MemoryError
+
+
+async def test_a_command_for_which_there_is_no_memory_is_refused_and_the_next_one_is_written(engine_url, open_with) -> None:
+    toys = Toys()
+
+    def hungry(commands: Sequence[Count], ids: Ids) -> Plan[list[object]]:
+        if commands[0].like == "hungry":
+            raise MemoryError
+        return (yield from toys.count(commands, ids))
+
+    store = await open_with(engine_url, {**toys.handlers, Count: Handler(hungry)})
+
+    with pytest.raises(Overloaded, match="out of memory"):
+        await store.write(Count("hungry"))
+
+    assert await store.write(Put("name", 5)) == 5
+    assert await store.write(Count("name")) == 1
+
+
+async def test_no_failure_around_a_group_stops_the_lanes_of_postgres(postgres_url, open_with, monkeypatch) -> None:
+    store = await open_with(postgres_url, Toys().handlers)
+    monkeypatch.setattr("touchbase.storage.postgres.writer.outcomes", out_of_memory)
+
+    for number in range(2 * LANES):
+        with pytest.raises(Overloaded):
+            async with asyncio.timeout(30):
+                await store.write(Put(f"name{number}"))
+    monkeypatch.undo()
+
+    async with asyncio.timeout(30):
+        assert await store.write(Put("name", 5)) == 5
+
+
+async def test_no_failure_around_a_group_stops_the_readers_of_postgres(postgres_url, open_with, monkeypatch) -> None:
+    store = await open_with(postgres_url, COMMANDS)
+    monkeypatch.setattr("touchbase.storage.postgres.together.outcomes", out_of_memory)
+
+    for _ in range(4):
+        with pytest.raises(Overloaded):
+            async with asyncio.timeout(30):
+                await store.read(GetContact(1, 1))
+    monkeypatch.undo()
+
+    async with asyncio.timeout(30):
+        assert await store.read(GetContact(1, 1)) is None
 
 
 async def test_what_was_queued_before_closing_is_written(engine_url, open_with) -> None:

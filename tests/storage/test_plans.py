@@ -20,11 +20,11 @@ from touchbase.storage.sqlite.schema import migrate
 
 LISTS: list[q.Query[Any]] = [
     q.ListContacts(1, 50),
-    q.ListContacts(1, 50, after=(0, 9)),
+    q.ListContacts(1, 50, after=(8, 9)),
     q.ListContacts(1, 50, email_key="a"),
     q.ListContacts(1, 50, linkedin_key="a"),
     q.ListContacts(1, 50, status="a"),
-    q.ListContacts(1, 50, status="a", after=(0, 9)),
+    q.ListContacts(1, 50, status="a", after=(8, 9)),
     q.ListContacts(1, 50, company_id=1),
     q.ListContacts(1, 50, updated_since_us=5),
     q.ListContacts(1, 50, updated_since_us=5, after=(6, 7)),

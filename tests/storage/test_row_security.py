@@ -335,7 +335,7 @@ WALKING: dict[str, str] = {
 """Statements that may walk a small table: reviewed."""
 
 
-@pytest.mark.parametrize("name", sorted(OPS))
+@pytest.mark.parametrize("name", sorted(name for name, op in OPS.items() if op.columns))  # without any it is a lock, which has no plan
 async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(hand: Made, name: str) -> None:
     op = OPS[name]
     # The tables are empty, and then PostgreSQL would rather walk them.

@@ -196,8 +196,8 @@ def variants(kind: type[Any]) -> Iterator[Any]:
 KEY = c.StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
     kl.StoreFirstKey(KEY), e.ErasePerson(1, 10, 1), e.SweepErasure(1, 1, [], 5, False, 10),
-    e.AddErasures(1, b"another", [], 10), e.RetainBodies(1, 2**40, 5, 10), seals.SealAgain(5), seals.RetireKeys(), seals.ReplaceLost(),
-    cl.RemoveClientRows(2, 10, 100),
+    e.AddErasures(1, b"another", [], 10), e.RetainBodies(1, 2**40, 5, 10), e.DropUnrecognised(1, 10, 1, 5, 10),
+    seals.SealAgain(5), seals.RetireKeys(), seals.ReplaceLost(), cl.RemoveClientRows(2, 10, 100),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

@@ -14,6 +14,7 @@ import pytest
 
 from touchbase.domain.commands import EnsureClient, KeepDelivery, Kept
 from touchbase.domain.delivery import CRM
+from touchbase.domain.errors import Overloaded
 from touchbase.domain.queries import FindClient, ListClients
 from touchbase.storage import open_store
 from touchbase.storage.sql.handlers import COMMANDS
@@ -155,3 +156,87 @@ async def test_a_disk_that_cannot_flush_what_was_copied_leaves_it_to_sqlite(sqli
         await store.write(EnsureClient(f"client-{number}", 1))
 
     assert len(await store.read(ListClients())) == FEW_PAGES
+
+
+def _no_thread(*_: object, **__: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+async def test_a_system_without_threads_left_stops_no_write_and_no_read(sqlite_url, open_with, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
+    store = await open_with(sqlite_url, COMMANDS)
+    monkeypatch.setattr(threading.Thread, "start", _no_thread)
+
+    async with asyncio.timeout(30):
+        client = await store.write(EnsureClient("someone", 1))
+        clients = await asyncio.gather(*(store.read(ListClients()) for _ in range(8)))
+
+    assert clients == [[client]] * 8
+
+
+async def test_work_that_no_thread_takes_is_refused_and_the_next_is_done(sqlite_url, open_with, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
+    store = await open_with(sqlite_url, COMMANDS)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store._writer._threads._pool, "submit", _no_thread)
+        with pytest.raises(Overloaded):
+            async with asyncio.timeout(30):
+                await store.write(EnsureClient("refused", 1))
+
+    async with asyncio.timeout(30):
+        assert (await store.write(EnsureClient("taken", 1))).client_id == "taken"
+    assert [each.client_id for each in await store.read(ListClients())] == ["taken"]
+
+
+@pytest.mark.parametrize("flush", [0.0, 60.0], ids=["on a thread", "in the loop"])
+async def test_an_errand_that_fails_outside_of_its_commands_is_refused_and_the_next_is_done(
+    sqlite_url, open_with, monkeypatch, flush: float
+) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", flush)
+    store = await open_with(sqlite_url, COMMANDS)
+
+    def dies(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store._writer, "_outcomes", dies)
+        broken.setattr(store._writer, "_at_once", dies)
+        with pytest.raises(Overloaded):
+            async with asyncio.timeout(30):
+                await store.write(EnsureClient("refused", 1))
+
+    async with asyncio.timeout(30):
+        assert (await store.write(EnsureClient("taken", 1))).client_id == "taken"
+
+
+async def test_a_thread_hands_back_what_it_has_done_once_there_is_memory(sqlite_url, open_with, monkeypatch) -> None:
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
+    store = await open_with(sqlite_url, COMMANDS)
+    failures = [MemoryError(), MemoryError()]
+
+    class Loop:
+        def call_soon_threadsafe(self, *call: object) -> None:
+            if failures:
+                raise failures.pop()
+            real.call_soon_threadsafe(*call)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+    real = store._writer._threads._loop
+    monkeypatch.setattr(store._writer._threads, "_loop", Loop())
+    async with asyncio.timeout(30):
+        made = await store.write(EnsureClient("someone", 1))
+
+    assert (made.client_id, failures) == ("someone", [])
+
+
+async def test_a_transaction_that_could_not_be_rolled_back_does_not_stop_the_next(sqlite_url, open_with) -> None:
+    store = await open_with(sqlite_url, COMMANDS)
+    store._writer.cursor.execute("BEGIN")
+    store._writer.cursor.execute("UPDATE id_block SET next = -1")
+
+    made = await store.write(EnsureClient("someone", 1))
+
+    assert made.number > 0

@@ -12,7 +12,7 @@ where it does not say).
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -22,10 +22,11 @@ from touchbase.adapters.kit.decided import as_decided
 from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.proofs import ANY_TOOL, ENOUGH, SURE, Proofs
 from touchbase.adapters.kit.reading import objects
+from touchbase.adapters.kit.times import Unzoned, in_zone
 from touchbase.domain.connection import NO_SETTINGS, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Translation
+from touchbase.domain.events import Event, Translation
 from touchbase.domain.fetching import FETCHED
 from touchbase.domain.ports import Adapter, Call, Fetcher
 
@@ -91,6 +92,11 @@ class Adapters(Proofs):
         asked = (*self._candidates(call), *self._last[call.request.channel])
         found = [(sure, adapter.tool) for adapter in asked if (sure := adapter.recognise(call)) > 0]
         return sorted(found, key=lambda one: (-one[0], one[1]))
+
+    def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
+        """The kinds of records that `status_property` may name for a tool; None where it has no records."""
+        told: Callable[[Mapping[str, str]], Sequence[str]] | None = getattr(self._by_name[channel].get(tool), "kinds", None)
+        return None if told is None else told(settings.objects)
 
     def surest(self, request: WebhookRequest) -> str | None:
         """The tool whose call this looks like; None when that is not sure."""
@@ -252,6 +258,9 @@ def _with_settings(call: Call, tool: str) -> Call:
 def _translated(adapter: Adapter, call: Call) -> Translation:
     settings: ConnectionSettings = call.settings
     events = adapter.translate(call)
+    for event in events:
+        if type(event.occurred_us) is Unzoned:
+            _put_into_zone(event, settings.time_zone)
     # What was fetched is all that the tool knows: asking again would go round in circles.
     may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in call.headers
     if settings is NO_SETTINGS:
@@ -264,6 +273,13 @@ def _why_barred(tool: str) -> str:
         f"This looks like a call of {tool}, whose secret is set, and it has not proved to know it. "
         f"Let {tool} send it again with the secret, or take the secret away and replay this."
     )
+
+
+def _put_into_zone(event: Event, zone: str | None) -> None:
+    """Read a time that names no zone as one of the client's zone; without one it stays UTC, and the event says so."""
+    read = Unzoned(event.occurred_us or 0)
+    at = None if zone is None else in_zone(read, zone)
+    event.occurred_us, event.unzoned = int(read if at is None else at), at is None
 
 
 def _why_not(call: Call) -> str:

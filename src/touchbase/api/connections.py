@@ -40,6 +40,7 @@ Token = Annotated[str, Meta(min_length=1, max_length=cn.LONGEST_TOKEN)]
 Address = Annotated[str, Meta(min_length=1, max_length=limits.URL)]
 Person = Annotated[str, Meta(min_length=1, max_length=limits.EMAIL)]
 Word = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
+Zone = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 Labels = Annotated[dict[Word, Word | None], Meta(max_length=cn.ENTRIES)]
 Names = Annotated[dict[Word, Word], Meta(max_length=cn.ENTRIES)]
 
@@ -54,6 +55,9 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     linkedin_reply_counts: Annotated[bool | None, Meta(description="Whether a LinkedIn reply counts; null: the client's setting.")] = None
     deals_set_status: Annotated[bool, Meta(description="CRM: whether deals set the status of their person and company.")] = False
     deal_labels: Annotated[Labels, Meta(description="Stage of a deal -> the client's status.")] = {}
+    time_zone: Annotated[
+        Zone | None, Meta(description="IANA name of the zone of times that name none, such as Asia/Kolkata; null: UTC.")
+    ] = None
     fields: Annotated[Names, Meta(description="Generic CRM: what we look for -> its path in the body.")] = {}
     api_base: Annotated[Address | None, Meta(description="CRM: where its API is asked for records; null: its usual address.")] = None
     api_user: Annotated[Person | None, Meta(description="CRM: whose access token it is, where the API wants to know.")] = None
@@ -90,6 +94,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     linkedin_reply_counts: bool | UnsetType | None = UNSET
     deals_set_status: bool | UnsetType | None = UNSET
     deal_labels: Labels | UnsetType | None = UNSET
+    time_zone: Zone | UnsetType | None = UNSET
     fields: Names | UnsetType | None = UNSET
     api_base: Address | UnsetType | None = UNSET
     api_user: Person | UnsetType | None = UNSET
@@ -287,7 +292,7 @@ def _check(
 ) -> None:  # fmt: skip
     """Raise `Invalid` with everything that is wrong with a connection that is to be; `one_more`: a secret is made beside these."""
     parts = call.api.parts
-    faults = [*faults_of(channel, tool, settings, parts.senders.tools(channel)), *more]
+    faults = [*faults_of(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)), *more]
     faults += secret_faults(parts.senders, channel, tool, secrets, settings, more=int(one_more))
     faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
     raise_if_any(faults)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.domain.connection import SECRETS, Arrival, Connection
+from touchbase.domain.connection import SECRETS, Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Fetcher, Senders, Store
 from touchbase.domain.times import Micros
 from touchbase.service.connections import Connections
-from touchbase.service.failed_keys import FailedKeys
+from touchbase.service.failed_keys import FailedCalls, FailedKeys
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter
 from touchbase.service.process_inbox import Read
@@ -80,6 +80,10 @@ class NoSenders:
     def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Nothing is proved."""
         return False
+
+    def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
+        """No tool has records."""
+        return None
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Nothing is proved."""
@@ -168,6 +172,7 @@ class Parts:
     failed_keys: FailedKeys = field(default_factory=FailedKeys)
     refused: RefusedCalls | None = None
     """Where refused webhook calls are noted, for the housekeeper to store; None: they are only counted."""
+    failed_calls: FailedCalls = field(default_factory=FailedCalls)
 
     def reached_at(self, path: str) -> bytes:
         """One of our paths as callers reach it: a proxy may have put us under a path of its own, which `public_url` then names."""

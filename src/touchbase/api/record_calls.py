@@ -101,7 +101,7 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
             return
         finally:
             api.ended(scope)
-        tag, place = etag(record.updated_us, options.flat), b"%b%d" % (location, record.id)
+        tag, place = etag(record, options.flat, client.settings), b"%b%d" % (location, record.id)
         told = [(b"content-type", JSON), (b"x-request-id", request_id), (b"etag", tag), (b"location", place), *scope.get(STANDING, ())]
         await send_whole(scope, send, 201 if created.is_new else 200, told, payload)
 
@@ -147,7 +147,7 @@ class RecordCalls(Generic[A, C, R]):
         client = await call.client(READ)
         parameters = Parameters(call.query)
         flat, limit, wanted = parameters.structure(), parameters.limit(), self._kind.wanted_by(parameters)
-        listing = self._kind.name if wanted.updated_since_us is None else f"{self._kind.name} by time"
+        listing = f"{self._kind.name} by creation" if wanted.updated_since_us is None else f"{self._kind.name} by time"
         after = parameters.cursor(listing, tuple[int, int])
         parameters.done(strict=True)
         page, place = await self._kind.find(call.api.parts.store, client.number, wanted, limit, after)
@@ -184,7 +184,7 @@ class RecordCalls(Generic[A, C, R]):
 
     def _answer(self, record: R, flat: bool, client: Client) -> Answer:
         body = encode(self._kind.out(record, flat, client.settings))
-        return Answer(body=body, headers=[(b"etag", etag(record.updated_us, flat))])
+        return Answer(body=body, headers=[(b"etag", etag(record, flat, client.settings))])
 
     def _change(self, asked: C, if_updated_us: Micros | None = None) -> Change:
         fields = given(asked)

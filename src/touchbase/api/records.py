@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from operator import attrgetter
 
 from msgspec import UNSET
@@ -20,9 +21,9 @@ from touchbase.domain.validation import json_value
 
 # One answer names the same moment several times, and so do the answers around it.
 to_text = lru_cache(maxsize=1024)(written_out)
-_BY_ID = attrgetter("id")
+_BY_CREATION = attrgetter("created_us", "id")
 _ETAG = re.compile(r'(W/)?"([^"]*)"')
-_OURS = re.compile(r"([0-9a-f]{1,16})(?:-flat)?")
+_OURS = re.compile(r"([0-9a-f]{1,16})(?:-flat(?:-[0-9a-f]{8})?)?")
 
 
 def contact_out(contact: Contact, flat: bool, settings: ClientSettings) -> ContactResponse:
@@ -68,15 +69,24 @@ def custom_fields_out(
     """Custom fields, oldest first: a list, or FLAT an object in which declared fields have their JSON type."""
     if not fields:
         return {} if flat else []
-    kept = sorted((field for field in fields if field.value is not None), key=_BY_ID)
+    kept = sorted((field for field in fields if field.value is not None), key=_BY_CREATION)
     if flat:
         return {field.name: json_value(field.value or "", declared.get(field.name)) for field in kept}
     return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in kept]
 
 
-def etag(updated_us: Micros, flat: bool) -> bytes:
-    """The ETag of a record as it is answered now."""
-    return b'"%x-flat"' % updated_us if flat else b'"%x"' % updated_us
+def etag(record: Contact | Company, flat: bool, settings: ClientSettings) -> bytes:
+    """The ETag of one representation of a record.
+
+    FLAT answers typed values, so its tag also changes when the client declares another type.
+    """
+    if not flat:
+        return b'"%x"' % record.updated_us
+    declared = settings.contact_fields if isinstance(record, Contact) else settings.company_fields
+    typed = sorted((name, field.type) for name, field in declared.items() if field.type in ("number", "boolean"))
+    if not typed:
+        return b'"%x-flat"' % record.updated_us
+    return b'"%x-flat-%s"' % (record.updated_us, blake2b(repr(typed).encode(), digest_size=4).hexdigest().encode())
 
 
 def states_named(if_match: str) -> list[Micros] | None:

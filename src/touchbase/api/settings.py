@@ -64,6 +64,7 @@ class LimitsBody(Struct, forbid_unknown_fields=True):
     rows: OwnLimit = None
     bytes: OwnLimit = None
     webhooks: OwnLimit = None
+    webhook_bytes: OwnLimit = None
 
 
 class RequireVerificationBody(Struct, forbid_unknown_fields=True):

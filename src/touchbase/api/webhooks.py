@@ -13,12 +13,13 @@ from touchbase.api.answers import Answer, request_id_of, send_answer, send_empty
 from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft, read_body
 from touchbase.api.core import Api, log
-from touchbase.api.errors import MethodNotAllowed
+from touchbase.api.errors import MethodNotAllowed, TooLarge
 from touchbase.domain.client import Client
 from touchbase.domain.connection import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
 from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
-from touchbase.domain.refusals import NOT_VERIFIED, TEST_CALL
+from touchbase.domain.peer import peer_of
+from touchbase.domain.refusals import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import FRESH, NO_SUCH_ADDRESS
 from touchbase.service.clients import is_client_id
@@ -30,6 +31,8 @@ RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 METHODS = ("GET", "HEAD", "POST")
 UNVERIFIED = "this call does not prove who sends it; send it with the secret that was set for its tool"
 """Names no tool: whoever calls must not learn which have a secret."""
+SECRET = "secret"  # noqa: S105
+"""What a call of a client with connections has to show."""
 OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
 
 
@@ -80,11 +83,9 @@ class Receiver:
     async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
         api, parts, channel = self._api, self._api.parts, self._channel
         at = parts.clock()
-        client = api.clients.at_hand(client_id, at) or await api.door.receiver(client_id)
+        client = api.clients.at_hand(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
-        api.limiter.webhook(client, at)
-        api.begin(client.number, scope)
-        body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
+        body = await self._body(client, scope, receive, headers, at)
         if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
             client = api.clients.at_hand(client_id, now) or await api.door.receiver(client_id)
         connections = api.connections.at_hand(client.number, now)
@@ -103,10 +104,49 @@ class Receiver:
             parts.on_kept(client.number)
         return demanded
 
+    async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
+        """The client of the address; raises `NotFound`, and `Overloaded` where too many calls from there led to none."""
+        failed, peer = self._api.parts.failed_calls, peer_of(scope)
+        failed.trying(peer, client_id, at)
+        try:
+            client = await self._api.door.receiver(client_id)
+        except Overloaded:  # that says nothing about the address
+            failed.was_right(peer, client_id, at, proved=False)
+            raise
+        except NotFound:
+            self._refuse(client_id, UNKNOWN_CLIENT, scope, at)
+            raise
+        failed.was_right(peer, client_id, at)
+        return client
+
+    async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
+        """The whole body of a call that the client's limits admit; a refusal is noted."""
+        api, limits = self._api, self._api.parts.limits
+        try:
+            api.limiter.webhook(client, at)
+            api.begin(client.number, scope)
+            body = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            api.limiter.webhook_body(client, len(body), at)
+        except TooLarge:
+            self._refuse(client, TOO_LARGE, scope, at)
+            raise
+        except Overloaded:
+            self._refuse(client, RATE, scope, at)
+            raise
+        return body
+
+    def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, size: int = 0, tool: str | None = None) -> None:
+        self._api.refused.note_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)
+
     async def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
-        """Who sends the call; raises `Unauthorized`, and notes what is refused or dropped."""
+        """Who sends the call; raises `Unauthorized`, and notes what is refused or dropped.
+
+        Raises `Overloaded` where too many calls from its address have failed the client's secrets.
+        """
         if not connections and not client.settings.require_verification.on(self._channel):
             return UNPROVEN
+        failed, place = self._api.parts.failed_calls, (peer_of(scope), client.number)
+        failed.trying(place, SECRET, at)
         parts = self._api.parts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
@@ -114,11 +154,15 @@ class Receiver:
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         url = f"{base}{path}?{query}" if query else f"{base}{path}"
         arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
-        sender = await self._api.checks.prove(client, connections, arrival, at)
+        try:
+            sender = await self._api.checks.prove(client, connections, arrival, at)
+        except Overloaded:  # that says nothing about the call
+            failed.was_right(place, SECRET, at, proved=False)
+            raise
         if sender.outcome != ACCEPTED:
             cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
-            seen = {"headers": scope["headers"], "size": len(body), "tool": sender.tool, "at": at}
-            self._api.refused.note_refusal(client, self._channel, cause, **seen)
+            self._refuse(client, cause, scope, at, size=len(body), tool=sender.tool)
         if sender.outcome == REFUSED:
             raise Unauthorized(UNVERIFIED)
+        failed.was_right(place, SECRET, at, proved=bool(sender.verified))
         return sender

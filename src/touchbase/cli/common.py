@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from touchbase.cli.password import without_password
 from touchbase.domain.client import DELETING
 from touchbase.domain.errors import NotFound
 from touchbase.domain.text import LARGEST_ID
-from touchbase.settings import Settings, environment_name, without_password
+from touchbase.settings import Settings, environment_name
 
 if TYPE_CHECKING:
     from touchbase.domain.client import Client

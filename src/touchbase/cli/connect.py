@@ -146,7 +146,7 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
         settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()
         secrets, token = None if wanted.secrets is None else trimmed(wanted.secrets), wanted.token
         _check_secrets(secrets or [])
-        faults = faults_of(channel, tool, settings, adapters.tools(channel))
+        faults = faults_of(channel, tool, settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
         faults += secret_faults(adapters, channel, tool, secrets or [], settings)
         faults += [] if known is None else token_fault(known, settings, token_given=token is not None)
         kept = known.access_token if known is not None and token is None else token

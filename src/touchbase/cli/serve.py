@@ -82,7 +82,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 def loud_warning(settings: Settings, address: str) -> str:
     """What to say where everybody who reaches us may do everything; nothing elsewhere."""
-    if not settings.open_mode or settings.is_loopback:
+    if not settings.open_mode or (settings.is_loopback and not settings.is_public):
         return ""
     lines = [
         f"WARNING: OPEN MODE ON {address}",
@@ -101,8 +101,7 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     outside = settings.public_url.rstrip("/") or address
     mode = "open, no key needed" if settings.open_mode else "keys, every call but webhooks needs one"
-    # With the first key the client `default` is made; who has made keys has made clients.
-    keyed = f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: {"default" if key else "CLIENT"}" '
+    keyed = f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: CLIENT" '
     headers = "" if settings.open_mode else keyed
     lines = [
         f"Touchbase {touchbase.__version__} listens on {address}",
@@ -114,6 +113,7 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
     ]
     if key is not None:
         lines.insert(3, f"  key      {key}  (the first one, for administrators; it is shown this once)")
+        lines.insert(4, '  client   none is made by itself; `touchbase clients add --name "Acme Ltd"` makes one and prints its id')
     return "\n".join(lines)
 
 

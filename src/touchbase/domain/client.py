@@ -52,6 +52,7 @@ class ClientLimits:
     rows: int | None = None
     bytes: int | None = None
     webhooks: int | None = None
+    webhook_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

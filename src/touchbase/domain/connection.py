@@ -47,6 +47,8 @@ class ConnectionSettings:
     """CRM: whether the stage of a deal sets the status of its person and company."""
     deal_labels: Mapping[str, str | None] = field(default_factory=dict)
     """Stage of a deal (case ignored) -> the client's status; a stage that is not listed sets none."""
+    time_zone: str | None = None
+    """The IANA name of the zone of times that name none; None: UTC, but never later than the receipt."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """Generic CRM: one of `MAPPED` -> its path in the body, such as `data.person.mail`."""
     api_base: str | None = None

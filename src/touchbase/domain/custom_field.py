@@ -23,3 +23,5 @@ class CustomField:
     priority: int = 1
     stamped_us: Micros = 0
     stamp_key: str = ""
+    created_us: Micros = 0
+    """When the record got the field; fields are answered in this order, those of one write in the order of ids."""

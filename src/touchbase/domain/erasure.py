@@ -221,3 +221,32 @@ class CountRetained(Query[int]):
 
     client: int
     before_us: Micros
+
+
+@dataclass(slots=True)
+class Dropped:
+    """How many bodies went, and how many bytes they had."""
+
+    count: int
+    size: int
+
+
+@dataclass(slots=True)
+class DropUnrecognised(Command[Dropped]):
+    """Drop bodies of calls that nobody understood and nothing verified, the oldest first and at most `limit`.
+
+    Those go that were received before `before_us`, and of the others as many as have `excess` bytes together.
+    """
+
+    client: int
+    before_us: Micros
+    excess: int
+    limit: int
+    at: Micros
+
+
+@dataclass(slots=True)
+class SizeUnrecognised(Query[int]):
+    """How many bytes the bodies have that `DropUnrecognised` may drop."""
+
+    client: int

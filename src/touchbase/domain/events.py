@@ -43,6 +43,8 @@ class Change:
     previous: str | None = None
     field: str | None = None
     """The field of ours to which the property belongs: where `Event.fields` has it, it tells the same."""
+    is_ours: bool = False
+    """Whether `property` is our own name, of an identity (`email`, `domain`, `linkedin_url`)."""
 
 
 @dataclass(slots=True)
@@ -95,6 +97,8 @@ class Event:
     """What `status` was before the client's own word took its place."""
     counts: bool | None = None
     """For `linkedin_replied`: whether it counts as a reply; None leaves it to the client's settings."""
+    unzoned: bool = False
+    """Its time names no zone and was read as UTC: it is not believed where that lies after the receipt."""
     thin: bool = False
     """It says that a CRM's record changed and not to what: worth asking the CRM."""
 
@@ -125,6 +129,7 @@ class Translation:
 Detail = dict[str, Any]
 """What an event carries besides its columns, only what is there:
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
+`identity` the address or domain of a CRM's record, `time_unsure` where the receipt stands for its time,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding."""
 
 

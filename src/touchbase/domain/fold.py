@@ -162,9 +162,16 @@ def _step(record: Record, walker: Record, known: dict[str, str | None], event: S
             told.add(name)
             changes.append(FieldChange(name, value, known.get(name)))
             known[name] = value
+    for name, value in event.detail.get("identity", {}).items():
+        told.add(name)
+        if known.get(name) != value:
+            changes.append(FieldChange(name, value, known.get(name)))
+            known[name] = value
     for name, value, previous in event.detail.get("changed", []):
         if name not in told:
             changes.append(FieldChange(name, value, previous))
+            if name in ("email", "domain"):
+                known[name] = value
     return changes
 
 

@@ -272,6 +272,9 @@ class Senders(Protocol):
 
     def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Whether a call proves to know one of the connection's secrets by what is quick to check."""
+
+    def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
+        """The kinds of records that `status_property` may name for a tool; None where it has no records."""
         ...
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:

@@ -43,11 +43,10 @@ class GetCompany(Query[Company | None]):
 
 @dataclass(slots=True)
 class ListContacts(Query[list[Contact]]):
-    """Contacts in order of id (newest last), or of (updated_us, id) when `updated_since_us` is given.
+    """Contacts in order of (created_us, id), newest last, or of (updated_us, id) when `updated_since_us` is given.
 
     Filters are equal-to and combine with and; `email_key` and `linkedin_key` are normal forms.
-    `after` is the (updated_us, id) of the last contact of the page before; updated_us is 0 without
-    `updated_since_us`.
+    `after` is the same pair of the last contact of the page before.
     """
 
     client: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from touchbase.server.bodies import Bodies
 from touchbase.server.browsers import OwnSites
 from touchbase.server.cycle import Cycle
 from touchbase.server.peer import Proxies
@@ -26,6 +27,17 @@ def _nothing(origin: bytes) -> Headers:
     return ()
 
 
+def _not_noted(scope: Any) -> None:
+    """Nothing is noted."""
+
+
+class Idle(Protocol):
+    """A connection between two requests."""
+
+    def give_way(self) -> None:
+        """Close the connection, so that another one gets its place."""
+
+
 @dataclass(slots=True)
 class Bounds:
     """The bounds of every connection of a server; times in seconds. The settings say what each means."""
@@ -43,6 +55,10 @@ class Bounds:
     """0: as many as there may be at all."""
     addresses: dict[str, int] = field(default_factory=dict)
     """Open connections of each peer."""
+    bodies: Bodies = field(default_factory=Bodies)
+    """The memory for bodies of requests in progress."""
+    idle: dict[Idle, None] = field(default_factory=dict)
+    """Connections between two requests, the longest idle first; one of them gives way when all places are taken."""
     defaults: bytes = b""
     """Header lines of every answer; the server renews them, for they hold the date."""
     proxies: Proxies | None = None
@@ -51,5 +67,7 @@ class Bounds:
     """What an application that answers in place of ours is put into, so that a listed page can read it (`browsers.Cors`)."""
     grants: Callable[[bytes], Headers] = _nothing
     """What a page of this origin is told beside an answer that no application gives (`browsers.Grants`)."""
+    on_foreign: Callable[[Any], None] = _not_noted
+    """Called with the scope of a call that `own_sites` refuses."""
     own_sites: OwnSites | None = None
-    """Under which names, and from which pages, calls are taken; None: under and from any."""
+    """What is answered without keys, under which names, and to which pages; None: everything."""

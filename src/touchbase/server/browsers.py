@@ -12,9 +12,10 @@ import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Protocol
 
-from touchbase.server.refusals import FOREIGN_HOST, FOREIGN_ORIGIN, Refusal, request_id_in
+from touchbase.server.peer import Proxies
+from touchbase.server.refusals import BY_PUBLIC_NAME, FOREIGN_HOST, FOREIGN_ORIGIN, Refusal, request_id_in
 
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
 TAKEN = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, X-Api-Key, X-Client-Id, X-Request-Id"
@@ -26,38 +27,72 @@ REMEMBERED = b"600"
 """Seconds that a browser may go by the answer to its first question."""
 
 RECEIVERS = ("/public/emailcampaign-webhook/", "/public/crm-webhook/")
+CROSS_SITE = b"cross-site"
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 
 
+class Asked(Protocol):
+    """What a request says of where it comes from; an empty text where it says nothing."""
+
+    host: bytes
+    origin: bytes
+    fetch_site: bytes
+    """`Sec-Fetch-Site`: what a browser says of the page that calls."""
+    forwarded_host: bytes
+    """`X-Forwarded-Host` as it came, whoever wrote it: it takes rights away and gives none."""
+    proxies: Proxies | None
+    """The listed proxies, on a connection of one of them."""
+
+
 class OwnSites:
-    """The names under which a server without keys is called, and the origins whose pages may call it."""
+    """What a server without keys answers, by the name it is called under, the way the call came, and the page that sends it.
 
-    def __init__(self, names: Iterable[str], origins: Collection[str] = ()) -> None:
+    `public` are names under which other machines reach this server: what comes by one of them, or through a listed proxy, is for the
+    webhook addresses only. With `any_name` something in front checks who calls, and all other names are as good as our own.
+    """
+
+    def __init__(self, names: Iterable[str], origins: Collection[str] = (), *, public: Iterable[str] = (), any_name: bool = False) -> None:
         self._origins = frozenset(each.encode() for each in origins)
-        own = frozenset(each.lower() for each in names)
+        self._any_name = any_name
+        own, outside = (frozenset(each.lower() for each in some) for some in (names, public))
         self._is_own = lru_cache(maxsize=1024)(lambda host: _is_own(host.decode("latin-1"), own))
+        self._is_public = lru_cache(maxsize=1024)(lambda host: _name(host.decode("latin-1")) in outside)
 
-    def refusal(self, path: str, host: bytes, origin: bytes) -> Refusal | None:
-        """Why this call is not taken; `host` and `origin` are the headers, empty when missing.
-
-        The webhook addresses are open to everybody anyway, and answer with nothing that anybody could read.
-        """
-        is_own = not host or self._is_own(host)
-        if (is_own and not origin) or path.startswith(RECEIVERS):
-            return None
-        if not is_own:
+    def refusal(self, path: str, method: str, asked: Asked) -> Refusal | None:
+        """Why this call is not taken, or None."""
+        is_webhook = path.startswith(RECEIVERS)
+        hosts = [asked.host, *_listed(asked.forwarded_host)]
+        if not is_webhook and (asked.proxies is not None or any(self._is_public(host) for host in hosts)):
+            return BY_PUBLIC_NAME
+        is_own = self._any_name or all(not host or self._is_own(host) for host in hosts)
+        if not is_own and not is_webhook:
             return FOREIGN_HOST
-        is_same = origin.partition(b"://")[2].lower() == host.lower()
-        return None if is_same or origin in self._origins else FOREIGN_ORIGIN
+        origin = asked.origin
+        if origin in self._origins or not (origin or asked.fetch_site == CROSS_SITE):
+            return None
+        if origin:
+            # Under a name that is not ours, the page may be of whoever owns the name, as after DNS rebinding.
+            is_same = is_own and origin.partition(b"://")[2].lower() == asked.host.lower()
+            return None if is_same else FOREIGN_ORIGIN
+        # Without an origin, a page elsewhere follows a link: that reads and changes nothing that the page could see.
+        return FOREIGN_ORIGIN if is_webhook or method not in ("GET", "HEAD") else None
+
+
+def _listed(hosts: bytes) -> list[bytes]:
+    return [host.strip() for host in hosts.split(b",")] if hosts else []
+
+
+def _name(host: str) -> str:
+    return _PORT.sub("", host.lower()).removesuffix(".").removeprefix("[").removesuffix("]")
 
 
 def _is_own(host: str, own: frozenset[str]) -> bool:
     """Whether a host is one that no stranger can point at us: a bare address, localhost, or a listed name."""
-    name = _PORT.sub("", host.lower()).removesuffix(".")
+    name = _name(host)
     if name in own or name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
+        ip_address(name)
     except ValueError:
         return False
     return True

@@ -16,8 +16,11 @@ from typing import Any, Protocol
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.peer import peer_of
 from touchbase.domain.whole_answer import EXTENSION
-from touchbase.server.refusals import BROKEN, SHUTTING_DOWN, UNLESS_SAID, Headers, Refusal, request_id_in
+from touchbase.server.bodies import Bodies
+from touchbase.server.refusals import BROKEN, NO_ROOM, SHUTTING_DOWN, UNLESS_SAID, Headers, Refusal, request_id_in
 
 LOG = logging.getLogger("uvicorn.error")
 CLIENT_WENT_AWAY = 499
@@ -35,6 +38,11 @@ class Told(Protocol):
     @property
     def defaults(self) -> bytes:
         """Header lines of every answer."""
+        ...
+
+    @property
+    def bodies(self) -> Bodies:
+        """The memory for bodies."""
         ...
 
     @property
@@ -65,8 +73,9 @@ class Cycle:
     """Runs the application for one request and writes its answer."""
 
     __slots__ = (
-        "body", "chunked", "disconnected", "flow", "head", "heard", "keep_alive", "left", "line", "more_body", "response_complete",
-        "response_started", "scope", "sent_bytes", "shared", "started", "status", "transport", "waiter", "waiting_for_100_continue",
+        "body", "body_size", "chunked", "disconnected", "flow", "head", "heard", "keep_alive", "left", "line", "more_body", "no_room",
+        "response_complete", "response_started", "scope", "sent_bytes", "shared", "started", "status", "transport", "waiter",
+        "waiting_for_100_continue",
     )  # fmt: skip
 
     def __init__(self, line: Line, shared: Told, scope: dict[str, Any], *, keep_alive: bool, expect_100_continue: bool) -> None:
@@ -80,6 +89,10 @@ class Cycle:
         self.disconnected = self.response_started = self.response_complete = False
         self.body: bytes | bytearray = b""
         """What has come of the request's body and was not taken yet."""
+        self.body_size = 0
+        """Bytes of the body that are counted for as long as the request lasts."""
+        self.no_room = False
+        """Whether nothing of the body is taken any more: there was no room for it, or the request is over."""
         self.more_body = True
         self.heard = False
         """Whether there is something for `receive` to tell."""
@@ -98,6 +111,8 @@ class Cycle:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
             await self._answer_instead(SHUTTING_DOWN)
+        except Overloaded:
+            await self._answer_instead(NO_ROOM)
         except Exception:
             LOG.exception("the application failed at request %s", request_id_in(self.scope))
             await self._answer_instead(BROKEN)
@@ -109,6 +124,7 @@ class Cycle:
             if not self.response_complete:
                 self.status = CLIENT_WENT_AWAY if self.disconnected else self.status
                 self.shared.observe(self)
+            self.let_go_of_body()
 
     async def _answer_instead(self, refusal: Refusal) -> None:
         if self.response_complete:
@@ -121,7 +137,14 @@ class Cycle:
         await send_refusal(self.scope, self.send, refusal, self.scope.get("touchbase.granted", ()))
 
     def take(self, body: bytes) -> None:
-        """A part of the request's body."""
+        """A part of the request's body; where there is no room for it, the application is told, and nothing of the body is held."""
+        if self.no_room:
+            return
+        if not self.shared.bodies.take(peer_of(self.scope), len(body)):
+            self.let_go_of_body()
+            self.tell()
+            return
+        self.body_size += len(body)
         if not self.body:
             self.body = body
         elif isinstance(self.body, bytearray):
@@ -129,6 +152,13 @@ class Cycle:
         else:
             self.body = bytearray(self.body + body)
         self.tell()
+
+    def let_go_of_body(self) -> None:
+        """Hold nothing of the body any more, and take no more of it."""
+        self.no_room, self.body = True, b""
+        if self.body_size:
+            self.shared.bodies.give(peer_of(self.scope), self.body_size)
+            self.body_size = 0
 
     def tell(self) -> None:
         """There is something for `receive` to tell: more of the body, its end, or that the caller is gone."""
@@ -143,7 +173,7 @@ class Cycle:
         self.tell()
 
     async def receive(self) -> dict[str, Any]:
-        """ASGI's receive; the application asks once at a time."""
+        """ASGI's receive; the application asks once at a time. Raises `Overloaded` where there is no room for the body."""
         if self.waiting_for_100_continue and not self.transport.is_closing():
             self.transport.write(CONTINUE)
             self.waiting_for_100_continue = False
@@ -155,6 +185,8 @@ class Cycle:
             self.heard = False
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
+        if self.no_room:
+            raise Overloaded(NO_ROOM.detail)
         body, self.body = self.body, b""
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 

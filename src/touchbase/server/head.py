@@ -6,11 +6,11 @@ from typing import Any
 
 from touchbase.server.bounds import Bounds
 from touchbase.server.patience import Patience
-from touchbase.server.peer import Proxies
 from touchbase.server.refusals import HEADERS_TOO_LARGE, MALFORMED, TOO_MANY_HEADERS, TWO_LENGTHS, Refused
+from touchbase.server.request_line import RequestLine
 from touchbase.server.scope import make_scope
 
-SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin"))
+SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin", b"sec-fetch-site", b"x-forwarded-host"))
 """Headers that say where a request ends, how to answer it, or who must not be answered."""
 
 
@@ -21,19 +21,21 @@ class HeadReader(Patience):
         super().__init__(bounds, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
         self.chunk_bytes = 0
         self.header_bytes = 0
-        self.lengths = self.hosts = 0
-        self.url = self.host = self.origin = b""
+        self.line = RequestLine()
+        self.lengths = self.hosts = self.length = 0
+        self.url = self.host = self.origin = self.fetch_site = self.forwarded_host = b""
         self.chunked = False
         self.framing = 0
         self.timed = False
         """Whether the head that is being read has its deadline already."""
-        self.proxies: Proxies | None = None
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
+        self.bounds.idle.pop(self, None)
         self.url, self.headers, self.expect_100_continue = b"", [], False
-        self.in_headers, self.header_bytes, self.lengths, self.hosts = True, 0, 0, 0
-        self.host, self.origin, self.chunked, self.framing = b"", b"", False, 0
+        self.in_headers, self.header_bytes, self.lengths, self.hosts, self.length = True, 0, 0, 0, 0
+        self.host = self.origin = self.fetch_site = self.forwarded_host = b""
+        self.chunked, self.framing = False, 0
         self.timed = False
 
     def wait_for_head(self) -> None:
@@ -59,6 +61,10 @@ class HeadReader(Patience):
             self.expect_100_continue = value.lower() == b"100-continue"
         elif name == b"origin":
             self.origin = value
+        elif name == b"sec-fetch-site":
+            self.fetch_site = value.lower()
+        elif name == b"x-forwarded-host":
+            self.forwarded_host += b"," + value if self.forwarded_host else value
         else:
             self.lengths += 1
             if self.lengths > 1:
@@ -66,6 +72,7 @@ class HeadReader(Patience):
             if not (value.isdigit() if name == b"content-length" else value.lower() == b"chunked"):
                 raise Refused(MALFORMED)
             self.chunked = name == b"transfer-encoding"
+            self.length = 0 if self.chunked else int(value)
 
     def _check_size(self) -> None:
         if len(self.headers) > self.bounds.max_headers:

@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from touchbase.server.bounds import LINGER, NEVER, Bounds
 from touchbase.server.cycle import Cycle
+from touchbase.server.peer import Proxies
 
 
 class Patience(HttpToolsProtocol):
@@ -25,6 +26,8 @@ class Patience(HttpToolsProtocol):
         self.deadline = NEVER
         self.in_headers = False
         self.lingering = False
+        self.proxies: Proxies | None = None
+        """The proxies whose word is taken, on a connection of one of them."""
 
     @property
     def busy(self) -> bool:
@@ -40,9 +43,19 @@ class Patience(HttpToolsProtocol):
         """Wait for the rest of a request, or for the next one."""
         if self.in_headers:
             self.wait(self.bounds.header_timeout)
+        elif self.cycle is not None and self.cycle.more_body:
+            self.wait(LINGER)  # a caller who was answered before the end of its body may finish it, but not take all day
         else:
-            # A caller who was answered before the end of its body may finish it, but not take all day.
-            self.wait(LINGER if self.cycle is not None and self.cycle.more_body else self.bounds.keep_alive)
+            self.wait(self.bounds.keep_alive)
+            # A proxy's connection does not give way: the next request of somebody may be on its way in it.
+            if self.proxies is None and not self.flow.write_paused:
+                self.bounds.idle[self] = None
+
+    def give_way(self) -> None:
+        """Close the connection between two requests."""
+        self.bounds.idle.pop(self, None)
+        self.deadline = self.loop.time() + LINGER
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """The caller does not take our answer fast enough."""

@@ -50,7 +50,7 @@ class Connection(HeadReader):
         of_peer = self.bounds.addresses.get(self.peer, 0) + 1
         self.bounds.addresses[self.peer] = of_peer
         most = self.bounds.max_connections_per_address
-        if len(self.connections) > self.bounds.max_connections:
+        if len(self.connections) > self.bounds.max_connections and not self._find_room():
             self.refuse(refusals.TOO_MANY_CONNECTIONS)
         elif most and of_peer > most and self.peer != NOBODY:
             if of_peer > POLITE * most:
@@ -58,12 +58,22 @@ class Connection(HeadReader):
             else:
                 self.refuse(refusals.TOO_MANY_OF_ADDRESS)
 
+    def _find_room(self) -> bool:
+        """Whether an idle connection gave way to this one."""
+        for idle in self.bounds.idle:
+            idle.give_way()
+            return True
+        return False
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; all who are at work for it are told."""
         self.connections.discard(self)
+        self.bounds.idle.pop(self, None)
         for cycle in (self.running, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:
                 cycle.leave()
+        for queued, _ in self.pipeline:
+            queued.let_go_of_body()
         self.pipeline.clear()
         self.flow.release()
         self.flow.resume_writing()
@@ -80,9 +90,14 @@ class Connection(HeadReader):
         self.flow.take(data, self._feed, self.pipeline)
 
     def _feed(self, data: bytes) -> None:
+        """Feed the parser, one request at a time."""
+        for part in self.line.parts(data):
+            if self.refused:
+                return
+            self._feed_part(part)
+
+    def _feed_part(self, data: bytes) -> None:
         """Feed the parser; what it cannot read is refused."""
-        if self.refused:
-            return
         self.chunk_bytes = len(data)
         if self.in_headers:
             self.header_bytes += len(data)
@@ -114,6 +129,7 @@ class Connection(HeadReader):
     def _begin_anew(self, rest: bytes) -> None:
         """Read a request once more, without its wish for another protocol: the parser left its body unread."""
         head, self.begun_anew = self.begun_anew, b""
+        self.line.next()
         self.parser = httptools.HttpRequestParser(self)
         self._feed(head + rest)
 
@@ -121,7 +137,7 @@ class Connection(HeadReader):
         """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
         self.refused = self.said_all = True
         if self.pipeline and self.pipeline[0][0].more_body:
-            self.pipeline.popleft()  # the rest of this one never comes; those before it are owed their answers
+            self.pipeline.popleft()[0].let_go_of_body()  # the rest of this one never comes; those before it are owed their answers
         running = self.running
         return running is not None and not running.response_complete and not running.more_body
 
@@ -129,12 +145,15 @@ class Connection(HeadReader):
         """Start the application on this request, or queue it behind the one before."""
         version = self.parser.get_http_version()
         check_version(version, chunked=self.chunked, hosts=self.hosts)
+        if not self.line.is_as_understood(self.parser.get_method(), self.url, version):
+            raise Refused(refusals.MALFORMED)
         self._check_size()
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
             return
         scope = self._make_scope(version)
         self.in_headers = False
+        self.line.body_left = self.length
         if not self.flow.write_paused:
             self.deadline = NEVER
         before = self.cycle
@@ -163,7 +182,8 @@ class Connection(HeadReader):
         if len(self.tasks) >= self.bounds.max_requests:
             return self.bounds.dress(refusing(refusals.TOO_MANY_REQUESTS))
         sites = self.bounds.own_sites
-        if sites is not None and (refusal := sites.refusal(scope["path"], self.host, self.origin)) is not None:
+        if sites is not None and (refusal := sites.refusal(scope["path"], scope["method"], self)) is not None:
+            self.bounds.on_foreign(scope)
             return self.bounds.dress(refusing(refusal))
         return self.app
 
@@ -172,6 +192,8 @@ class Connection(HeadReader):
         cycle = self.cycle
         if self.chunked:
             self.framing = max(0, self.framing - len(body) - PER_CHUNK)
+        else:
+            self.line.body_left -= len(body)
         if cycle.response_complete:
             return
         cycle.take(body)
@@ -182,10 +204,11 @@ class Connection(HeadReader):
         """The end of a request."""
         if self.begun_anew:
             return
+        self.line.next()
         cycle = self.cycle
         cycle.more_body = False
         if cycle.response_complete:
-            self.wait(self.bounds.keep_alive)
+            self.wait_for_more()
         else:
             cycle.tell()
 
@@ -254,5 +277,4 @@ class Connection(HeadReader):
         elif self.busy:
             self.deadline = NEVER
         else:
-            self.deadline = now + LINGER
-            self.transport.close()
+            self.give_way()

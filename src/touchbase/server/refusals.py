@@ -91,7 +91,14 @@ TOO_MUCH_FRAMING = Refusal(400, "malformed_request", "The chunks of this body ha
 FOREIGN_HOST = Refusal(
     421,
     "foreign_host",
-    "Without keys only this machine is served, under its own names. For calls under another name set TOUCHBASE_PUBLIC_URL, or use keys.",
+    "Without keys only this machine is served, under its own names; under another name only webhook addresses answer. "
+    "For other calls use keys: start the server with --auth keys.",
+)
+BY_PUBLIC_NAME = Refusal(
+    403,
+    "open_mode",
+    "This server asks for no key, so by its public name and through proxies only webhook addresses answer. To reach the rest from "
+    "here, start it with --auth keys and send a key; without one, call this machine's own address from one that is no listed proxy's.",
 )
 FOREIGN_ORIGIN = Refusal(
     403,
@@ -105,6 +112,11 @@ TOO_MANY_REQUESTS = Refusal(503, "overloaded", "Too many requests are in progres
 TOO_MANY_CONNECTIONS = Refusal(503, "overloaded", "Too many connections are open; close idle ones and connect again in a second.")
 TOO_MANY_OF_ADDRESS = Refusal(
     503, "too_many_connections", "Too many connections are open from your address; use those that you have, or connect again in a second."
+)
+NO_ROOM = Refusal(
+    503,
+    "overloaded",
+    "The bodies of requests in progress take all the memory there is for them; nothing of this one was kept. Send it again shortly.",
 )
 SHUTTING_DOWN = Refusal(503, "shutting_down", "The server is being stopped and did not finish this request. Send it again in a second.")
 BROKEN = Refusal(500, "internal_error", "This is a fault of ours, noted with the request id. The request may be sent again.")

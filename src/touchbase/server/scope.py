@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from typing import Any
 
@@ -9,6 +10,7 @@ from touchbase.domain.whole_answer import OFFER
 from touchbase.server.refusals import MALFORMED, NO_HOST, OTHER_HOST, OTHER_VERSION, Refused
 
 SCHEMES = (b"http", b"https")
+_SLASH = re.compile("%2f", re.IGNORECASE)
 Ends = tuple[Any, Any, Any]
 """Our address, the caller's, and the scheme of a connection."""
 
@@ -16,7 +18,6 @@ Ends = tuple[Any, Any, Any]
 def make_scope(target: bytes, host: bytes, version: str, method: str, headers: list[tuple[bytes, bytes]], ends: Ends) -> dict[str, Any]:
     """The ASGI scope of a request for this target on a connection with these ends; raises `Refused`."""
     raw_path, query = split_target(target, host)
-    path = raw_path.decode("ascii")
     server, client, scheme = ends
     return {
         "type": "http",
@@ -27,13 +28,20 @@ def make_scope(target: bytes, host: bytes, version: str, method: str, headers: l
         "scheme": scheme,
         "method": method,
         "root_path": "",
-        "path": urllib.parse.unquote(path) if "%" in path else path,
+        "path": path_of(raw_path.decode("ascii")),
         "raw_path": raw_path,
         "query_string": query,
         "headers": headers,
         "state": {},
         "extensions": OFFER,
     }
+
+
+def path_of(raw: str) -> str:
+    """The path that is routed: escapes undone, but for `%2F`, which is part of a segment and parts none; a proxy in front reads it so."""
+    if "%" not in raw:
+        return raw
+    return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))
 
 
 def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:

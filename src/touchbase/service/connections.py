@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_urlsafe
+from zoneinfo import ZoneInfo
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
 from touchbase.domain.connection import COMPANY, CONTACT, GENERATED, IGNORE, MAPPED, Connection, ConnectionSettings
@@ -152,12 +153,17 @@ def token_fault(known: Connection, settings: ConnectionSettings, *, token_given:
     return [Fault("/access_token", "required", detail)]
 
 
-def faults_of(channel: str, tool: str, settings: ConnectionSettings, tools: Sequence[str]) -> list[Fault]:
-    """Everything that is wrong with a connection beyond the types of its parts."""
+def faults_of(
+    channel: str, tool: str, settings: ConnectionSettings, tools: Sequence[str], kinds: Sequence[str] | None = None
+) -> list[Fault]:
+    """Everything that is wrong with a connection beyond the types of its parts; `kinds` of records the tool has, where that is known."""
     faults: list[Fault] = []
     if tool not in tools:
         faults.append(Fault("/tool", "tool", f"no {channel} tool is called {tool[:100]!r}; there are {', '.join(tools)}"))
     _check_channel(channel, tool, settings, faults)
+    if kinds is not None:
+        _check_kinds(settings, tool, kinds, faults)
+    _check_zone(settings.time_zone, faults)
     _check_words(settings.status_labels, "status_labels", faults)
     _check_words(settings.deal_labels, "deal_labels", faults)
     _check_objects(settings.objects, faults)
@@ -177,6 +183,34 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
     if channel == CRM and tool != "generic" and settings.fields:
         faults.append(Fault("/settings/fields", "tool", f"is for the tool 'generic'; {tool} is read by what it sends"))
+
+
+def _check_kinds(settings: ConnectionSettings, tool: str, kinds: Sequence[str], faults: list[Fault]) -> None:
+    for kind in settings.status_property:
+        if kind not in kinds:
+            detail = f"{tool} has no kind of record {kind[:100]!r}; there are {', '.join(kinds)}"
+            faults.append(Fault(_entry("status_property", kind), "kind", detail))
+
+
+def _check_zone(name: str | None, faults: list[Fault]) -> None:
+    if name is None or _is_zone(name):
+        return
+    if _is_zone("Europe/Berlin"):
+        detail = f"{name[:100]!r} is no time zone of the IANA list; send a name such as Europe/Berlin, Asia/Kolkata or UTC"
+    else:
+        detail = "this system has no time zone data; install its package tzdata, and send this again"
+    faults.append(Fault("/settings/time_zone", "time_zone", detail))
+
+
+def _is_zone(name: str) -> bool:
+    """Whether this system has a zone of this name. Zones that count leap seconds, and the system's own, have no IANA name."""
+    if name.partition("/")[0] in ("posix", "right", "localtime", "posixrules"):
+        return False
+    try:
+        ZoneInfo(name)
+    except (LookupError, OSError, ValueError):
+        return False
+    return True
 
 
 def _check_words(labels: Mapping[str, str | None], name: str, faults: list[Fault]) -> None:

@@ -125,7 +125,7 @@ class Eraser:
             keys |= {("", LINKEDIN, each.linkedin_key) for each in contacts if each.linkedin_key}
             for ref in sorted(await self._erased(client, keys)):
                 await self.erase(client, refs=[ref], search=False)
-            place = (0, contacts[-1].id)
+            place = (contacts[-1].created_us, contacts[-1].id)
         after: Ref | None = ("", "", "")
         while after is not None:
             page = await self._store.read(ReadLinks(client, PAGE, after))

@@ -6,9 +6,11 @@ address there may be a whole office.
 
 from __future__ import annotations
 
-from touchbase.domain.errors import RateLimited
+from collections.abc import Hashable
+
+from touchbase.domain.errors import Overloaded, RateLimited
 from touchbase.domain.times import Micros
-from touchbase.service.buckets import Bucket, Remembered
+from touchbase.service.buckets import MOST_REMEMBERED, Bucket, Remembered
 
 WINDOW = 60
 """Seconds in which an address that has tried too many may try as many again."""
@@ -38,3 +40,37 @@ class FailedKeys:
         seconds = bucket.wait(1)
         detail = f"too many keys from this address have failed; check the key, and try again in {seconds} s"
         return RateLimited(detail, policy=bucket.name, quota=self._most, window=WINDOW, retry_after=seconds)
+
+
+class FailedCalls:
+    """Counts webhook calls that lead to no client or fail its secret, by the address they come from; with `most` 0 nobody has to wait.
+
+    What has succeeded from there before goes on: behind one address a tool may call for many clients, of which one is gone.
+    The refusal is a 503 and no 429, which a tool would take for good.
+    """
+
+    def __init__(self, most: int = 0) -> None:
+        self._most = most
+        self._tried: Remembered[Hashable, Bucket] = Remembered(self._new, Bucket.is_full)
+        self._succeeded: dict[Hashable, None] = {}
+
+    def trying(self, place: Hashable, what: Hashable, now: Micros) -> None:
+        """Count a call before it is looked at, unless this was right before; raises `Overloaded`."""
+        if self._most and (place, what) not in self._succeeded:
+            bucket = self._tried.of(place, now)
+            if not bucket.take(1, now):
+                told = "too many calls from this address led to no client, or failed its secret; nothing was kept, send it again later"
+                raise Overloaded(told, retry_after=bucket.wait(1))
+
+    def was_right(self, place: Hashable, what: Hashable, now: Micros, *, proved: bool = True) -> None:
+        """The call did not fail; where it `proved` something, it is not counted the next time."""
+        if not self._most or (place, what) in self._succeeded:
+            return
+        self._tried.of(place, now).give_back(1)
+        if proved:
+            if len(self._succeeded) >= MOST_REMEMBERED:
+                self._succeeded.clear()
+            self._succeeded[place, what] = None
+
+    def _new(self, place: Hashable, now: Micros) -> Bucket:
+        return Bucket("failed-calls", self._most / WINDOW, WINDOW, now)

@@ -16,6 +16,7 @@ from touchbase.domain.times import Micros
 from touchbase.service.buckets import Bucket, Remembered
 
 OWN = ClientLimits()
+LIMITED = ("requests", "rows", "bytes", "webhooks", "webhook_bytes")
 ALL_THE_ROOM = 1_000_000
 
 
@@ -33,6 +34,8 @@ class Rates:
     """Bytes of the bodies that ask for it."""
     webhooks: float = 0
     """Webhook calls for one client."""
+    webhook_bytes: float = 0
+    """Bytes of their bodies."""
     burst_seconds: int = 10
     """After a pause the rate of so many seconds may come at once."""
 
@@ -40,7 +43,7 @@ class Rates:
 class Allowance:
     """One client's buckets; None where nothing is limited."""
 
-    __slots__ = ("bytes", "decided", "requests", "rows", "settings", "webhooks")
+    __slots__ = ("bytes", "decided", "requests", "rows", "settings", "webhook_bytes", "webhooks")
 
     def __init__(self) -> None:
         self.settings: ClientSettings | None = None
@@ -50,11 +53,12 @@ class Allowance:
         self.rows: Bucket | None = None
         self.bytes: Bucket | None = None
         self.webhooks: Bucket | None = None
+        self.webhook_bytes: Bucket | None = None
 
     def decide(self, rates: Rates, limits: ClientLimits, now: Micros) -> None:
         """Take the client's own limits, and the server's where it has none; buckets whose rate stays are kept."""
         self.decided = limits
-        for name in ("requests", "rows", "bytes", "webhooks"):
+        for name in LIMITED:
             own = getattr(limits, name)
             rate = getattr(rates, name) if own is None else own
             known: Bucket | None = getattr(self, name)
@@ -63,7 +67,8 @@ class Allowance:
 
     def is_new(self, now: Micros) -> bool:
         """Whether nothing is lost by forgetting it."""
-        return all(bucket is None or bucket.is_full(now) for bucket in (self.requests, self.rows, self.bytes, self.webhooks))
+        buckets: list[Bucket | None] = [getattr(self, name) for name in LIMITED]
+        return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 
 
 class Limiter:
@@ -116,6 +121,12 @@ class Limiter:
         bucket = self._of(client, now).webhooks
         if bucket is not None and not bucket.take(1, now):
             raise Overloaded("more calls than one client may have; nothing was kept, send it again", retry_after=bucket.wait(1))
+
+    def webhook_body(self, client: Client, size: int, now: Micros) -> None:
+        """Count the body of a webhook call before it is stored; raises `Overloaded`."""
+        bucket = self._of(client, now).webhook_bytes
+        if bucket is not None and not bucket.take(size, now):
+            raise Overloaded("more bytes than one client's calls may have; nothing was kept, send it again", retry_after=bucket.wait(size))
 
     def begin(self, client: int) -> None:
         """Note that a request of a client is in progress; raises `Overloaded` when it has as many as the others can bear."""

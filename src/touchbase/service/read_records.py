@@ -15,7 +15,7 @@ from touchbase.domain.queries import FindUnited, GetCompany, GetContact, ListCom
 from touchbase.domain.times import Micros
 
 Place = tuple[Micros, int]
-"""Where a page ends: `updated_us` (0 in order of id) and id of its last record."""
+"""Where a page ends: `created_us` (`updated_us` in that order) and id of its last record."""
 
 R = TypeVar("R", Contact, Company)
 
@@ -82,4 +82,4 @@ def _page(found: list[R], limit: int, updated_since_us: Micros | None) -> tuple[
     if len(found) <= limit:
         return page, None
     last = page[-1]
-    return page, (last.updated_us if updated_since_us is not None else 0, last.id)
+    return page, (last.updated_us if updated_since_us is not None else last.created_us, last.id)

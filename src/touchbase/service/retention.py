@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine
+from dataclasses import dataclass
 
 from touchbase.domain.client import SUSPENDED, Client
-from touchbase.domain.erasure import CountRetained, Erasure, OpenErasures, RetainBodies
+from touchbase.domain.erasure import CountRetained, DropUnrecognised, Erasure, OpenErasures, RetainBodies, SizeUnrecognised
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import ListClients
@@ -24,6 +25,8 @@ LOG = logging.getLogger("touchbase.retention")
 LOOK_SECONDS = 5.0
 """How often we look for erasures that were left."""
 RETAIN_EVERY: Micros = 3600 * SECOND
+MEASURE_EVERY: Micros = 60 * SECOND
+"""How often we look for bodies that nobody understood: in between, the rate in bytes bounds what comes."""
 PAGE = 200
 REST_SECONDS = 0.05
 """After each page, for those who wait to write."""
@@ -47,14 +50,24 @@ async def retain(store: Store, client: Client, now: Micros, page: int = PAGE) ->
     return 0 if before is None else await store.write(RetainBodies(client.number, before, page, now))
 
 
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """How long, and up to which size for each client, the bodies of calls stay that nobody understood and nothing verified; 0: no end."""
+
+    days: int = 0
+    most_bytes: int = 0
+
+
 class Retention:
     """Removes what is due until it is stopped."""
 
-    def __init__(self, store: Store, eraser: Eraser, clock: Clock, *, rest: float = REST_SECONDS) -> None:
+    def __init__(self, store: Store, eraser: Eraser, clock: Clock, *, rest: float = REST_SECONDS, unproven: Unproven = Unproven()) -> None:
         self._store = store
         self._eraser = eraser
         self._clock = clock
         self._rest = rest
+        self._unproven = unproven
+        self._measured_us: Micros = 0
         self._retained_us: Micros = 0
         self._left_over = set[int]()
         self._scrubbed = True
@@ -79,6 +92,10 @@ class Retention:
     async def once(self) -> None:
         """Do what is due. Where it fails for one client it is tried again with the next look, and the others go on."""
         await self._search()
+        if has_passed(MEASURE_EVERY, self._measured_us, self._clock()) and (self._unproven.days or self._unproven.most_bytes):
+            self._measured_us = self._clock()
+            for client in await self._store.read(ListClients()):
+                await self._is_done(self._drop_unproven(client.number))
         is_due = has_passed(RETAIN_EVERY, self._retained_us, self._clock())
         if is_due or self._left_over:
             clients = [each for each in await self._store.read(ListClients()) if is_due or each.number in self._left_over]
@@ -89,6 +106,18 @@ class Retention:
             self._scrubbed = self._scrubbed and not any(each.has_erased for each in clients)
         if not self._scrubbed and not self._stopping.is_set():
             self._scrubbed = await self._store.scrub()
+
+    async def _drop_unproven(self, client: int) -> None:
+        """Drop a client's bodies that nobody understood and nothing verified, as far as they are too old or too many."""
+        now, ends = self._clock(), self._unproven
+        before = now - ends.days * DAY if ends.days else 0
+        excess = await self._store.read(SizeUnrecognised(client)) - ends.most_bytes if ends.most_bytes else 0
+        count, size = PAGE, 0
+        while count == PAGE and not self._stopping.is_set():
+            dropped = await self._store.write(DropUnrecognised(client, before, max(0, excess - size), PAGE, now))
+            count, size = dropped.count, size + dropped.size
+            self._scrubbed = self._scrubbed and not count
+            await self._pause(self._rest)
 
     async def _search(self) -> None:
         for left in await self._store.read(OpenErasures()):

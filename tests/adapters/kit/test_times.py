@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import Unzoned, in_zone, when
 from touchbase.domain.times import from_datetime, from_text
 
 MOMENT = from_text("2026-11-20T09:30:00Z")
@@ -110,3 +110,30 @@ def test_any_recent_moment_counted_in_any_unit_reads_back(moment: datetime) -> N
 @given(st.text() | st.integers() | st.floats() | st.none() | st.binary() | st.lists(st.integers()))
 def test_no_value_breaks_the_reading_of_a_time(value: object) -> None:
     assert when(value) is None or isinstance(when(value), int)
+
+
+@pytest.mark.parametrize("written", ["2026-11-20T09:30:00", "2026-11-20 09:30:00.25", "2026-11-20", "20 Nov 2026 09:30"])
+def test_a_time_that_names_no_zone_says_so(written: str) -> None:
+    assert type(when(written)) is Unzoned
+
+
+@pytest.mark.parametrize(
+    "counted", ["2026-11-20T09:30:00Z", "2026-11-20 09:30 GMT", "Fri, 20 Nov 2026 09:30:00 -0000", "2026-11-20T09:30+01", 1_795_167_000]
+)
+def test_a_time_with_a_zone_and_a_number_are_sure(counted: object) -> None:
+    assert type(when(counted)) is int
+
+
+@given(MOMENTS, st.sampled_from(["Asia/Kolkata", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia", "UTC"]))
+def test_a_moment_in_a_zone_is_within_a_day_of_the_same_in_utc(moment: datetime, zone: str) -> None:
+    utc = from_datetime(moment.replace(tzinfo=UTC))
+
+    found = in_zone(utc, zone)
+
+    assert found is not None
+    assert abs(found - utc) <= 26 * 3600 * 1_000_000
+
+
+@pytest.mark.parametrize("zone", ["", "Nowhere", "../UTC", "Europe", "a\0b", "x" * 300])
+def test_an_unknown_zone_gives_no_moment(zone: str) -> None:
+    assert in_zone(MOMENT, zone) is None

@@ -6,11 +6,11 @@ and what goes into them, is decided here for all CRMs alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, mail, shown
+from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, linked_id, mail, shown
 from touchbase.adapters.kit.reading import dig, split_name, text
 from touchbase.domain.events import Change, Event
 from touchbase.domain.times import Micros
@@ -51,6 +51,11 @@ class Shape:
     domain: tuple[str, ...] = ()
     company: tuple[str, ...] = ()
     """The company's name; for a contact, that of its employer."""
+    employer: tuple[str, ...] = ()
+    """Of a contact: the properties that lead to its company, by that record's id or as an object that holds it."""
+    employer_type: str = ""
+    """The CRM's word for the kind of record to which they lead."""
+    employer_id: Callable[[object], str | None] = linked_id
     useful: tuple[str, ...] | None = ()
     noise: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(init=False, default_factory=dict)
@@ -64,7 +69,7 @@ class Shape:
         names = {name: ours for ours, theirs in places.items() for name in theirs}
         domain = self.domain if self.kind == COMPANY else ()
         object.__setattr__(self, "names", names)
-        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain)))
+        object.__setattr__(self, "own", frozenset((*names, *self.email, *self.linkedin, *domain, *self.employer)))
 
 
 @dataclass(slots=True)
@@ -130,9 +135,10 @@ class Item:
         return [head]
 
     def _changes(self, head: Event, changed: Changes) -> list[Event]:
-        changes = [self._change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise]
-        of_status = [change for change in changes if change.property in self.status]
-        head.changed = [change for change in changes if change.property not in self.status]
+        changes = {name: self._change(name, *pair) for name, pair in changed.items() if name not in self.shape.noise}
+        of_status = [change for name, change in changes.items() if name in self.status]
+        others = [self._identity(head, name, *changed[name]) or change for name, change in changes.items() if name not in self.status]
+        head.changed = [change for place, change in enumerate(others) if not (change.is_ours and change in others[:place])]
         head.fields = self._fields()
         head.custom = self._custom((name, value) for name, (value, _) in changed.items())
         if not of_status:
@@ -148,6 +154,22 @@ class Item:
     def _change(self, name: str, value: object, previous: object) -> Change:
         return Change(name, shown(value), None if previous is UNTOLD else shown(previous) or "", self.shape.names.get(name))
 
+    def _identity(self, head: Event, name: str, value: object, previous: object) -> Change | None:
+        """A change of the e-mail address, the domain or the LinkedIn address under our name for it; None for any other."""
+        shape = self.shape
+        is_contact = shape.kind == CONTACT
+        places = (
+            ("email", shape.email if is_contact else (), head.email, mail),
+            ("linkedin_url", shape.linkedin if is_contact else (), head.linkedin_url, link),
+            ("domain", () if is_contact else shape.domain, head.domain, host),
+        )
+        for ours, theirs, now, read in places:
+            # A second address, next to the one that counts, is a property as any other; so is an empty one, which takes nothing away.
+            if now is not None and name in theirs and read(value) == now:
+                before = None if previous is UNTOLD else read(previous) or ""
+                return Change(ours, now, before, is_ours=True)
+        return None
+
     def _status(self, head: Event, status: str | None, changed: list[Change]) -> Event:
         return Event(
             f"{self.shape.kind}.{STATUS_CHANGED}",
@@ -162,6 +184,7 @@ class Item:
             changed=changed,
             key=self.key,
             source_event=self.source_event,
+            company_object=head.company_object,
         )
 
     def _head(self) -> Event:
@@ -184,7 +207,21 @@ class Item:
             merged_into=self.merged_into,
             key=self.key,
             source_event=self.source_event,
+            company_object=self._employer(),
         )
+
+    def _employer(self) -> tuple[str, str] | None:
+        """The object of the company that a contact belongs to; that of a deleted contact says nothing any more."""
+        shape = self.shape
+        if self.what == DELETED:
+            return None
+        for name in shape.employer:
+            value = self.record.get(name)
+            # What is no id by its name, `company`, may as well hold what the company is called.
+            is_link = isinstance(value, dict | list) or name.lower().endswith("id")
+            if value is not None and is_link and (found := shape.employer_id(value)) is not None:
+                return (shape.employer_type, found)
+        return None
 
     def _fields(self) -> dict[str, str | None]:
         shape = self.shape

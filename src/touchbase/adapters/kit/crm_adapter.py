@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from touchbase.adapters.kit.crm import note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, note
 from touchbase.adapters.kit.proof import Scheme
 from touchbase.adapters.kit.reading import objects
 from touchbase.domain.connection import ConnectionSettings
@@ -28,6 +28,8 @@ class CrmAdapter(ABC):
     signs: frozenset[str] = frozenset()
     status: ClassVar[Mapping[str, tuple[str, ...]] | tuple[str, ...]] = ()
     """The properties that usually are the status: for every kind of record, or by the CRM's word for it."""
+    words: ClassVar[tuple[str, ...]] = ()
+    """The CRM's own words for the kinds of records that it tells of."""
     proofs: ClassVar[tuple[Scheme, ...]] = ()
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {}
     fetcher: ClassVar[Fetcher | None] = None
@@ -54,6 +56,10 @@ class CrmAdapter(ABC):
         for item in data:
             events += self.read(item, call) if isinstance(item, dict) else [note("unrecognised")]
         return events
+
+    def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
+        """The kinds of records whose status a client may choose, with what it says of the CRM's `objects`."""
+        return tuple(dict.fromkeys((CONTACT, COMPANY, *self.words)))
 
     def statuses(self, call: Call, kind: str, word: str | None) -> tuple[str, ...]:
         """The properties that are the status of this kind of record: the one that the client has named, else the usual ones."""

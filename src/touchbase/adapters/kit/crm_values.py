@@ -20,6 +20,8 @@ _NAME_KEYS = ("name", "title", "text", "email", "url", "number", "primaryEmail",
 _KINDS = frozenset({"label", "primary", "type", "category"})
 _KEYS_OF_OPTION = 4
 """An option has no more; of what has, a `label` only says of which kind it is, as of an address."""
+_LINKED = ("id", "value", "Id", "target_record_id")
+"""Where an object that stands for another record has its id."""
 _HOST = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:)?(?://(?:[^/@\s]*@)?)?((?:[\w-]+\.)+[^\W\d_][\w-]+)\.?(?::\d+)?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
 )
@@ -112,6 +114,16 @@ def link(value: object) -> str | None:
 def host(value: object) -> str | None:
     """The host of a web address, an object or a list of them, in lower case without `www.`; a social network's is none."""
     return _found(value, _host, _LINK_KEYS)
+
+
+def linked_id(value: object) -> str | None:
+    """The id in a link to another record: a scalar, an object that holds it, or a list of just one; `0` leads nowhere."""
+    if isinstance(value, list):
+        return linked_id(value[0]) if len(value) == 1 and not isinstance(value[0], list) else None
+    if isinstance(value, dict):
+        return next((found for key in _LINKED if (found := linked_id(text(value.get(key)))) is not None), None)
+    found = text(value)
+    return None if found == "0" else found
 
 
 def first_of(record: Record, names: Iterable[str], read: Callable[[object], str | None]) -> str | None:

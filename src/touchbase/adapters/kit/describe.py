@@ -23,6 +23,7 @@ def _described(event: Event) -> dict[str, object]:
         "object_id": event.object_id,
         "domain": event.domain,
         "name": event.name,
+        "company_object": None if event.company_object is None else list(event.company_object),
         "campaign": event.campaign,
         "merged_into": event.merged_into,
         "changed": [{"property": change.property, "value": change.value, "previous": change.previous} for change in event.changed],

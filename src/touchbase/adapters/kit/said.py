@@ -12,7 +12,7 @@ _NAMES = ("operation", "event", "event_type", "eventType", "action", "method", "
 _VERBS = {
     CREATED: ("create", "created", "insert", "inserted", "new"),
     UPDATED: ("update", "updated", "edit", "edited", "write", "change", "changed"),
-    DELETED: ("delete", "deleted", "unlink", "remove", "removed", "archive", "archived"),
+    DELETED: ("delete", "deleted", "deletion", "unlink", "remove", "removed", "archive", "archived"),
 }
 _WHAT = {verb: what for what, verbs in _VERBS.items() for verb in verbs}
 # Of anything else than the record itself, a note or a task of it, nothing is said here.

@@ -20,6 +20,23 @@ from touchbase.domain.delivery import EMAIL_CAMPAIGN
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
+STEPS = (
+    "step step_number stepNumber step_id sequence_number current_sequence_number sequenceStep sequence_step sequence_step_order "
+    "sequence_step_id data.step data.step_number data.sequence_step sequence_stage.index data.scheduled_email.sequence_step_id"
+)
+"""Where tools name the step of a campaign that a mail was sent in."""
+CAMPAIGN_IDS = (
+    "campaign_id campaignId campaign.id camp_id sequence_id sequenceId sequence.id mj_campaign_id data.campaign.id data.campaign_id "
+    "data.sequence.id event-data.campaigns.0 CampaignId params.campaign_id sequence_fields.id "
+    "cadence.id data.relationships.sequence.data.id"
+)
+LINKS = (
+    "url link link_url clicked_link clicked_url click_url target_link_url OriginalLink link_clicked link_clicked.0 link_clicked.0.url "
+    "link.url link_details.0.url data.url data.link data.click.link event-data.url "
+    "params.clicked_link"
+)
+"""Where a click names the address that was clicked. Read of clicks alone: elsewhere such keys name other pages."""
+
 T = TypeVar("T")
 Path = tuple[str | int, ...]
 Item = dict[str, object]
@@ -124,6 +141,9 @@ class Table:
     last_name: str = ""
     full_name: str = ""
     campaign: str = ""
+    campaign_id: str = CAMPAIGN_IDS
+    step: str = STEPS
+    link: str = LINKS
     message: str = ""
     key: str = ""
     label: str = ""
@@ -210,6 +230,9 @@ class Table:
             first_name=first_name,
             last_name=last_name,
             campaign=self.find(item, "campaign", text),
+            campaign_id=self.find(item, "campaign_id", text),
+            step=self.find(item, "step", text),
+            link=self.find(item, "link", text) if meaning.event == "email_clicked" else None,
             message_id=self.find(item, "message", text),
             object_type=self.object_type if object_id else None,
             object_id=object_id,
@@ -260,8 +283,8 @@ class _Asked:
 
 
 _PLACES = (
-    "name", "email", "time", "linkedin", "first_name", "last_name", "full_name", "campaign", "message", "key", "label", "bounce",
-    "automated", "reply_label", "object_id",
+    "name", "email", "time", "linkedin", "first_name", "last_name", "full_name", "campaign", "campaign_id", "step", "link", "message",
+    "key", "label", "bounce", "automated", "reply_label", "object_id",
 )  # fmt: skip
 
 

@@ -1,14 +1,16 @@
 """Times as tools write them, in microseconds.
 
 A number says by its size what it counts: seconds have nine to eleven digits before the point in this
-century, milliseconds up to fourteen, microseconds more. A text without a zone is taken as UTC.
+century, milliseconds up to fourteen, microseconds more. A text without a zone is read as UTC and comes as
+`Unzoned`, so that the client's own zone (`time_zone` of a connection) can be put in its place.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from zoneinfo import ZoneInfo
 
 from touchbase.domain.times import DAY, EARLIEST, EPOCH, LATEST, SECOND, Micros
 
@@ -27,6 +29,22 @@ _FIRST = EARLIEST + 366 * DAY
 _LEAST_SECONDS = 10**9
 _LEAST_MILLIS = 10**11
 _LEAST_MICROS = 10**14
+
+
+class Unzoned(int):
+    """A moment whose text names no zone, read as UTC."""
+
+
+def in_zone(at: Micros, zone: str) -> Micros | None:
+    """The moment at which clocks in this zone show what `at` shows in UTC; None where this system does not know the zone.
+
+    Of the hour that is shown twice when clocks go back, the first is meant.
+    """
+    try:
+        local = (EPOCH + timedelta(microseconds=at)).replace(tzinfo=ZoneInfo(zone))
+        return _micros(local)
+    except (LookupError, OSError, OverflowError, ValueError):
+        return None
 
 
 def when(value: object) -> Micros | None:
@@ -83,20 +101,24 @@ def _from_script(text: str) -> Micros | None:
 
 def _from_mail(text: str) -> Micros | None:
     try:
-        return _micros(parsedate_to_datetime(text))
+        # Of `-0000` the library makes a time without a zone, though it is UTC (RFC 5322, 3.3).
+        return _micros(parsedate_to_datetime(text.replace(" -0000", " +0000")))
     except (ValueError, OverflowError):
         return None
 
 
 def _from_iso(match: re.Match[str]) -> Micros | None:
-    date, minute, second, fraction, _, sign, hours, minutes = match.groups()
+    date, minute, second, fraction, zone, sign, hours, minutes = match.groups()
     try:
         moment = datetime.fromisoformat(f"{date}T{minute or '00:00'}{second or ':00'}")
     except ValueError:
         return None
     offset = (int(hours) * 3600 + int(minutes or 0) * 60) * SECOND if hours else 0
     at = _micros(moment)
-    return None if at is None else _in_range(at + int(f"{fraction or ''}000000"[:6]) + (offset if sign == "-" else -offset))
+    if at is None:
+        return None
+    at = _in_range(at + int(f"{fraction or ''}000000"[:6]) + (offset if sign == "-" else -offset))
+    return Unzoned(at) if at is not None and zone is None and not hours else at
 
 
 def _from_number(whole: int, fraction: str) -> Micros | None:
@@ -111,7 +133,8 @@ def _from_number(whole: int, fraction: str) -> Micros | None:
 
 def _micros(moment: datetime) -> Micros | None:
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH
-    return _in_range((since.days * 86_400 + since.seconds) * SECOND + since.microseconds)
+    at = _in_range((since.days * 86_400 + since.seconds) * SECOND + since.microseconds)
+    return at if moment.tzinfo or at is None else Unzoned(at)
 
 
 def _in_range(at: Micros) -> Micros | None:

@@ -27,8 +27,10 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 OLDEST = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
+SETTINGS = {"application_name": "touchbase"}
+"""Startup parameters: only those that PgBouncer accepts without `ignore_startup_parameters`."""
 # A session begins with nobody in its scope, whatever its role or database was given as a default.
-SETTINGS = {"application_name": "touchbase", "statement_timeout": f"{STATEMENT_SECONDS}s", SETTING: NOBODY}
+_SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NOBODY}'"
 
 UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """Errors of the connection: the server is away, or went away (asyncpg may call that an internal error of its own)."""
@@ -42,6 +44,7 @@ log = logging.getLogger("touchbase.storage")
 _NOT_YET = "57P03"
 """The server starts or stops, and took no connection."""
 _READ_ONLY = "25006"
+OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
     "53100": "its disk is full; make room, writing goes on by itself",
     "53300": "it has no connection left; raise its max_connections or lower what else uses it",
@@ -52,7 +55,18 @@ _WHAT_TO_DO = {
 
 async def connect(url: str) -> Connection:
     """One connection, named in the server's list, whose statements cannot hang for ever."""
-    return await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
+    try:
+        await _set_up(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _set_up(connection: Connection) -> None:
+    """Set the session's parameters, after connecting: as startup parameters a pooler would refuse them."""
+    await connection.execute(_SET_UP)
 
 
 class Line:
@@ -117,7 +131,7 @@ def is_not_now(error: BaseException) -> bool:
     """Whether the engine cannot do it now, whoever asks."""
     if isinstance(error, asyncpg.PostgresError):
         return (error.sqlstate or "").startswith(_NOT_NOW)
-    return isinstance(error, UNUSABLE)
+    return isinstance(error, (MemoryError, *UNUSABLE))
 
 
 def is_given_up(error: BaseException | None) -> bool:
@@ -147,7 +161,7 @@ def unavailable(error: BaseException) -> StoreUnavailable:
     """The error for callers whose command could not be written now. What it says of addresses and roles is for the log alone."""
     log.warning("cannot use PostgreSQL now: %s", str(error) or type(error).__name__)
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
-    advice = _WHAT_TO_DO.get(state, "the server's log says why")
+    advice = OUT_OF_MEMORY if isinstance(error, MemoryError) else _WHAT_TO_DO.get(state, "the server's log says why")
     return StoreUnavailable(f"cannot use the database now: {advice}", retry_after=5)
 
 
@@ -269,7 +283,9 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 
 async def open_pool(url: str, size: int) -> Pool:
     """Connections for reads and turns of the inbox; lost ones are replaced."""
-    return await asyncpg.create_pool(url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, reset=_as_left)
+    return await asyncpg.create_pool(
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, init=_set_up, reset=_as_left
+    )
 
 
 async def _as_left(connection: Connection) -> None:

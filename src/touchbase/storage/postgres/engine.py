@@ -18,6 +18,7 @@ from touchbase.storage.postgres.ahead import Ahead, in_slices
 from touchbase.storage.postgres.apply import Take, Worker
 from touchbase.storage.postgres.connection import UNUSABLE, Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
 from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.together import Together
 from touchbase.storage.postgres.vacuum import vacuum
@@ -73,6 +74,7 @@ class PostgresStore:
             raise _unreachable(error) from error
         with _told():
             try:
+                await refuse_shared_sessions(connection, lambda: connect(url))
                 await refuse_unsafe(connection)
                 if not as_is:
                     await _prepare(connection)

@@ -10,12 +10,13 @@ again each by itself, beside the lanes.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.queries import Query
-from touchbase.storage.postgres.connection import is_given_up, read
+from touchbase.storage.postgres.connection import is_given_up, read, unavailable
 from touchbase.storage.postgres.outcomes import outcomes
 from touchbase.storage.sql import reads
 from touchbase.storage.sql.group import Waiter, settle
@@ -24,6 +25,8 @@ from touchbase.storage.sql.scope import scope_of
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
+
+LOG = logging.getLogger("touchbase.storage")
 
 LANES = 2
 RECORDS = 64
@@ -64,7 +67,11 @@ class Together:
     async def _empty(self) -> None:
         while self._waiting:
             group = self._next()
-            done = await outcomes([query for query, _ in group], self._attempt)
+            try:
+                done = await outcomes([query for query, _ in group], self._attempt)
+            except Exception as error:
+                LOG.exception("a group of %d reads failed", len(group))
+                done = [unavailable(error) for _ in group]
             for (query, waiter), outcome in zip(group, done, strict=True):
                 if len(group) > 1 and _may_be_anothers(query, outcome):
                     self._start(self._alone(query, waiter))

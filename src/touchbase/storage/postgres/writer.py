@@ -7,19 +7,35 @@ turns into one flush of its log. A group holds commands of one type, because the
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from touchbase.domain.commands import Command
 from touchbase.domain.shares import Shares
 from touchbase.storage.postgres import pace
-from touchbase.storage.postgres.connection import Line, write, write_alone
+from touchbase.storage.postgres.connection import Line, unavailable, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.outcomes import outcomes
 from touchbase.storage.postgres.pace import Pace
-from touchbase.storage.sql.group import Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
+from touchbase.storage.sql.erased import GUARD_NEEDED
+from touchbase.storage.sql.group import (
+    WITHOUT_MEMORY,
+    Commands,
+    Handlers,
+    Waiter,
+    client_of,
+    over_its_share,
+    plan_of,
+    refusal,
+    settle,
+    take,
+)
 from touchbase.storage.sql.scope import EVERYBODY, scope_of
+
+LOG = logging.getLogger("touchbase.storage")
 
 
 class Writer:
@@ -72,22 +88,37 @@ class Writer:
     async def _live(self, line: Line) -> None:
         while True:
             while self._waiting:
-                group, began = self._next(), self._loop.time()
-                commands = [command for command, _ in group]
-                self._pace.begins(began)
-                done = await outcomes(commands, partial(self._attempt, line))
-                self._pace.ended(began, self._loop.time())
-                settle([waiter for _, waiter in group], done)
+                try:
+                    group = self._next()
+                except MemoryError:
+                    await asyncio.sleep(WITHOUT_MEMORY)
+                else:
+                    await self._carry_out(line, group)
             if self._closing:
                 return await line.close()
             bell: asyncio.Future[None] = self._loop.create_future()
             self._asleep.append(bell)
             await bell
 
+    async def _carry_out(self, line: Line, group: Sequence[tuple[Command[Any], Waiter]]) -> None:
+        """Carry out a group and answer those who wait for it: a lane lives on, whatever becomes of one group."""
+        waiters = [waiter for _, waiter in group]
+        began = self._loop.time()
+        self._pace.begins(began)
+        try:
+            done = await outcomes([command for command, _ in group], partial(self._attempt, line))
+        except Exception as error:
+            LOG.exception("a group of %d writes failed", len(group))
+            done = [unavailable(error) for _ in group]
+        finally:
+            self._pace.ended(began, self._loop.time())
+        settle(waiters, done)
+
     def _next(self) -> list[tuple[Command[Any], Waiter]]:
         kind = next(iter(self._waiting))
-        queue = self._waiting.pop(kind)
+        queue = self._waiting[kind]
         group = take(queue)
+        del self._waiting[kind]
         if queue:
             self._waiting[kind] = queue  # behind the other types
         self.depth -= len(group)
@@ -100,8 +131,17 @@ class Writer:
     async def _attempt(self, line: Line, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
-        plan = plan_of(commands, self._handlers, ids)
         if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
             # The statement that writes is a transaction by itself; a scope of its own would cost that two more round trips.
-            return await write_alone(await line.limited(scope), plan)
-        return await write(await line.connection(), plan, scope)
+            results = await write_alone(await line.limited(scope), plan_of(commands, self._handlers, ids, alone=True))
+            return await self._guarded(line, commands, results)
+        return await write(await line.connection(), plan_of(commands, self._handlers, ids), scope)
+
+    async def _guarded(self, line: Line, commands: Commands, results: list[object]) -> list[object]:
+        """The results, after another run of the commands that turned out to need a check for erased persons."""
+        places = [place for place, result in enumerate(results) if result is GUARD_NEEDED]
+        if places:
+            again = await outcomes([commands[place] for place in places], partial(self._attempt, line))
+            for place, result in zip(places, again, strict=True):
+                results[place] = result
+        return results

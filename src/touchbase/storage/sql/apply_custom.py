@@ -57,7 +57,7 @@ def _write(
         if held[slot[:2]] >= MOST_HELD:
             return  # a CRM that sends a new name with every call must not make a record grow without end
         held[slot[:2]] += 1
-        one = known[slot] = CustomField(ids.take("custom_field"), slot[2], None, now_us)
+        one = known[slot] = CustomField(ids.take("custom_field"), slot[2], None, now_us, created_us=now_us)
     if one.value != value:
         one.value, one.updated_us = value, now_us
     one.priority, one.stamped_us, one.stamp_key = stamp

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from touchbase.domain.delivery import GONE_ERASED, GONE_RETENTION
 from touchbase.domain.erased_keys import WHY_IGNORED, delivery_key
-from touchbase.domain.erasure import CountRetained, RetainBodies
+from touchbase.domain.erasure import CountRetained, Dropped, DropUnrecognised, RetainBodies, SizeUnrecognised
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.op import Ask, Op, Plan, Step, delete
 from touchbase.storage.sql.recent_calls import FORGET_CLEARED
@@ -48,6 +48,14 @@ RETAIN_DELIVERY = Op(
     sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING id",
     body=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
 )
+# As the index `delivery_unproven` has it, word by word.
+_UNPROVEN = "state = 'unrecognised' AND body_gone IS NULL AND (verified IS NULL OR verified = 0)"
+DROP_UNRECOGNISED = Op(
+    "drop_unrecognised",
+    (*ONE, ("at", "bigint")),
+    sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_gone IS NULL RETURNING id",
+    body=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_gone IS NULL RETURNING t.id",
+)
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"
 
 
@@ -73,6 +81,30 @@ def retain_bodies(command: RetainBodies) -> Plan[int]:
 def count_retained(query: CountRetained) -> Plan[int]:
     """How many bodies were kept long enough."""
     rows = yield Ask(f"SELECT count(*) {_OLD}", (query.client, query.before_us))
+    total: int = rows[0][0]
+    return total
+
+
+def drop_unrecognised(command: DropUnrecognised) -> Plan[Dropped]:
+    """Drop the oldest bodies that are too old, or too many."""
+    found = yield Ask(
+        f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (command.client, command.limit)
+    )
+    sizes: dict[int, int] = {}
+    excess = command.excess
+    for number, size, received_us in found:
+        if received_us >= command.before_us and excess <= 0:
+            break
+        sizes[number] = size
+        excess -= size
+    gone = (yield Step(DROP_UNRECOGNISED, [(command.client, number, command.at) for number in sizes])) if sizes else []
+    yield from _delete_bodies(command.client, [row[0] for row in gone])
+    return Dropped(len(gone), sum(sizes[row[0]] for row in gone))
+
+
+def size_unrecognised(query: SizeUnrecognised) -> Plan[int]:
+    """How many bytes bodies have that nobody understood and nothing verified."""
+    rows = yield Ask(f"SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM delivery WHERE client = ? AND {_UNPROVEN}", (query.client,))
     total: int = rows[0][0]
     return total
 

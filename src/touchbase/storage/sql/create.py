@@ -13,10 +13,12 @@ from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.stamps import DELIBERATE
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.erased import GUARD_NEEDED
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Plan, Row, Step
 from touchbase.storage.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.storage.sql.server_secret import erasure_key_of
 
 There = dict[tuple[int, str, str | None], int]
 """Who has a key: contacts' ids by client, column and key."""
@@ -36,13 +38,31 @@ def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[ob
         rows.append(contact_row(contact))
         if command.custom:
             customs += _custom_rows(CONTACT, contact, command.custom, contact.created_us, ids)
-    made = yield Step(sql.CREATE_CONTACT, rows, customs)
+    checked = all(command.guarded for command in commands)
+    made = yield Step(sql.CREATE_CHECKED_CONTACT if checked else sql.CREATE_CONTACT, rows, customs)
     if len(made) == len(commands):
         return [Created(command.contact, True) for command in commands]
     new = {row[0] for row in made}
     there |= yield from _there([command for command in tried if command.contact.id not in new])
     shown = yield from _shown([command for command in commands if command.on_duplicate == "return"], there)
-    return [Created(c.contact, True) if c.contact.id in new else _existing(c, _match(c, there), shown) for c in commands]
+    unguarded = set() if checked else (yield from _to_guard([c for c in tried if c.contact.id not in new and _match(c, there) is None]))
+    return [
+        Created(c.contact, True) if c.contact.id in new
+        else GUARD_NEEDED if c.client in unguarded and _match(c, there) is None
+        else _existing(c, _match(c, there), shown)
+        for c in commands
+    ]  # fmt: skip
+
+
+def _to_guard(commands: Sequence[CreateContact]) -> Plan[set[int]]:
+    """The clients that have erased somebody since these commands were made; from now on the commands are guarded."""
+    clients: set[int] = set()
+    for client in sorted({command.client for command in commands}):
+        if (yield from erasure_key_of(client)) is not None:
+            clients.add(client)
+    for command in commands:
+        command.guarded = command.guarded or command.client in clients
+    return clients
 
 
 def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[object]]:
@@ -78,7 +98,7 @@ def _start_status(record: Contact | Company) -> None:
 
 def _custom_rows(kind: int, record: Contact | Company, custom: Sequence[tuple[str, str]], at: Micros, ids: Ids) -> list[Row]:
     # Set, not appended to: the same command is run again when its transaction was given up.
-    record.custom_fields = [CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "") for name, value in custom]
+    record.custom_fields = [CustomField(ids.take("custom_field"), name, value, at, DELIBERATE, at, "", at) for name, value in custom]
     return [custom_field_row(record.client, kind, record.id, made) for made in record.custom_fields]
 
 

@@ -25,7 +25,7 @@ from touchbase.storage.sql.erased import DELETE_ERASURE, Mark, marks_of, save_ma
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Ask, Op, Plan, Step
 from touchbase.storage.sql.rows import Columns, contact_of
-from touchbase.storage.sql.server_secret import find_erasure_key, make_erasure_key
+from touchbase.storage.sql.server_secret import erasure_key_of, find_erasure_key, make_erasure_key
 
 ERASURE: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("asked_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
@@ -43,11 +43,16 @@ NOTE_SWEPT = Op(
     body="UPDATE erasure AS t SET done_us = p.done_us, swept_to = p.swept_to, removed = p.removed FROM p "
     "WHERE t.client = p.client AND t.id = p.id",
 )
+# A create of a client without erasures holds no lock that the client's row could show. So the first erasure waits until those in
+# flight have committed, and finds what they wrote; those that come after it find the erasure. Before any other lock: who waits holds none.
+WAIT_FOR_CREATES = Op("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
 
 
 def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     """Erase one person."""
     client = command.client
+    if (yield from erasure_key_of(client)) is None:
+        yield Step(WAIT_FOR_CREATES, [()])
     yield Step(sql.CLIENT_BY_NUMBER, [(client,)])
     contacts = yield from find_contacts(client, command.contact_id, command.refs)
     if command.contact_id is not None and not contacts:

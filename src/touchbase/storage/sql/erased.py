@@ -74,22 +74,34 @@ def lift_marks(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[None]:
 
 
 Guarded = CreateContact | UpdateContact
+GUARD_NEEDED = object()
+"""In the place of a result: the client has erased somebody since the command was made. The command is guarded now; run it again."""
 Run = Callable[[Any, Ids], Plan[list[object]]]
 
 
 def guarded(run: Run) -> Run:
-    """The same plan, after a look at whether somebody of the group would come back; where nobody was erased it costs nothing."""
+    """The same plan, preceded by a check for erased persons in the same transaction.
+
+    An update is checked where it sets an address. A create is checked where its client was known to have erasures; else its own
+    statement finds out, and `GUARD_NEEDED` asks for another run.
+    """
 
     def checked(commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
-        return _check(run, commands, ids) if any(command.guarded for command in commands) else run(commands, ids)
+        return _check(run, commands, ids) if any(map(_needs_check, commands)) else run(commands, ids)
 
     return checked
+
+
+def _needs_check(command: Guarded) -> bool:
+    return command.guarded or (isinstance(command, UpdateContact) and bool(_refs(command)))
 
 
 def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
     refused: dict[int, ErasedPerson] = {}
     lifted: dict[int, set[tuple[int, int]]] = {}
-    for client in sorted({_client(command) for command in commands if command.guarded}):
+    for command in commands:
+        command.guarded = True
+    for client in sorted({_client(command) for command in commands}):
         # Whom we find not erased is not erased before we are done.
         yield Step(HOLD_CLIENT, [(client,)])
         key = yield from erasure_key_of(client)

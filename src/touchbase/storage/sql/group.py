@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from touchbase.domain.commands import Command
 from touchbase.domain.errors import Overloaded
+from touchbase.storage.sql.erased import GUARD_NEEDED
 from touchbase.storage.sql.handlers import RESERVE_IDS, Handler
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.op import Op, Plan, Retry, Step
 
 Commands = Sequence[Command[Any]]
 Handlers = Mapping[type, Handler]
 W = TypeVar("W")
+TRIES_WITHOUT_MEMORY = 3
+WITHOUT_MEMORY = 0.05
+"""Seconds until what had no memory to go on tries again."""
 Waiter = asyncio.Future[Any]
 
 MOST = 256
@@ -29,21 +35,28 @@ def take(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]
     """Remove from the queue what goes together now: at most `MOST` commands, of `HEAVY` bytes unless one alone is heavier."""
     group: list[tuple[Command[Any], W]] = []
     weight = 0
-    while waiting and len(group) < MOST:
-        weight += len(getattr(waiting[0][0], "body", b""))
+    for each in islice(waiting, MOST):
+        weight += len(getattr(each[0], "body", b""))
         if group and weight > HEAVY:
             break
-        group.append(waiting.popleft())
+        group.append(each)
+    for _ in group:  # only now, so that nothing is lost where there is no memory for the group
+        waiting.popleft()
     return group
 
 
-def plan_of(commands: Commands, handlers: Handlers, ids: Ids) -> Plan[list[object]]:
-    """One plan that carries out all commands; one result or `TouchbaseError` for each, in their order."""
+def plan_of(commands: Commands, handlers: Handlers, ids: Ids, *, alone: bool = False) -> Plan[list[object]]:
+    """One plan that carries out all commands; one result or `TouchbaseError` for each, in their order.
+
+    Only where it runs `alone`, outside of a transaction, may a result be `GUARD_NEEDED`.
+    """
     results: list[object] = [None] * len(commands)
     for kind, places in _by_kind(commands).items():
         answers = yield from handlers[kind].run([commands[place] for place in places], ids)
         for place, answer in zip(places, answers, strict=True):
             results[place] = answer
+    if not alone and any(result is GUARD_NEEDED for result in results):
+        raise Retry("the client's first erasure came between the request and this transaction")
     return results
 
 
@@ -64,14 +77,16 @@ def _by_kind(commands: Commands) -> dict[type, list[int]]:
 
 
 def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
-    """Give each waiter its result or exception; in the event loop. Whoever went away meanwhile is passed over."""
+    """Give each waiter its result or exception; in the event loop. A waiter that is done, as its caller went away, is passed over."""
     for waiter, outcome in zip(waiters, outcomes, strict=True):
-        if waiter.done():
-            continue
-        if isinstance(outcome, BaseException):
-            waiter.set_exception(outcome)
-        else:
-            waiter.set_result(outcome)
+        for _ in range(TRIES_WITHOUT_MEMORY):
+            if waiter.done():
+                break
+            with suppress(MemoryError):  # of one that cannot be answered the others must not suffer
+                if isinstance(outcome, BaseException):
+                    waiter.set_exception(outcome)
+                else:
+                    waiter.set_result(outcome)
 
 
 def client_of(command: Command[Any]) -> int | None:

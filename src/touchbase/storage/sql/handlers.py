@@ -133,6 +133,7 @@ COMMANDS: dict[type, Handler] = {
     e.AddErasures: Handler(_each(erase_restore.add_erasures, takes_ids=True), erase_restore.add_needs),
     e.EraseWaiting: Handler(_each(erase_restore.erase_waiting_places)),
     e.RetainBodies: Handler(_each(bodies.retain_bodies)),
+    e.DropUnrecognised: Handler(_each(bodies.drop_unrecognised)),
 }
 
 

@@ -15,10 +15,10 @@ R = TypeVar("R", Contact, Company)
 
 
 def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
-    """The records with all their custom fields, also those that were taken away, in order of field id."""
+    """The records with all their custom fields, also those that were taken away, in the order in which they came."""
     if records:
         by_record = {(record.client, record.id): record for record in records}
         rows = yield Step(sql.CUSTOM_FIELDS_OF, [(client, kind, number) for client, number in by_record])
-        for row in sorted(rows, key=lambda row: row[4]):
+        for row in sorted(rows, key=lambda row: (row[10], row[4])):
             by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
     return list(records)

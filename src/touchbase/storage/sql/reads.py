@@ -194,6 +194,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     e.ReadBodies: erase_reads.read_bodies,
     e.ReadLinks: erase_reads.read_links,
     e.CountRetained: bodies.count_retained,
+    e.SizeUnrecognised: bodies.size_unrecognised,
 }
 
 TOGETHER: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {

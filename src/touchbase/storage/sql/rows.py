@@ -37,6 +37,7 @@ COMPANY: Columns = (
 CUSTOM_FIELD: Columns = (
     ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("name", "text"), ("id", "bigint"),
     ("value", "text"), ("updated_us", "bigint"), ("priority", "bigint"), ("stamped_us", "bigint"), ("stamp_key", "text"),
+    ("created_us", "bigint"),
 )  # fmt: skip
 EVENT: Columns = (
     ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"),
@@ -132,12 +133,12 @@ def company_row(c: Company) -> Row:
 
 def custom_field_of(row: Row) -> CustomField:
     """One custom field of a `CUSTOM_FIELD` row; whose it is stands in the first three columns."""
-    return CustomField(row[4], row[3], row[5], row[6], row[7], row[8], row[9])
+    return CustomField(row[4], row[3], row[5], row[6], row[7], row[8], row[9], row[10])
 
 
 def custom_field_row(client: int, kind: int, record_id: int, f: CustomField) -> Row:
     """The field's row, in the order of `CUSTOM_FIELD`."""
-    return (client, kind, record_id, f.name, f.id, f.value, f.updated_us, f.priority, f.stamped_us, f.stamp_key)
+    return (client, kind, record_id, f.name, f.id, f.value, f.updated_us, f.priority, f.stamped_us, f.stamp_key, f.created_us)
 
 
 def event_of(row: Row) -> StoredEvent:

@@ -27,7 +27,10 @@ from touchbase.domain.keys import effective_time, event_key
 from touchbase.domain.links import Ref
 from touchbase.domain.resolve import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
-from touchbase.domain.times import DAY
+from touchbase.domain.times import DAY, SECOND, Micros
+
+_UNZONED_AHEAD: Micros = 120 * SECOND
+"""By how much a time without a zone may lie after the receipt: more is another zone than UTC, and no wrong clock."""
 
 
 @dataclass(slots=True)
@@ -91,6 +94,11 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
         seen.other = event.source_event or event.event
         return
     event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
+    at = effective_time(event.occurred_us, delivery.received_us, _UNZONED_AHEAD if event.unzoned else DAY)
+    is_unsure = event.occurred_us is not None and at != event.occurred_us
+    if is_unsure and event.key is None:
+        # The receipt stands for the time, so the time that the tool gave tells a fact from its repetition.
+        event.key = f"{event_key(tool, event, '')} {event.occurred_us}"
     sighting = Sighting(
         event=event,
         kind=about,
@@ -99,11 +107,11 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
         linkedin=linkedin_key(linkedin) if linkedin and about == CONTACT else None,
         ref=_ref(tool, about, event, event.object_id),
         merged=_ref(tool, about, event, event.merged_into),
-        at=effective_time(event.occurred_us, delivery.received_us, DAY),
+        at=at,
         key=event_key(tool, event, str(delivery.id)),
         received_us=delivery.received_us,
         may_create=may_create,
-        detail=_detail(event),
+        detail=_detail(event) | ({"time_unsure": True} if is_unsure else {}),
     )
     if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
         if event.event == "campaign_completed":
@@ -193,7 +201,18 @@ def _detail(event: Event) -> Detail:
         _add_values(event, detail)
     if event.changed:
         _add_changes(event, detail)
+    if "." in event.event and (named := _identity(event)):
+        detail["identity"] = named
     return detail
+
+
+def _identity(event: Event) -> dict[str, str]:
+    """The address or the domain under which a CRM tells of its record, for the timeline: it may be another than before."""
+    if event.event.endswith(".deleted"):
+        return {}
+    name, value = ("domain", event.domain) if event.about == COMPANY else ("email", event.email)
+    found = None if value is None else find_company_domain(value) if name == "domain" else find_email_key(value)
+    return {} if found is None else {name: found}
 
 
 def _add_carried(event: Event, detail: Detail) -> None:

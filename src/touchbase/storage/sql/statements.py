@@ -26,12 +26,12 @@ def _table(name: str, columns: Columns, first: int = 1) -> str:
     return f"{name}({names(columns)}) AS (SELECT * FROM unnest({_arrays(columns, first)}))"
 
 
-def _create(table: str, columns: Columns, condition: str) -> Op:
+def _create(table: str, columns: Columns, condition: str, name: str = "") -> Op:
     """Insert records and their custom fields, those only for the records that went in; answers their ids."""
     inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
     customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
     return Op(
-        name=f"create_{table}",
+        name=name or f"create_{table}",
         columns=columns,
         more_columns=CUSTOM_FIELD,
         sqlite_set=inserted,
@@ -46,11 +46,10 @@ def _create(table: str, columns: Columns, condition: str) -> Op:
     )
 
 
-CREATE_CONTACT = _create(
-    "contact",
-    CONTACT,
-    "p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id)",
-)
+_COMPANY_IS_THERE = "(p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id))"
+# The statement itself looks for erasures: what was read of the client before may be older than its first one.
+CREATE_CONTACT = _create("contact", CONTACT, f"{_COMPANY_IS_THERE} AND NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)")
+CREATE_CHECKED_CONTACT = _create("contact", CONTACT, _COMPANY_IS_THERE, "create_checked_contact")
 CREATE_COMPANY = _create("company", COMPANY, "true")
 
 

@@ -244,7 +244,7 @@ def _write_custom(command: Update, record: Record, event: StoredEvent, ids: Ids)
         if one is None:
             if value is None:
                 continue
-            one = CustomField(ids.take("custom_field"), name, None, command.at)
+            one = CustomField(ids.take("custom_field"), name, None, command.at, created_us=command.at)
             record.custom_fields.append(one)
         stamp = (DELIBERATE, command.at, command.key)
         if old != value or beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):

@@ -38,11 +38,14 @@ class Where:
             self._add(f"{column} >= ?", value)
 
     def page(self, updated_since_us: Micros | None, after: tuple[Micros, int] | None) -> str:
-        """Begin after the last row of the page before; answers the order that pages go in."""
+        """Begin after the last row of the page before; answers the order that pages go in.
+
+        Not the order of ids: several processes take them from blocks of their own.
+        """
         if updated_since_us is None:
             if after is not None:
-                self._add("id > ?", after[1])
-            return "id"
+                self._add("(created_us, id) > (?, ?)", *after)
+            return "created_us, id"
         if after is not None and after[0] >= updated_since_us:  # else the page before was of another moment
             self._add("(updated_us, id) > (?, ?)", *after)
         else:

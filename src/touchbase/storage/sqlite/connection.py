@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -14,6 +15,7 @@ import apsw
 from touchbase.domain.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, T, for_sqlite
 
+LOG = logging.getLogger("touchbase.storage")
 OLDEST = (3, 51, 3)
 PRIVATE = ("//", "///", "//:memory:", "///:memory:")
 Columns = tuple[tuple[str, str], ...]
@@ -23,15 +25,21 @@ READER_CACHE = -8 * 1024  # little, as readers map the file
 BYTES_MAPPED = 256 * 1024 * 1024
 LARGEST_IDLE_LOG = 64 * 1024 * 1024
 
-UNWRITABLE = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.ProtocolError)
+UNWRITABLE = (
+    apsw.FullError, apsw.IOError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.ProtocolError,
+    apsw.NoMemError, MemoryError,
+)  # fmt: skip
 """Errors that say nothing about a command: the engine cannot do it now, whoever asks."""
 
+OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
     apsw.FullError: "the disk (or the store's page limit) is full; make room, writing goes on by itself",
     apsw.IOError: "the disk gave an error; look at the system's log and at the free space",
     apsw.BusyError: "another process holds the store locked; only one server may use a SQLite store",
     apsw.LockedError: "another process holds the store locked; only one server may use a SQLite store",
     apsw.ReadOnlyError: "the store's file or file system is read-only; make it writable",
+    apsw.NoMemError: OUT_OF_MEMORY,
+    MemoryError: OUT_OF_MEMORY,
     apsw.NotADBError: "the file is not a SQLite database; check the address",
     apsw.CantOpenError: "the store's files cannot be opened; check that the folder is there and that this user may write to it",
 }
@@ -101,6 +109,12 @@ def unavailable(error: BaseException) -> StoreUnavailable:
     return StoreUnavailable(f"cannot use the store now: {advice(error)}", retry_after=5)
 
 
+def failures(error: BaseException, count: int) -> list[object]:
+    """The answers of a group that failed outside of its commands, as for want of memory or threads."""
+    LOG.error("a group of %d writes failed", count, exc_info=error)
+    return [unavailable(error) for _ in range(count)]
+
+
 def advice(error: BaseException) -> str:
     """What to do about an error of SQLite; its own words where we know nothing better."""
     return next((words for kind, words in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
@@ -111,6 +125,8 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
 
     `flushed` is told how many seconds the flush took.
     """
+    if cursor.connection.in_transaction:  # an earlier one could not be rolled back, as for want of memory
+        cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
         result = run(cursor, plan)

@@ -7,7 +7,6 @@ import contextlib
 import tempfile
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -46,6 +45,7 @@ from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable, write
 from touchbase.storage.sqlite.schema import migrate, refuse_others
+from touchbase.storage.sqlite.threads import started_threads
 from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ class SqliteStore:
         self._taken = 0
         self._turn = asyncio.Lock()
         self._near, *self._far = readers
-        self._threads = ThreadPoolExecutor(len(self._far), "touchbase-reader")
+        self._threads = started_threads(len(self._far), "touchbase-reader")
 
     @classmethod
     async def open(

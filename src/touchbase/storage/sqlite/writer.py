@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 import apsw
@@ -30,6 +30,7 @@ from touchbase.domain.commands import (
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.shares import Shares
 from touchbase.storage.sql.group import (
+    WITHOUT_MEMORY,
     Commands,
     Handlers,
     Probe,
@@ -45,8 +46,9 @@ from touchbase.storage.sql.group import (
 )
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.op import Plan, Retry
-from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, unavailable, write
+from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, failures, unavailable, write
 from touchbase.storage.sqlite.log import LONGEST_LOG, Behind, Log
+from touchbase.storage.sqlite.threads import LoopThreads
 
 T = TypeVar("T")
 Job = Callable[["Writer"], object]
@@ -81,7 +83,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[Command[Any], Waiter]] = deque()
         self._jobs: deque[tuple[Job, Waiter, bool]] = deque()
-        self._threads = ThreadPoolExecutor(2, "touchbase-writer")
+        self._threads = LoopThreads(2, "touchbase-writer")
         self._called = False
         self._away = False
         """Whether a thread has the connection."""
@@ -165,6 +167,13 @@ class Writer:
 
     def _next(self) -> None:
         self._called = False
+        try:
+            self._go_on()
+        except MemoryError:
+            self._called = True
+            self._loop.call_later(WITHOUT_MEMORY, self._next)
+
+    def _go_on(self) -> None:
         if self._log.behind is Behind.NEARLY:
             self._send(self._fold_rest, [], [])
         elif self._jobs and (self._job_next or not self._waiting):
@@ -177,11 +186,14 @@ class Writer:
             self._carry_out(commands, waiters, lambda: self._together(commands), lambda: self._outcomes(commands), is_small(commands))
         elif self._closing is not None and self._log.behind is Behind.NO:
             self._away = True  # for good
-            self._threads.submit(self._end, self._closing)
+            self._threads.give(self._end, partial(self._ended, self._closing))
 
     def _carry_out(self, commands: Commands, waiters: Sequence[Waiter], plainly: Errand, whole: Errand, small: bool) -> None:
         """Here and now if that is quick, else on a thread."""
-        outcomes = self._at_once(plainly, len(waiters)) if small and self._flush < SLOW_FLUSH else None
+        try:
+            outcomes = self._at_once(plainly, len(waiters)) if small and self._flush < SLOW_FLUSH else None
+        except Exception as error:
+            outcomes = failures(error, len(waiters))
         if outcomes is None:
             self._send(whole, commands, waiters)
         else:
@@ -202,31 +214,29 @@ class Writer:
             self._connection.set_busy_timeout(BUSY_MS)
 
     def _send(self, errand: Errand, commands: Commands, waiters: Sequence[Waiter]) -> None:
-        """Let a thread have the connection for an errand that never raises; answers are given in the loop."""
+        """Let a thread have the connection for an errand; answers are given in the loop, whatever becomes of it."""
         self._away = True
 
-        def run() -> None:
-            outcomes = errand()
-            self._loop.call_soon_threadsafe(self._back, commands, waiters, outcomes)
+        def back(outcomes: Sequence[object] | BaseException) -> None:
+            self._away = False
+            self._done(commands, waiters, failures(outcomes, len(waiters)) if isinstance(outcomes, BaseException) else outcomes)
 
-        self._threads.submit(run)
-
-    def _back(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
-        self._away = False
-        self._done(commands, waiters, outcomes)
+        self._threads.give(errand, back)
 
     def _done(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
-        """Answer those who wait for it."""
-        for command in commands:
-            client = client_of(command)
-            if client is not None:
-                self._shares.give(client)
-        settle(waiters, outcomes)
-        if self._log.is_long():
-            self._log.behind = Behind.COPYING
-            self._threads.submit(self._fold)
-        if self._waiting or self._jobs or self._closing is not None:
-            self._call()
+        """Answer those who wait for it, and go on with what waits."""
+        try:
+            for command in commands:
+                client = client_of(command)
+                if client is not None:
+                    self._shares.give(client)
+            settle(waiters, outcomes)
+            if self._log.is_long():
+                self._log.behind = Behind.COPYING
+                self._threads.give(self._fold, self._folded)
+        finally:
+            if self._waiting or self._jobs or self._closing is not None:
+                self._call()
 
     def _together(self, commands: Commands) -> list[object]:
         return self.write(lambda: plan_of(commands, self._handlers, self.ids), lambda: needs_of(commands, self._handlers))
@@ -260,18 +270,16 @@ class Writer:
         A long log begins anew next, and writers wait for what is not copied then: so also what came meanwhile is copied here,
         which is little, and at once, before it becomes more.
         """
-        try:
-            for copy in range(COPIES):
-                self._log.fold()
-                self._log.flush_copied(gently=copy == 0)
-                if self._log.pages < LONGEST_LOG:
-                    break
-        except Exception:
-            LOG.exception("copying the log into the store failed; it stays beside it for now")
-        finally:  # closing waits for it
-            self._loop.call_soon_threadsafe(self._folded)
+        for copy in range(COPIES):
+            self._log.fold()
+            self._log.flush_copied(gently=copy == 0)
+            if self._log.pages < LONGEST_LOG:
+                break
 
-    def _folded(self) -> None:
+    def _folded(self, failed: BaseException | None) -> None:
+        """Closing waits for this, also where copying failed."""
+        if failed is not None:
+            LOG.error("copying the log into the store failed; it stays beside it for now", exc_info=failed)
         self._log.behind = Behind.NEARLY if self._log.pages >= LONGEST_LOG else Behind.NO
         self._call()
 
@@ -281,16 +289,15 @@ class Writer:
         self._log.behind = Behind.NO
         return []
 
-    def _end(self, closing: Waiter) -> None:
-        try:
-            self._log.fold()
-            self._log.close()
-            self._connection.close()
-        finally:
-            self._loop.call_soon_threadsafe(self._ended, closing)
+    def _end(self) -> None:
+        self._log.fold()
+        self._log.close()
+        self._connection.close()
 
-    def _ended(self, closing: Waiter) -> None:
-        self._threads.shutdown(wait=False)
+    def _ended(self, closing: Waiter, failed: BaseException | None) -> None:
+        if failed is not None:
+            LOG.error("the store could not be closed well", exc_info=failed)
+        self._threads.shutdown()
         settle([closing], [None])
 
 

@@ -21,7 +21,7 @@ from touchbase.domain.ports import Call
 
 PERSON = Shape(
     CONTACT, email=("email",), first_name=("first_name", "firstName"), last_name=("last_name", "lastName"), linkedin=(LINKEDIN,),
-    useful=("phone", "orgname"),
+    employer=("customer_acct_id",), employer_type="account", useful=("phone", "orgname"),
     noise=frozenset({"tag"}),
 )  # fmt: skip
 ACCOUNT = Shape(COMPANY, domain=("url", "account_url", "accountUrl"), company=("name",))
@@ -45,6 +45,7 @@ class ActiveCampaign(CrmAdapter):
     """Reads ActiveCampaign's webhook calls."""
 
     tool = "activecampaign"
+    words = ("account",)
     signs = frozenset({"contact", "account", "deal", "date_time", "initiated_from", "initiated_by", "cdate"})
     status: ClassVar[tuple[str, ...]] = ()
 

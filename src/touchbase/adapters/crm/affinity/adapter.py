@@ -20,7 +20,15 @@ from touchbase.domain.ports import Call
 
 PERSON, ORGANIZATION = "person", "organization"
 SHAPES = {
-    PERSON: Shape(CONTACT, email=("primary_email", "emails"), first_name=("first_name",), last_name=("last_name",), linkedin=(LINKEDIN,)),
+    PERSON: Shape(
+        CONTACT,
+        email=("primary_email", "emails"),
+        first_name=("first_name",),
+        last_name=("last_name",),
+        linkedin=(LINKEDIN,),
+        employer=("current_organization_ids", "organization_ids"),
+        employer_type="organization",
+    ),
     ORGANIZATION: Shape(COMPANY, domain=("domain", "domains"), company=("name",)),
 }
 ENTITY_TYPES = {"0": PERSON, "1": ORGANIZATION, PERSON: PERSON, ORGANIZATION: ORGANIZATION, "company": ORGANIZATION}
@@ -37,6 +45,7 @@ class Affinity(CrmAdapter):
     """Reads Affinity's webhook calls."""
 
     tool = "affinity"
+    words = ("person", "organization")
     signs = frozenset({"sent_at", "body", *_MARKS})
     status: ClassVar[tuple[str, ...]] = ()
     """Numbers of the list fields that are a client's status."""

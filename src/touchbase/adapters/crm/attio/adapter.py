@@ -38,6 +38,7 @@ class Attio(CrmAdapter):
     """Reads Attio's webhook calls."""
 
     tool = "attio"
+    words = ("people", "companies")
     signs = frozenset({"events", "event_type", "values", "record", "attio-signature", "x-attio-signature"})
     proofs = (hashed_body("attio-signature"), hashed_body("x-attio-signature"))
     fetcher: ClassVar[Fetcher | None] = FETCHER

@@ -21,7 +21,7 @@ from touchbase.domain.times import Micros
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email_addresses",), first_name=("first_name",), last_name=("last_name",), full_name=("full_name",),
-        linkedin=("linkedin",), useful=("job_title",),
+        linkedin=("linkedin",), employer=("company",), employer_type="companies", useful=("job_title",),
     ),
     COMPANY: Shape(COMPANY, domain=("domains",), company=("name",), useful=("employee_range",)),
 }  # fmt: skip
@@ -66,7 +66,7 @@ def _flat(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         one = as_dict(next(iter(as_list(entries)), None))
         if one.get("attribute_type") == "personal-name":
             yield from ((part, one.get(part)) for part in ("first_name", "last_name", "full_name"))
-        elif name in ("email_addresses", "domains"):
+        elif name in ("email_addresses", "domains") or one.get("attribute_type") == "record-reference":
             yield name, entries
         else:
             told = [dig(each, "status", "title") or dig(each, "option", "title") or first(each, "value") for each in as_list(entries)]

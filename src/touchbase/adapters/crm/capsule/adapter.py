@@ -21,7 +21,7 @@ from touchbase.domain.ports import Call
 SHAPES = {
     "person": Shape(
         CONTACT, email=("emailAddresses",), first_name=("firstName",), last_name=("lastName",), linkedin=("websites", LINKEDIN),
-        company=("organisation_name",), useful=("jobTitle",),
+        company=("organisation_name",), employer=("organisation",), employer_type="organisation", useful=("jobTitle",),
     ),
     "organisation": Shape(COMPANY, domain=("own_pages",), company=("name",)),
 }  # fmt: skip
@@ -34,6 +34,7 @@ class Capsule(CrmAdapter):
     """Reads Capsule's REST hooks."""
 
     tool = "capsule"
+    words = ("person", "organisation")
     signs = frozenset({"payload", "party", "emailAddresses"})
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""

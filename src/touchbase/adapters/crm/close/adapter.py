@@ -30,7 +30,7 @@ NOISE = frozenset(
 SHAPES = {
     "contact": Shape(
         CONTACT, email=("emails",), full_name=("name", "display_name"), linkedin=("linkedin_url", "urls", LINKEDIN),
-        useful=("title",), noise=NOISE,
+        employer=("lead_id",), employer_type="lead", useful=("title",), noise=NOISE,
     ),
     "lead": Shape(COMPANY, domain=("url",), company=("display_name", "name"), useful=("description",), noise=NOISE),
 }  # fmt: skip
@@ -45,6 +45,7 @@ class Close(CrmAdapter):
     """Reads Close's webhook calls."""
 
     tool = "close"
+    words = ("lead",)
     proofs = (CLOSE,)
     signs = frozenset({"subscription_id", "object_type", "event", "organization_id", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}

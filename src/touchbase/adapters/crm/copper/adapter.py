@@ -25,7 +25,8 @@ from touchbase.domain.ports import Call, Fetcher
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(
     CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
-    linkedin=("socials", LINKEDIN), domain=("websites",), company=("company_name",), useful=("title", "company_name"), noise=NOISE,
+    linkedin=("socials", LINKEDIN), domain=("websites",), company=("company_name",), employer=("company_id",), employer_type="company",
+    useful=("title", "company_name"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
     "person": _PERSON,
@@ -39,6 +40,7 @@ class Copper(CrmAdapter):
     """Reads Copper's webhook calls."""
 
     tool = "copper"
+    words = ("person", "lead")
     proofs = (ANY_FIELD,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     signs = frozenset({"updated_attributes", "subscription_id", "ids", "date_modified"})

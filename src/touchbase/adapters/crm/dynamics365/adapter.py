@@ -31,9 +31,13 @@ NOISE = frozenset(
         "exchangerate", "transactioncurrencyid", "processid", "stageid", "traversedpath", "importsequencenumber", "overriddencreatedon",
     }
 )  # fmt: skip
+_ACCOUNT = "account id"
+"""The property under which the id of the account stands that a contact or a lead belongs to."""
+_LINKS = ("parentcustomerid", "parentaccountid", "accountid")
 _PERSON = Shape(
     CONTACT, email=("emailaddress1", "emailaddress2"), first_name=("firstname",), last_name=("lastname",), full_name=("fullname",),
     linkedin=("msdyncrm_linkedin", "linkedin", "cr_linkedin", LINKEDIN), domain=("websiteurl",), company=("companyname",),
+    employer=(_ACCOUNT,), employer_type="account",
     useful=("jobtitle", "telephone1", "mobilephone", "companyname"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -59,6 +63,7 @@ class Dynamics365(CrmAdapter):
     """Reads Dynamics 365's webhook calls."""
 
     tool = "dynamics365"
+    words = ("lead", "account")
     signs = _ROW_MARKS | {"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "eventTime", "specversion"}
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SHAPES, ("statuscode", "statecode"))
 
@@ -111,6 +116,8 @@ class Dynamics365(CrmAdapter):
         at = moment(body, "OperationCreatedOn") or moment(now, "modifiedon") or moment(body, *_OF_GRID)
         item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
         item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(call, item.shape.kind, word)
+        entities = (target, *_entities(body.get("PostEntityImages")), *_entities(body.get("PreEntityImages")))
+        item.record = {**item.record, _ACCOUNT: next(filter(None, map(_account_of, entities)), None)}
         if what == UPDATED and source not in ("Upsert", "Restore"):
             item.changed = {name: (value, before.get(name, UNTOLD)) for name, value in now.items() if name not in NOISE}
         if source == "Merge":
@@ -129,6 +136,7 @@ class Dynamics365(CrmAdapter):
         statuses = self.statuses(call, SHAPES[word].kind, word)
         labels = {name: label for name in statuses if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
         item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
+        item.record = {**item.record, _ACCOUNT: _account_in_row(body)}
         item.status = statuses
         return item.events()
 
@@ -178,9 +186,31 @@ def _pairs(value: object) -> Body:
 
 def _images(value: object) -> Body:
     record: Body = {}
-    for image in _pairs(value).values():
-        record |= _attributes(as_dict(image))
+    for image in _entities(value):
+        record |= _attributes(image)
     return record
+
+
+def _entities(value: object) -> list[Body]:
+    """The entities of a body as they were before or after."""
+    return [as_dict(image) for image in _pairs(value).values()]
+
+
+def _account_of(entity: Body) -> str | None:
+    """The id of the account to which an entity's link leads; the customer of a contact may be a contact as well."""
+    told = _pairs(entity.get("Attributes")) or entity
+    links = (as_dict(told.get(name)) for name in _LINKS)
+    return next((_known(first(link, "Id", "id")) for link in links if link.get("LogicalName") == "account"), None)
+
+
+def _account_in_row(row: Body) -> str | None:
+    """The same of a flat row, which has the id under `_..._value` and names next to it where it leads."""
+    for name in _LINKS:
+        kind = first(row, f"_{name}_value@Microsoft.Dynamics.CRM.lookuplogicalname", f"_{name}_type")
+        is_account = text(kind) in ("account", "accounts") or (kind is None and name != "parentcustomerid")
+        if is_account and (found := _known(row.get(f"_{name}_value"))) is not None:
+            return found
+    return None
 
 
 def _attributes(entity: Body) -> Body:

@@ -26,6 +26,7 @@ from touchbase.domain.ports import Call
 
 NOISE = frozenset(
     {
+        "accountsNames", "accountsColumns", "teamsNames", "targetListsNames", "targetListIsOptedOut", "accountIsInactive",
         "id", "deleted", "createdAt", "modifiedAt", "createdById", "createdByName", "modifiedById", "modifiedByName", "assignedUserName",
         "streamUpdatedAt", "emailAddressData", "phoneNumberData", "isFollowed", "followersIds", "followersNames", "versionNumber",
     }
@@ -33,6 +34,7 @@ NOISE = frozenset(
 _PERSON = Shape(
     CONTACT, email=("emailAddress", "emailAddressData"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
     linkedin=("linkedIn", "cLinkedIn", "linkedinUrl", "cLinkedin", LINKEDIN), domain=("website",), company=("accountName",),
+    employer=("accountId", "createdAccountId", "account"), employer_type="Account",
     useful=("title", "phoneNumber", "accountName"), noise=NOISE,
 )  # fmt: skip
 SHAPES = {
@@ -56,6 +58,7 @@ class EspoCrm(CrmAdapter):
     """Reads EspoCRM's webhook calls."""
 
     tool = "espocrm"
+    words = ("Contact", "Lead", "Account")
     signs = frozenset({"id", "entityType", "event", "signature", "x-signature"})
     proofs = (ESPOCRM,)
     most_secrets = MOST_SECRETS

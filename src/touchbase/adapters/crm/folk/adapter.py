@@ -22,7 +22,8 @@ from touchbase.domain.ports import Call, Fetcher
 SHAPES = {
     "person": Shape(
         CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("fullName", "name"),
-        linkedin=("linkedinUrl", "urls"), useful=("jobTitle",),
+        linkedin=("linkedinUrl", "urls"), employer=("companies", "company"), employer_type="company",
+        useful=("jobTitle",),
     ),
     "company": Shape(COMPANY, domain=("domain", "urls"), company=("name",), useful=("industry",)),
 }  # fmt: skip
@@ -35,6 +36,7 @@ class Folk(CrmAdapter):
     """Reads folk's webhook calls."""
 
     tool = "folk"
+    words = ("person",)
     proofs = (standard_webhooks(),)
     fetcher: ClassVar[Fetcher | None] = FETCHER
     signs = frozenset({"createdAt", "eventType", "customFieldValues", "webhook-id"})

@@ -29,6 +29,7 @@ from touchbase.adapters.crm.generic.shapes import (
     TIME_KEYS,
     bodies,
     usual,
+    with_company,
 )  # fmt: skip
 from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
@@ -58,6 +59,7 @@ class Generic(CrmAdapter):
     """Reads what other CRMs and relays send, where it is plain enough."""
 
     tool = "generic"
+    words = ("lead",)
     # Asked last, and about whatever no other is sure of: names come in capitals and flattened, too.
     signs = frozenset[str]()
     status: ClassVar[tuple[str, ...]] = STATUS_KEYS
@@ -88,7 +90,7 @@ class Generic(CrmAdapter):
         of_record = [key for key in TIME_KEYS if told.what == CREATED or key not in CREATION_KEYS]
         at = moment(body, *TIME_KEYS) or (moment(record, *of_record) if record is not body else None)
         item = Item(SHAPES[kind], told.what, told.object_type, told.object_id, told.source, at, restored=RESTORED in told.words)
-        item.record = with_linkedin(record) if kind == CONTACT else dict(record)
+        item.record = with_company(with_linkedin(record)) if kind == CONTACT else dict(record)
         item.status = self.statuses(call, kind, told.object_type)
         if item.status == self.status:
             changed = [key for word in told.words for key in NEW_STATUS_KEYS.get(word, ())]
@@ -122,7 +124,8 @@ def _told(body: Body, call: Call) -> Told | None:
     # A contact's `company_id` is not its own, and a company's `contact_id` neither; beside the event's name `id` is as well the event's.
     own_ids = named.own_ids[kind or CONTACT]
     object_id = text(
-        first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind or CONTACT])
+        _stable_id(body, record)
+        or first(record, *(own_ids if record is body else ()), *ID_KEYS, *own_ids, *OWN_ID_KEYS[kind or CONTACT])
         or first(body, "object_id", "record_id", *own_ids)
         # Beside the object's own word the id is the object's, elsewhere as well the event's.
         or (body.get("id") if noun_in(named.of_object) else None)
@@ -134,6 +137,13 @@ def _told(body: Body, call: Call) -> Told | None:
     elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
         return None
     return Told(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
+
+
+def _stable_id(body: Body, record: Body) -> object:
+    """The id that stands under a name which only some have: Directus's `key` of a row, Strapi's `documentId` of an entry."""
+    if "collection" in body:
+        return body.get("key")
+    return record.get("documentId") if isinstance(body.get("entry"), dict) else None
 
 
 def _in_headers(call: Call) -> str | None:

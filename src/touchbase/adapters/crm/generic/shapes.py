@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.reading import items
+from touchbase.adapters.kit.reading import first, items, text
 
 EVENT_KEYS = (
     "event",
@@ -25,6 +26,7 @@ EVENT_KEYS = (
 )
 OBJECT_KEYS = (
     "object_type", "objectType", "object", "entity", "entity_type", "entityType", "module", "resource", "model", "bean", "table",
+    "collection",
 )  # fmt: skip
 RECORD_KEYS = (
     "data",
@@ -55,6 +57,7 @@ LIST_KEYS = (
     "data", "payload", "records", "contacts", "people", "persons", "leads", "companies", "accounts", "organizations",
     "object_keys",
 )  # fmt: skip
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _LISTS = frozenset(LIST_KEYS)
 TIME_KEYS = (
     "occurred_at",
@@ -80,6 +83,9 @@ OWN_ID_KEYS = {
     COMPANY: ("company_id", "companyId", "organization_id", "organizationId"),
 }
 """Beside a contact `company_id` is its company's."""
+COMPANY_KEYS = (*OWN_ID_KEYS[COMPANY], "account_id", "accountId", "organisation_id", "organisationId")
+"""Where a contact has its company's id; one level lower, it stands in what the company is called by."""
+_COMPANIES = ("company", "account", "organization", "organisation")
 NEW_STATUS_KEYS = {"status": ("new_status", "newStatus", "status"), "stage": ("new_stage", "newStage", "stage")}
 """By what an event's name says has changed, where that stands, beside the record as well."""
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
@@ -89,7 +95,8 @@ SHAPES = {
         last_name=("last_name", "lastName", "lastname", "LastName", "family_name"),
         full_name=("full_name", "fullName", "name", "Name"),
         linkedin=("linkedin_url", "linkedin", "linkedinUrl", "linkedIn", "LinkedIn", LINKEDIN), domain=HOST_KEYS,
-        company=("company_name", "companyName", "company"), useful=("title", "job_title", "jobTitle", "phone"),
+        company=("company_name", "companyName", "company"), employer=COMPANY_KEYS, employer_type=COMPANY,
+        useful=("title", "job_title", "jobTitle", "phone"),
     ),
     COMPANY: Shape(COMPANY, domain=HOST_KEYS, company=("name", "company_name", "companyName", "Name"), useful=("industry", "phone")),
 }  # fmt: skip
@@ -115,8 +122,46 @@ def usual(body: Body) -> Body:
     return usual | body
 
 
+def with_company(record: Body) -> Body:
+    """A contact's record with the id of its company, where that stands in the place of the company itself."""
+    for name in _COMPANIES:
+        value = record.get(name)
+        found = _id_of_company(value)
+        if found is not None and first(record, *COMPANY_KEYS) is None:
+            # What holds an id is no name.
+            rest = record if isinstance(value, dict) else {key: other for key, other in record.items() if key != name}
+            return {**rest, COMPANY_KEYS[0]: found}
+    return record
+
+
+def _id_of_company(value: object) -> str | None:
+    if isinstance(value, dict):
+        return text(first(value, "documentId", *ID_KEYS))
+    is_id = (isinstance(value, int) and value > 0) or (isinstance(value, str) and _UUID.fullmatch(value) is not None)
+    return text(value) if is_id else None
+
+
+def _of_several(body: Body) -> Iterator[Body]:
+    """A body for each of the numbers in `keys`, by which Directus tells of records that were changed or deleted."""
+    payload = body.get("payload")
+    numbers = [number for one in items(body["keys"]) if (number := text(one)) is not None]
+    around = {name: value for name, value in body.items() if name not in ("keys", "payload")}
+    if isinstance(payload, dict):
+        # What is written into several at once belongs to none of them: an address among it would make one of all.
+        around["payload"] = payload if len(numbers) == 1 else {name: value for name, value in payload.items() if not _is_own(name)}
+    for number in numbers:
+        yield {**around, "key": number}
+
+
+def _is_own(name: str) -> bool:
+    return name in MAIL_KEYS or name in HOST_KEYS or "linkedin" in name.lower()
+
+
 def bodies(body: Body) -> Iterator[Body]:
     """A body for each record of a list that stands below one key; else the body as it is."""
+    if "collection" in body and items(body.get("keys")):
+        yield from _of_several(body)
+        return
     key = None if _LISTS.isdisjoint(body) else next((name for name in LIST_KEYS if name in body and _lists_objects(body[name])), None)
     if key is None or any(isinstance(body.get(name), dict) for name in RECORD_KEYS if name != key):
         yield body

@@ -13,7 +13,7 @@ VERBS = {
     CREATED: ("created", "create", "new", "added", "add", "insert", "inserted", "creation"),
     UPDATED: (
         "updated", "update", "changed", "change", "edited", "edit", "modified", "modify", "upserted", "upsert", "restored", "restore",
-        "undeleted", "unarchived", "save", "saved",
+        "undeleted", "unarchived", "save", "saved", "publish", "published", "unpublish", "unpublished",
     ),
     DELETED: ("deleted", "delete", "removed", "remove", "destroyed", "destroy", "archived", "archive", "deletion"),
 }  # fmt: skip
@@ -63,7 +63,7 @@ _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
         "v", "api", "soft", "hard", "bulk", "mass", "permanently", "permanent", "gdpr", "privacy", "by", "and", "or", "subscriber",
-        "subscribers", "client", "after", "item", "items", "inbound",
+        "subscribers", "client", "after", "item", "items", "inbound", "entry", "entries",
     }
 )  # fmt: skip
 """What says nothing else beside who has been deleted, and that they were."""

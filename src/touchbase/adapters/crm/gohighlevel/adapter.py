@@ -26,6 +26,7 @@ from touchbase.domain.ports import Call
 PERSON = Shape(
     CONTACT, email=("email",), first_name=("firstName", "first_name"), last_name=("lastName", "last_name"),
     full_name=("name", "full_name", "fullName"), linkedin=(LINKEDIN,), domain=("website",), company=("companyName", "company_name"),
+    employer=("businessId",), employer_type="business",
     useful=("phone", "companyName", "company_name", "city", "state", "country", "source", "website"),
 )  # fmt: skip
 BUSINESS = Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("phone", "city", "state", "country", "industry"))
@@ -62,6 +63,7 @@ class GoHighLevel(CrmAdapter):
     """Reads GoHighLevel's webhook calls."""
 
     tool = "gohighlevel"
+    words = ("business",)
     proofs = SIGNED
     signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", "altType", "extras"}) | {
         *_OF_WORKFLOW, *_HEADERS,

@@ -8,7 +8,8 @@ which says nothing to us.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -30,11 +31,13 @@ NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "c
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("email",), first_name=("firstname",), last_name=("lastname",),
-        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN), noise=NOISE,
+        linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
+        employer=("associatedcompanyid", "company_id"), employer_type=COMPANY, noise=NOISE,
     ),
     COMPANY: Shape(COMPANY, domain=("domain",), company=("name",), noise=NOISE),
 }  # fmt: skip
 
+_OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
 # The action of `contact.creation` and its like; any other action is not about a record as such.
 PLAIN = {"creation": CREATED, "deletion": DELETED, "privacyDeletion": DELETED, "restore": UPDATED}
 
@@ -88,6 +91,10 @@ class HubSpot(CrmAdapter):
         item.status = self.statuses(call, kind, word)
         return self._told(item, action, body)
 
+    def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
+        """Contacts and companies, and those of the client's own kinds that it says are either."""
+        return (CONTACT, COMPANY, *(word for word in objects if _OWN_KIND.fullmatch(word)))
+
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
         """One contact or company that we have asked for."""
         return read_fetched(body, kind, word, self.statuses(call, kind, word))
@@ -136,6 +143,7 @@ def _association(item: Item, body: Body) -> list[Event]:
     linked = body.get("toObjectId")
     removed = body.get("associationRemoved") in (True, "true")
     item.changed = {f"{other}_id": (None, linked) if removed else (linked, UNTOLD)}
+    item.record = {} if removed else {f"{other}_id": linked}
     item.object_id = item.object_id or text(body.get("fromObjectId"))
     return item.events()
 

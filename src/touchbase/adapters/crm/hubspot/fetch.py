@@ -26,7 +26,7 @@ STATUS: Mapping[str, tuple[str, ...]] = {
 }
 _PLACES = {"contact": "contacts", "company": "companies"}
 _OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
-_NEVER_ASKED = ("identity", "associated_domain", "associated_name", LINKEDIN)
+_NEVER_ASKED = ("identity", "associated_domain", "associated_name", "associated_id", LINKEDIN)
 _TIMES = ("lastmodifieddate", "hs_lastmodifieddate")
 
 
@@ -35,7 +35,7 @@ def _make(asked: Asked) -> ApiCall | None:
     if place is None:
         return None
     shape, statuses = SHAPES[asked.kind], statuses_of(STATUS, asked.connection.settings, asked.kind, asked.word)
-    names = [*shape.own, *(shape.useful or ()), *shape.domain, *_TIMES]
+    names = [*shape.own, *(shape.useful or ()), *shape.domain, *shape.employer, *_TIMES]
     body = {
         "properties": sorted({*names, *statuses} - {*_NEVER_ASKED}),
         "propertiesWithHistory": list(statuses),

@@ -33,6 +33,7 @@ SHAPES = {
         CONTACT, email=("email", "identity"), first_name=("firstname",), last_name=("lastname",),
         linkedin=("hs_linkedin_url", "linkedin_url", "linkedinurl", "linkedin", LINKEDIN),
         domain=("associated_domain", "website"), company=("company", "associated_name"),
+        employer=("associatedcompanyid", "associated_id"), employer_type=COMPANY,
         useful=("jobtitle", "phone", "mobilephone", "company", "website", "city", "state", "country", "industry"),
     ),
     COMPANY: Shape(
@@ -125,5 +126,6 @@ def _of_contact(body: Body) -> dict[str, object]:
     return {
         "identity": mails,
         "associated_domain": dig(company, "domain", "value") or dig(company, "website", "value"),
+        "associated_id": dig(body, "associated-company", "company-id"),
         "associated_name": dig(company, "name", "value"),
     }

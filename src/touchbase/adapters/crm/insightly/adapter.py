@@ -23,7 +23,9 @@ from touchbase.domain.ports import Call
 _PERSON = Shape(
     CONTACT, email=("EMAIL_ADDRESS", "EMAIL"), first_name=("FIRST_NAME",), last_name=("LAST_NAME",),
     linkedin=("SOCIAL_LINKEDIN", LINKEDIN),
-    domain=("WEBSITE",), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("TITLE", "PHONE", "ORGANISATION_NAME", "INDUSTRY"),
+    domain=("WEBSITE",), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"),
+    employer=("ORGANISATION_ID", "ORGANIZATION_ID"), employer_type="organisation",
+    useful=("TITLE", "PHONE", "ORGANISATION_NAME", "INDUSTRY"),
 )  # fmt: skip
 _ORGANISATION = Shape(
     COMPANY, domain=("WEBSITE", "EMAIL_DOMAIN"), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("PHONE", "INDUSTRY"),
@@ -45,6 +47,7 @@ class Insightly(CrmAdapter):
     """Reads Insightly's webhook calls."""
 
     tool = "insightly"
+    words = ("lead", "organisation")
     signs = frozenset({"entity", *_TIMES, *KINDS})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("LEAD_STATUS", "LEAD_STATUS_ID"), "contact": (), "organisation": ()}
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Changes, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, choices
+from touchbase.adapters.kit.crm_values import as_dict, choices, linked_id
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.proof import hashed_body
 from touchbase.adapters.kit.reading import dig, first, text
@@ -20,9 +20,12 @@ from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Change, Event
 from touchbase.domain.ports import Call
 
+_LINKED = "linked company id"
+"""The property under which the id of the company stands that a contact belongs to."""
 SHAPES = {
     CONTACT: Shape(
-        CONTACT, email=("email",), full_name=("name",), linkedin=("linkedin_url", "linkedin", LINKEDIN), useful=("phone", "role"),
+        CONTACT, email=("email",), full_name=("name",), linkedin=("linkedin_url", "linkedin", LINKEDIN),
+        employer=(_LINKED,), employer_type=COMPANY, useful=("phone", "role"),
     ),
     COMPANY: Shape(COMPANY, domain=("website",), company=("name",), useful=("industry", "size", "plan")),
 }  # fmt: skip
@@ -104,6 +107,8 @@ def _told(about: Item, words: list[str], item: Body) -> list[Event]:
     if "tag" in words or (action in ("attached", "detached") and about.shape.kind == CONTACT):
         about.what = UPDATED
         about.changed = _tag(item, action) if "tag" in words else _company(item, action)
+        if "tag" not in words:
+            about.record = {**about.record, _LINKED: text(dig(item, "company", "id")) if action == "attached" else None}
         events = about.events()
         for event in events:
             # A contact has many tags and companies: as one field each would drive out the one before.
@@ -133,7 +138,9 @@ def _person(item: Body) -> Body:
     below = () if is_one else ("contact", "user", "lead", "visitor")
     inner = next((found for name in below if (found := as_dict(item.get(name)))), item)
     profiles = as_dict(inner.get("social_profiles"))
-    return with_linkedin(inner, as_dict(inner.get("custom_attributes")), {LINKEDIN: first(profiles, "data", "social_profiles")})
+    record = with_linkedin(inner, as_dict(inner.get("custom_attributes")), {LINKEDIN: first(profiles, "data", "social_profiles")})
+    listed = dig(inner, "companies", "data") or dig(inner, "companies", "companies") or inner.get("companies")
+    return record | {_LINKED: linked_id(listed) if isinstance(listed, list) else None}
 
 
 def _tag(item: Body, action: str) -> Changes:

@@ -29,6 +29,7 @@ SHAPES = {
     "contact": Shape(
         CONTACT, email=("EMAIL",), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
         linkedin=("LINKEDIN", LINKEDIN),
+        employer=("linked_company_id", "company_id", "company"), employer_type="company",
         domain=("WEB",), company=("company_name",), useful=None, noise=NOISE | {"first_name", "last_name"},
     ),
     "company": Shape(COMPANY, domain=("WEB",), company=("name",), useful=None, noise=NOISE),

@@ -5,7 +5,7 @@ ticked and says neither what happened nor when; so each is "here is the record".
 `false`. `_action`, in some `_name`, is the rule's label, not an event. Server actions and modules of others write
 `model` instead, name what happened by Odoo's own methods (`create`, `write`, `unlink`), often keep the record one
 level lower, and some tell several records by their numbers. Those about other models (`account.move`) are known by
-the form of their names.
+the form of their names. An *On deletion* rule sends what any other does, so its address says it (`?event=unlink`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import ClassVar
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list, host
+from touchbase.adapters.kit.crm_values import as_dict, as_list, host, in_query, linked_id
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import address, first, flag, text
 from touchbase.adapters.kit.said import said
 from touchbase.adapters.kit.times import moment
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
+from touchbase.domain.times import Micros
 
 NOISE = frozenset(
     {
@@ -32,17 +33,24 @@ NOISE = frozenset(
         "phone_sanitized", "is_company", "company_type", "active", "write_date", "create_date", "write_uid", "create_uid", "color",
     }
 )  # fmt: skip
+_PARENT = "parent_partner_id"
+"""The property under which the number of the company stands that a partner belongs to."""
 PERSON = Shape(
     CONTACT, email=("email", "email_from", "x_email", "email_normalized"), full_name=("contact_name", "name"), linkedin=(LINKEDIN,),
-    domain=("website",), company=("partner_name", "commercial_company_name"), useful=None, noise=NOISE,
+    domain=("website",), company=("partner_name", "commercial_company_name"), employer=(_PARENT,), employer_type="res.partner",
+    useful=None, noise=NOISE,
 )  # fmt: skip
 METHODS = {"create": CREATED, "write": UPDATED, "update": UPDATED, "unlink": DELETED, "delete": DELETED}
 """What a server action says has happened."""
 RECORDS = ("data", "record", "values", "vals", "payload", "fields")
 _IDS = ("_id", "id", "record_id", "res_id")
+_WITH_STATUS = 2
 _MODEL = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 # What a lead is called is its title, and not its person's name.
 LEAD = replace(PERSON, full_name=("contact_name",), noise=NOISE | {"name", "type"})
+# An opportunity's own names and values are not those of the partner that it is for.
+OF_PARTNER = Shape(CONTACT, email=("email_from",))
+OF_COMPANY = Shape(COMPANY)
 ORGANISATION = Shape(COMPANY, domain=("website",), company=("name",), useful=None, noise=NOISE)
 
 
@@ -50,6 +58,7 @@ class Odoo(CrmAdapter):
     """Reads Odoo's webhook notifications."""
 
     tool = "odoo"
+    words = ("res.partner", "crm.lead")
     signs = frozenset({"_model", "_id", "model"})
     status: ClassVar[tuple[str, ...]] = ()
 
@@ -74,8 +83,11 @@ class Odoo(CrmAdapter):
         model = text(first(body, "_model", "model"))
         record = _record(body)
         object_id = text(first(body, *_IDS) or first(record, "id"))
-        is_lead = model == "crm.lead" and record.get("type") == "lead"
-        if model != "res.partner" and not is_lead:
+        is_lead = model == "crm.lead"
+        if is_lead and record.get("type") != "lead" and (partner := linked_id(_number(_fields(body).get("partner_id")))) is not None:
+            return self._opportunity(body, record, partner, call)
+        # A lead without any field does not say whether it is of a person.
+        if model != "res.partner" and not (is_lead and ("type" in record or any(name in record for name in LEAD.email))):
             return [note("ignored" if model else "unrecognised", None, model, object_id)]
         is_company = flag(record.get("is_company")) is True or record.get("company_type") == "company"
         shape = LEAD if is_lead else ORGANISATION if is_company else PERSON
@@ -83,14 +95,48 @@ class Odoo(CrmAdapter):
             _find_mail(record)
         if shape is not ORGANISATION:
             record = with_linkedin(record)
+            record[_PARENT] = None if is_lead else _parent(body, object_id)
         if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
             record["website"] = found
-        method, told = (None, None) if "_model" in body else (_method(body), said(body))
-        what = DELETED if _is_archived(body) else METHODS.get(method or "") or told or UPDATED
-        source, at = text(body.get("_action")) or method, moment(record, "write_date") or moment(body, "timestamp")
+        what, source, at = self._what(body, record, call)
+        if _is_archived(body) and (not is_lead or record.get("type") == "lead"):
+            what = DELETED
         item = Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model))
         item.nulls_clear = True
         return item.events()
+
+    def _what(self, body: Body, record: Body, call: Call) -> tuple[str, str | None, Micros | None]:
+        """What happened, as the address or the body says, under which name, and when."""
+        named: Body = {"event": in_query(call.request.query, "event")}
+        method, told = (_method(named), said(named)) if "_model" in body else (_method(body), said(body))
+        what = METHODS.get(_method(named) or "") or said(named) or METHODS.get(method or "") or told or UPDATED
+        # A record that is gone shows when it was last changed, which is not when it went.
+        at = None if what == DELETED else moment(record, "write_date")
+        return what, text(body.get("_action")) or method, at or moment(body, "timestamp")
+
+    def _opportunity(self, body: Body, record: Body, partner: str, call: Call) -> list[Event]:
+        """What an opportunity says of the partner that it is for; its own end is not the partner's."""
+        what, source, at = self._what(body, record, call)
+        # The opportunity of a company has a company name and no person.
+        is_company = "contact_name" in record and record["contact_name"] is None and record.get("partner_name") is not None
+        shape = OF_COMPANY if is_company else OF_PARTNER
+        item = Item(shape, UPDATED, "res.partner", partner, source, at, record=record)
+        item.status = self.statuses(call, shape.kind, "crm.lead")
+        events = [] if what == DELETED else item.events()
+        is_empty = len(events) < _WITH_STATUS and not any(event.email for event in events)
+        return [note("ignored", source, "crm.lead", text(first(body, *_IDS)))] if is_empty else events
+
+
+def _parent(body: Body, own: str | None) -> str | None:
+    """The number of the partner that a partner belongs to: by Odoo's own reckoning each belongs to itself at least."""
+    fields = _fields(body)
+    found = (linked_id(_number(fields.get(name))) for name in ("parent_id", "commercial_partner_id"))
+    return next((number for number in found if number is not None and number != own), None)
+
+
+def _number(link: object) -> object:
+    """The number in a link, which comes alone, or with the name of what it leads to."""
+    return link[0] if isinstance(link, list) and link and isinstance(link[0], int) else link
 
 
 def _is_archived(body: Body) -> bool:
@@ -107,8 +153,11 @@ def _method(body: Body) -> str | None:
 
 def _record(body: Body) -> Body:
     """The fields; what is empty, which comes as `false`, is nothing. So is a plain no: the two look alike."""
-    fields = next((inner for name in RECORDS if (inner := as_dict(body.get(name)))), body) if "_model" not in body else body
-    return {name: None if value is False else _bare(value) for name, value in fields.items()}
+    return {name: None if value is False else _bare(value) for name, value in _fields(body).items()}
+
+
+def _fields(body: Body) -> Body:
+    return next((inner for name in RECORDS if (inner := as_dict(body.get(name)))), body) if "_model" not in body else body
 
 
 def _bare(value: object) -> object:

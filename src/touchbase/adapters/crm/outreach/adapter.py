@@ -30,7 +30,8 @@ SHAPES = {
     "prospect": Shape(
         CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
         linkedin=("linkedInUrl",),
-        domain=("websiteUrl1",), company=("company",), useful=("title", "company", "occupation"), noise=NOISE,
+        domain=("websiteUrl1",), company=("company",), employer=("account_id",), employer_type="account",
+        useful=("title", "company", "occupation"), noise=NOISE,
     ),
     "account": Shape(COMPANY, domain=("domain", "websiteUrl"), company=("name",), useful=("industry", "locality", "companyType"),
     noise=NOISE),
@@ -44,6 +45,7 @@ class Outreach(CrmAdapter):
     """Reads Outreach's webhook calls."""
 
     tool = "outreach"
+    words = ("prospect", "account")
     proofs = (hashed_body("outreach-webhook-signature"),)
     signs = frozenset({"meta", "attributes", "outreach-webhook-signature"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName", "stage_id"), "account": ("stage", "stage_id")}

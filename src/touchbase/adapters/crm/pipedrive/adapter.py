@@ -39,7 +39,8 @@ NOISE = frozenset(
 SHAPES = {
     CONTACT: Shape(
         CONTACT, email=("emails", "email"), first_name=("first_name",), last_name=("last_name",), full_name=("name",),
-        linkedin=("linkedin", LINKEDIN), useful=("job_title",), noise=NOISE,
+        linkedin=("linkedin", LINKEDIN), employer=("org_id",), employer_type="organization",
+        useful=("job_title",), noise=NOISE,
     ),
     COMPANY: Shape(COMPANY, domain=("website", "domain"), company=("name",), useful=("industry", "country_code"), noise=NOISE),
 }  # fmt: skip
@@ -60,6 +61,7 @@ class Pipedrive(CrmAdapter):
     """Reads Pipedrive's webhook calls."""
 
     tool = "pipedrive"
+    words = ("person", "organization")
     signs = frozenset({"meta", "visible_to", "current", "previous"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(KINDS, ("label", "label_ids"))
 

@@ -28,6 +28,7 @@ class Salesforce(CrmAdapter):
     """Reads Salesforce's calls. It is asked about every call, as XML has no keys to show."""
 
     tool = "salesforce"
+    words = ("Contact", "Lead", "Account")
     status: ClassVar[tuple[str, ...]] = ("Status", "Status__c", "Lead_Status__c", "Contact_Status__c", "Account_Status__c")
     demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"<": acknowledge}
 

@@ -18,7 +18,8 @@ PLACES = ("body", "payload", "data", "xml", "rawBody", "raw")
 _DEEPEST = 6
 _NAMES = (
     "Id", "Email", "FirstName", "LastName", "Name", "Company", "Website", "Status", "Status__c", "Title", "Phone", "PersonEmail",
-    "IsPersonAccount", "CreatedDate", "LastModifiedDate", "SystemModstamp", "IsDeleted", "MasterRecordId", "LinkedIn__c",
+    "IsPersonAccount", "CreatedDate", "LastModifiedDate", "SystemModstamp", "IsDeleted", "MasterRecordId", "LinkedIn__c", "AccountId",
+    "ConvertedAccountId",
 )  # fmt: skip
 _SPELLED = {name.lower(): name for name in _NAMES}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
-from touchbase.adapters.kit.crm_values import Record
+from touchbase.adapters.kit.crm_values import Record, linked_id
 from touchbase.adapters.kit.linkedin import LINKEDIN
 from touchbase.adapters.kit.reading import flag, text
 
@@ -26,7 +26,10 @@ _LINKEDIN = (
 )
 _PERSON = Shape(
     CONTACT, email=("Email",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"), full_name=("Name",),
-    linkedin=_LINKEDIN, domain=("Website",), company=("Company",), useful=None, noise=NOISE,
+    linkedin=_LINKEDIN, domain=("Website",), company=("Company",),
+    employer=("AccountId", "ConvertedAccountId", "Account.Id"), employer_type="Account",
+    employer_id=lambda value: record_id(linked_id(value)),
+    useful=None, noise=NOISE,
 )  # fmt: skip
 _PERSON_ACCOUNT = Shape(
     CONTACT, email=("PersonEmail",), first_name=("FirstName", "Name.FirstName"), last_name=("LastName", "Name.LastName"),

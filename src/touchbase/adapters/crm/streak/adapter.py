@@ -38,6 +38,7 @@ class Streak(CrmAdapter):
     """Reads Streak's webhook calls."""
 
     tool = "streak"
+    words = ("organization",)
     signs = frozenset({"boxKey", "pipelineKey", "box", "event", *_OF_RECORD})
     status: ClassVar[tuple[str, ...]] = ()
 

@@ -26,7 +26,8 @@ NOISE = frozenset({"id", "createdAt", "updatedAt", "deletedAt", "createdBy", "up
 SHAPES = {
     "person": Shape(
         CONTACT, email=("emails", "email"), first_name=("firstName",), last_name=("lastName",), full_name=("name",),
-        linkedin=("linkedinLink",), useful=("jobTitle", "city"), noise=NOISE,
+        linkedin=("linkedinLink",), employer=("companyId", "company"), employer_type="company",
+        useful=("jobTitle", "city"), noise=NOISE,
     ),
     "company": Shape(COMPANY, domain=("domainName", "domain"), company=("name",), useful=("employees", "industry"), noise=NOISE),
 }  # fmt: skip
@@ -53,6 +54,7 @@ class Twenty(CrmAdapter):
     """Reads Twenty's webhook calls."""
 
     tool = "twenty"
+    words = ("person",)
     proofs = (TWENTY,)
     signs = frozenset(
         {

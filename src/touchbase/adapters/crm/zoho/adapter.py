@@ -38,6 +38,7 @@ class Zoho(CrmAdapter):
     """Reads Zoho CRM's notifications."""
 
     tool = "zoho"
+    words = ("Leads", "Contacts", "Accounts")
     proofs = (field_of("token"),)
     signs = frozenset({"channel_id", "resource_uri", "operation", "Modified_Time", "Created_Time", "module", "Module", *_OWN})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS

@@ -21,7 +21,7 @@ from touchbase.domain.fetching import ApiCall
 _PERSON = ("Email", "First_Name", "Last_Name", "Full_Name", "Phone", "Mobile", "Lead_Source", "Modified_Time")
 FIELDS = {
     "Leads": (*_PERSON, "Company", "Website", "Designation", "Industry"),
-    "Contacts": (*_PERSON, "Title"),
+    "Contacts": (*_PERSON, "Title", "Account_Name"),
     "Accounts": ("Account_Name", "Website", "Phone", "Industry", "Account_Type", "Modified_Time"),
 }
 _USUAL = {"Leads": ("Lead_Status",)}

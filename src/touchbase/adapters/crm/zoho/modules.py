@@ -12,6 +12,7 @@ NOISE = frozenset({"id", "Modified_Time", "Modified_By", "Created_Time", "Create
 _PERSON = Shape(
     CONTACT, email=("Email",), first_name=("First_Name",), last_name=("Last_Name",), full_name=("Full_Name",),
     linkedin=("LinkedIn", "LinkedIn_URL", "LinkedIn_Profile", "Linkedin", LINKEDIN), domain=("Website",), company=("Company",),
+    employer=("Account_Name", "Account_Id", "Account_ID", "account_id", "Converted_Account"), employer_type="Accounts",
     useful=("Company", "Designation", "Title", "Phone", "Mobile", "Lead_Source", "Industry"), noise=NOISE,
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)

@@ -89,6 +89,9 @@ class _Reader:
             first_name=first_name,
             last_name=last_name,
             campaign=self._campaign(),
+            campaign_id=pick(self.item, places.CAMPAIGN_ID, text),
+            step=pick(self.item, places.STEP_NUMBER, text),
+            link=pick(self.item, places.LINK, text) if meaning.event == "email_clicked" else None,
             message_id=pick(self.item, places.MESSAGE, text),
             source_event=name,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.table import paths
+from touchbase.adapters.kit.table import LINKS, STEPS, paths
 
 NAME = paths(
     "event_type event event.type webhook_event webhookInfo.type meta.eventName RecordType method tracking_type type "
@@ -114,4 +114,5 @@ CHANNEL = paths("channel channel_type campaign.channel campaign.campaign_type ac
 """Through what a message went, where that is said."""
 DIRECTION = paths("direction message.direction")
 FROM_US = paths("is_sender from_me is_outbound")
+STEP_NUMBER, LINK = paths(STEPS), paths(LINKS)
 STEP = paths("sequence_stage.type sequence_step.type step.type step_type")

@@ -1,0 +1,1 @@
+"""Frappe: its CRM and ERPNext."""

@@ -1,0 +1,129 @@
+"""Bodies of requests in progress: how much memory all of them together may take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.server.conftest import Caller, Gate, Running, Start, echo
+
+from touchbase.server.bodies import Bodies
+from touchbase.server.peer import Proxies
+
+HOST = b"Host: localhost\r\n"
+
+
+async def begin(running: Running, size: int, sent: int, more: bytes = b"") -> Caller:
+    """A request with a body of this size, of which so much is sent."""
+    caller = await running.call()
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + more + b"Content-Length: %d\r\n\r\n" % size + b"x" * sent)
+    return caller
+
+
+async def counted(running: Running, bodies: int) -> None:
+    async with asyncio.timeout(10):
+        while running.server.bounds.bodies.taken != bodies:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+
+
+async def test_a_body_for_which_there_is_no_room_is_503_and_those_in_progress_go_on(start: Start) -> None:
+    running = await start(bodies=Bodies(1000))
+    first = await begin(running, 700, 600)
+    await counted(running, 600)
+
+    second = await begin(running, 400, 400)
+    status, headers, body = await second.answer()
+    await first.send(b"x" * 100)
+    done, _, echoed = await first.answer()
+    await counted(running, 0)
+    again, _, _ = await (await begin(running, 400, 400)).answer()
+
+    assert (status, json.loads(body)["code"], headers["retry-after"]) == (503, "overloaded", "1")
+    assert (done, len(echoed), again) == (200, 700, 200)
+
+
+async def test_a_body_that_grows_beyond_the_room_is_503_and_frees_what_it_had(start: Start) -> None:
+    running = await start(bodies=Bodies(1000))
+    caller = await begin(running, 5000, 700)
+    await counted(running, 700)
+
+    await caller.send(b"x" * 700)
+    status, _, _ = await caller.answer()
+    await counted(running, 0)
+
+    assert status == 503
+
+
+async def test_what_is_answered_without_being_read_is_counted_until_its_answer(start: Start) -> None:
+    gate = Gate()
+    running = await start(gate, bodies=Bodies(1000))
+    waiting = await begin(running, 600, 600)
+    await gate.inside.wait()
+    await counted(running, 600)
+
+    refused = await begin(running, 600, 600)
+    gate.opened.set()
+
+    assert (await refused.answer())[0] == 503
+    assert (await waiting.answer())[0] == 200
+    await counted(running, 0)
+
+
+async def test_one_address_leaves_room_for_others(start: Start) -> None:
+    running = await start(bodies=Bodies(1000), proxies=Proxies(["127.0.0.1"]))
+    greedy = [await begin(running, 300, 250, b"X-Forwarded-For: 192.0.2.1\r\n") for _ in range(3)]
+    await counted(running, 750)
+
+    refused = await begin(running, 100, 100, b"X-Forwarded-For: 192.0.2.1\r\n")
+    taken = await begin(running, 100, 100, b"X-Forwarded-For: 192.0.2.2\r\n")
+
+    assert [(await each.answer())[0] for each in (refused, taken)] == [503, 200]
+    for each in greedy:
+        await each.send(b"x" * 50)
+
+
+@pytest.mark.parametrize("ends", ["abort", "eof"])
+async def test_bodies_of_callers_that_leave_are_counted_no_more(start: Start, ends: str) -> None:
+    gate = Gate()
+    running = await start(gate, bodies=Bodies(1000))
+    caller = await begin(running, 10, 10)
+    await gate.inside.wait()
+    await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 500\r\n\r\n" + b"x" * 300)
+    await counted(running, 310)
+
+    if ends == "abort":
+        caller.writer.transport.abort()
+    else:
+        caller.writer.write_eof()
+    gate.opened.set()
+    await counted(running, 0)
+
+
+async def test_without_a_room_nothing_is_limited(start: Start) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await echo(scope, receive, send)
+
+    caller = await begin(await start(app), 100_000, 100_000)
+
+    assert (await caller.answer())[0] == 200
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 400)), max_size=40))
+def test_never_is_more_taken_than_there_is_and_an_address_that_has_nothing_gets_in_while_a_quarter_is_free(
+    asked: list[tuple[str, int]],
+) -> None:
+    bodies, held = Bodies(1000), {"a": 0, "b": 0, "c": 0}
+    for peer, size in asked:
+        free = bodies.room - bodies.taken
+        taken = bodies.take(peer, size)
+        if taken:
+            held[peer] += size
+        assert taken or held[peer] or size > free * 3 // 4
+        assert bodies.taken == sum(held.values()) <= bodies.room
+    for peer, size in held.items():
+        bodies.give(peer, size)
+    assert bodies.taken == 0
