@@ -12,16 +12,19 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import touchbase
 from touchbase.adapters import Adapters, load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
+from touchbase.api.webhooks import RECEIVERS
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import AnyKey
+from touchbase.domain.refusals import FOREIGN_ORIGIN
 from touchbase.outbound.caller import HttpCaller
 from touchbase.server.bodies import Bodies
 from touchbase.server.bounds import Bounds
@@ -42,6 +45,7 @@ from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import Chore, InboxWorker, add
+from touchbase.service.refused_calls import RefusedCalls
 from touchbase.service.retention import Retention, Unproven
 from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.service.sweep_calls import CallSweeper
@@ -73,6 +77,7 @@ class Application:
     metrics: Metrics
     operations: Operations
     """The ASGI application: metrics and health, and in front of everything else the web application."""
+    refused: RefusedCalls
 
 
 def chores(store: Store) -> list[Chore]:
@@ -90,11 +95,10 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         _warn(store)
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
-        worker = InboxWorker(
-            store, adapters.translate, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store)
-        )  # fmt: skip
-        uses = KeyUses()
-        keeper = Housekeeper(store, clock, uses=uses, removes=settings.inbox_worker)
+        read = adapters.translate
+        worker = InboxWorker(store, read, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store))
+        uses, refused = KeyUses(), RefusedCalls(clock, metrics.delivery_refused)
+        keeper = Housekeeper(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
         caller = _caller(settings)
         ending.push_async_callback(caller.close)
@@ -110,7 +114,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             limits=Limits(body_seconds=settings.body_timeout, body_idle_seconds=settings.body_idle_timeout),
             version=touchbase.__version__,
             on_kept=worker.wake,
-            read=adapters.translate,
+            read=read,
             senders=adapters,
             connections=connections,
             public_url=settings.public_url.rstrip("/"),
@@ -121,11 +125,12 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             on_deleting=keeper.wake,
             limiter=limiter(settings),
             failed_keys=FailedKeys(settings.limit_failed_keys),
+            refused=refused,
             failed_calls=FailedCalls(settings.limit_failed_calls),
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
         operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)
-        yield Application(settings, store, worker, metrics, operations)
+        yield Application(settings, store, worker, metrics, operations, refused)
 
 
 def limiter(settings: Settings) -> Limiter:
@@ -266,6 +271,7 @@ def make_application_server(application: Application, writer: LineWriter | None)
         observe=Observer(application.metrics, writer, settings.log_level),
         proxies=Proxies(settings.proxies) if settings.proxies else None,
         own_sites=own_sites(settings),
+        on_foreign=partial(note_foreign, application.refused),
     )
     ticks = [Tick(TICKS_A_SECOND, operations.publish)]
     if writer is not None:
@@ -279,6 +285,13 @@ def make_application_server(application: Application, writer: LineWriter | None)
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server
+
+
+def note_foreign(refused: RefusedCalls, scope: Mapping[str, Any]) -> None:
+    """Note a webhook call that a page of another site sent."""
+    _, _, receiver, client_id, *_ = [*str(scope["path"]).split("/"), "", "", "", ""]
+    if receiver in RECEIVERS:
+        refused.note_refusal(client_id, RECEIVERS[receiver], FOREIGN_ORIGIN, headers=scope["headers"])
 
 
 def own_sites(settings: Settings) -> OwnSites | None:

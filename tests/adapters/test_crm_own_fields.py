@@ -214,3 +214,17 @@ def test_a_declared_path_is_first_a_key_that_a_relay_has_flattened() -> None:
 
 def test_a_list_of_numbers_below_contacts_tells_nothing() -> None:
     assert told({"email": "a@example.com", "contacts": [1, 2]})[0].email == "a@example.com"
+
+
+def test_espocrms_marks_of_addresses_and_numbers__are_no_custom_fields() -> None:
+    marks = dict.fromkeys(("emailAddressIsOptedOut", "emailAddressIsInvalid", "phoneNumberIsOptedOut", "targetListIsOptedOut"), True)
+    body = [{"id": "c7", "modifiedAt": "2026-10-08 12:30:00", "cTier": "gold", **marks}]
+
+    found = ADAPTERS.translate(WebhookRequest(CRM, {}, "event=Contact.update", json.dumps(body).encode())).events
+    account = ADAPTERS.translate(WebhookRequest(CRM, {}, "event=Account.update", json.dumps(body).encode())).events
+
+    assert [(event.event, event.kind) for event in found] == [
+        ("contact.updated", None), ("email_unsubscribed", None), ("email_bounced", "hard"),
+    ]  # fmt: skip
+    assert (found[0].custom, [change.property for change in found[0].changed]) == ({"cTier": "gold"}, ["cTier"])
+    assert [event.event for event in account] == ["company.updated"]

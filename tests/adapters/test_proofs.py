@@ -19,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchbase.adapters import load_adapters
+from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.kit.proof import WINDOW
-from touchbase.domain.connection import Arrival, Connection
+from touchbase.domain.connection import Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS, CRM, EMAIL_CAMPAIGN
 from touchbase.domain.times import SECOND
 
@@ -37,8 +38,12 @@ def call(channel: str, body: bytes = BODY, query: str = "", url: str = URL, meth
     return Arrival(channel, method, f"{url}?{query}" if query else url, named, query, body)
 
 
-def proves(arrival: Arrival, tool: str, *secrets: str, now: int = NOON) -> bool:
-    return ADAPTERS.proves(Connection(1, arrival.channel, tool, 0, 0, list(secrets)), arrival, now)
+def connected(arrival: Arrival, tool: str, *secrets: str, **decided: Any) -> Connection:
+    return Connection(1, arrival.channel, tool, 0, 0, list(secrets), ConnectionSettings(**decided))
+
+
+def proves(arrival: Arrival, tool: str, *secrets: str, now: int = NOON, **decided: Any) -> bool:
+    return ADAPTERS.proves(connected(arrival, tool, *secrets, **decided), arrival, now)
 
 
 def hashed(key: str | bytes, message: bytes, digest: str = "sha256") -> bytes:
@@ -98,9 +103,18 @@ PUBLISHED: dict[str, tuple[str, str, int, Arrival]] = {
 def test_a_published_example_is_proof(name: str) -> None:
     tool, secret, now, arrival = PUBLISHED[name]
 
-    assert proves(arrival, tool, secret, now=now)
-    assert not proves(arrival, tool, secret[:-1] + "z", now=now)
-    assert not proves(replace(arrival, body=arrival.body + b" "), tool, secret, now=now)
+    decided = {"allow_v1_signatures": True} if "v1" in name else {}
+
+    assert proves(arrival, tool, secret, now=now, **decided)
+    assert not proves(arrival, tool, secret[:-1] + "z", now=now, **decided)
+    assert not proves(replace(arrival, body=arrival.body + b" "), tool, secret, now=now, **decided)
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if "v1" in name])
+def test_hubspots_first_version__is_no_proof_unless_the_connection_allows_it(name: str) -> None:
+    tool, secret, now, arrival = PUBLISHED[name]
+
+    assert not proves(arrival, tool, secret, now=now)
 
 
 def close_key() -> str:
@@ -225,15 +239,22 @@ def test_a_sendpilot_header_that_is_not_whole_proves_nothing(header: str) -> Non
     assert not proves(call(EMAIL_CAMPAIGN, webhook_signature=header), "sendpilot", SECRET)
 
 
-def test_mailersends_printed_secret_proves_its_test_call_and_no_other() -> None:
+def is_test_call(body: bytes, secret: str) -> bool:
+    arrival = call(EMAIL_CAMPAIGN, body, signature=hashed(secret, body).hex())
+    assert not proves(arrival, "mailersend", SECRET)
+    return ADAPTERS.is_test_call(connected(arrival, "mailersend", SECRET), arrival, NOON)
+
+
+def test_mailersends_printed_secret_proves_its_test_call_and_nothing_else() -> None:
     printed = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
     ping = b'{"type":"webhook.test","message":"This is a ping test message"}'
     mail = b'{"type":"activity.hard_bounced","data":{"type":"webhook.test"}}'
 
-    assert proves(call(EMAIL_CAMPAIGN, ping, signature=hashed(printed, ping).hex()), "mailersend", SECRET)
-    assert not proves(call(EMAIL_CAMPAIGN, ping, signature=hashed("another", ping).hex()), "mailersend", SECRET)
-    assert not proves(call(EMAIL_CAMPAIGN, mail, signature=hashed(printed, mail).hex()), "mailersend", SECRET)
-    assert not proves(call(EMAIL_CAMPAIGN, ping + b" " * 1000, signature=hashed(printed, ping + b" " * 1000).hex()), "mailersend", SECRET)
+    assert is_test_call(ping, printed)
+    assert not is_test_call(ping, "another")
+    assert not is_test_call(mail, printed)
+    assert not is_test_call(ping + b" " * 1000, printed)
+    assert is_test_call(b"[%b, %b]" % (ping, mail), printed), "it is dropped as a whole"
 
 
 # Public keys.
@@ -251,33 +272,107 @@ def test_sendgrid_signs_time_and_body_with_a_key_of_its_own() -> None:
 
     assert proves(arrival, "sendgrid", public)
     assert proves(arrival, "sendgrid", key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
-    assert not proves(arrival, "sendgrid", public, now=NOON + WINDOW + SECOND)
+    assert proves(arrival, "sendgrid", public, now=NOON + 24 * 3600 * SECOND)
+    assert not proves(arrival, "sendgrid", public, now=NOON + 25 * 3600 * SECOND)
+    assert proves(arrival, "sendgrid", public, now=NOON + 25 * 3600 * SECOND, signature_max_age=90_000)
+    assert not proves(arrival, "sendgrid", public, now=NOON + 61 * SECOND, signature_max_age=60)
+    assert not proves(arrival, "sendgrid", public, now=NOON - WINDOW - SECOND)
     assert not proves(replace(arrival, body=BODY + b" "), "sendgrid", public)
     assert not proves(arrival, "sendgrid", spki(ec.generate_private_key(ec.SECP256R1()).public_key()))
+
+
+HERE = {"location_id": "l1"}
+OF_L1 = b'{"type": "ContactCreate", "locationId": "l1", "id": "7"}'
+
+
+def raw(key: Any) -> bytes:
+    return bytes(key.public_bytes(Encoding.Raw, PublicFormat.Raw))
 
 
 @pytest.mark.parametrize("written", [b64, bytes.hex])
 def test_gohighlevel_signs_the_body_with_ed25519(written: Any) -> None:
     key = ed25519.Ed25519PrivateKey.generate()
-    arrival = call(CRM, x_ghl_signature=written(key.sign(BODY)))
+    arrival, public = call(CRM, OF_L1, x_ghl_signature=written(key.sign(OF_L1))), key.public_key()
 
-    assert proves(arrival, "gohighlevel", spki(key.public_key()))
-    assert not proves(replace(arrival, body=BODY + b" "), "gohighlevel", spki(key.public_key()))
-    assert not proves(arrival, "gohighlevel", spki(ed25519.Ed25519PrivateKey.generate().public_key()))
+    assert proves(arrival, "gohighlevel", spki(public), **HERE)
+    assert proves(arrival, "gohighlevel", written(raw(public)), **HERE), "the key's 32 bytes will do"
+    assert not proves(replace(arrival, body=OF_L1 + b" "), "gohighlevel", spki(public), **HERE)
+    assert not proves(arrival, "gohighlevel", spki(ed25519.Ed25519PrivateKey.generate().public_key()), **HERE)
 
 
 def test_gohighlevels_older_signature_is_proof_too() -> None:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    arrival = call(CRM, x_wh_signature=b64(key.sign(BODY, padding.PKCS1v15(), SHA256())))
+    arrival = call(CRM, OF_L1, x_wh_signature=b64(key.sign(OF_L1, padding.PKCS1v15(), SHA256())))
 
-    assert proves(arrival, "gohighlevel", spki(key.public_key()))
-    assert not proves(replace(arrival, body=BODY + b" "), "gohighlevel", spki(key.public_key()))
+    assert proves(arrival, "gohighlevel", spki(key.public_key()), **HERE)
+    assert not proves(replace(arrival, body=OF_L1 + b" "), "gohighlevel", spki(key.public_key()), **HERE)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_ours"),
+    [
+        (OF_L1, True), (b'{"location": {"id": "l1"}, "email": "a@example.com"}', True),
+        (b'[{"locationId": "l1"}, {"locationId": "l1"}]', True),
+        (b'{"locationId": "l2"}', False), (b'{"locationId": "l2", "customData": {"locationId": "l1"}}', False),
+        (b'{"locationId": "l1", "location": {"id": "l2"}}', False), (b'[{"locationId": "l1"}, {"locationId": "l2"}]', False),
+        (b'[{"locationId": "l1"}, {"id": "7"}]', False), (b'{"type": "INSTALL"}', False), (b"locationId", False), (b"", False),
+    ],
+)  # fmt: skip
+def test_a_signature_of_gohighlevel__is_proof_for_the_connections_location_only(body: bytes, is_ours: bool) -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    arrival, public = call(CRM, body, x_ghl_signature=b64(key.sign(body))), spki(key.public_key())
+
+    assert proves(arrival, "gohighlevel", public, **HERE) is is_ours
+    assert not proves(arrival, "gohighlevel", public)
 
 
 def test_knowing_a_public_key_proves_nothing() -> None:
     public = spki(ed25519.Ed25519PrivateKey.generate().public_key())
 
-    assert not proves(call(CRM, query=urlencode({"token": public}), x_token=public), "gohighlevel", public)
+    for known in (public, b64(b"k" * 32), b"k".hex() * 32):
+        assert not proves(call(CRM, query=urlencode({"token": known}), x_token=known), "gohighlevel", known)
+        assert proves(call(CRM, x_token=known), "attio", known) is (known != public), "for other tools 32 bytes are a secret"
+
+
+# A secret for each webhook.
+
+
+def test_espocrm__takes_fifty_secrets_and_one_that_names_its_webhook_counts_for_it_only() -> None:
+    arrival = call(CRM, x_signature=espo(hashed("key-number-17", BODY)))
+    keys = [f"key-number-{number}" for number in range(50)]
+
+    assert ADAPTERS.most_secrets(CRM, "espocrm") == 50
+    assert ADAPTERS.most_secrets(CRM, "attio") == 2
+    assert proves(arrival, "espocrm", *keys)
+    assert proves(arrival, "espocrm", "5f3a1b2c3d4e5f6a7:key-number-17")
+    assert not proves(arrival, "espocrm", "6b0607cc8da6731c4:key-number-17")
+    assert proves(call(CRM, query="token=key-number-17"), "espocrm", "6b0607cc8da6731c4:key-number-17")
+
+
+# Secrets that could never fit.
+
+FITTING = {
+    "sendgrid": (EMAIL_CAMPAIGN, spki(ec.generate_private_key(ec.SECP256R1()).public_key()), "PEM"),
+    "gohighlevel": (CRM, raw(ed25519.Ed25519PrivateKey.generate().public_key()).hex(), "32 bytes"),
+    "close": (CRM, close_key(), "hex"),
+    "folk": (CRM, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "resend": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+}
+
+
+@pytest.mark.parametrize("tool", FITTING)
+def test_a_secret__has_the_form_that_its_tools_signatures_need(tool: str) -> None:
+    channel, secret, form = FITTING[tool]
+
+    assert ADAPTERS.why_not_secret(channel, tool, secret) is None
+    assert ADAPTERS.why_not_secret(channel, tool, "tbs_what-we-have-made-goes-into-the-address") is None
+    assert form in (ADAPTERS.why_not_secret(channel, tool, "no such secret!") or "")
+
+
+def test_a_secret__of_a_tool_that_takes_any_text_always_fits() -> None:
+    formless = [(channel, tool) for channel in CHANNELS for tool in ADAPTERS.tools(channel) if tool not in FITTING]
+
+    assert [tool for channel, tool in formless if ADAPTERS.why_not_secret(channel, tool, "no such secret!") is not None] == []
 
 
 # Secrets in the body.
@@ -404,3 +499,35 @@ def test_no_call_of_somebody_who_does_not_know_the_secret_proves_anything_or_bre
         for tool in ADAPTERS.tools(channel):
             arrival = Arrival(channel, "POST", URL, headers, query, body)
             assert not proves(arrival, tool, SECRET, close_key(), f"whsec_{b64(b'k' * 24)}")
+
+
+# Bounds for callers who have proved nothing.
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"token": "%b", "pad": "%b"}' % (SECRET.encode(), b"x" * 256 * 1024), b"[" * 2_001, b'{"token":' * 65 + b"1" + b"}" * 65,
+        b'{"token": "%b", "list": [%b]}' % (SECRET.encode(), b"{}," * 2_000 + b"{}"), b"token=%b" % SECRET.encode() + b"&a=1" * 2_001,
+        b'"' + rb"\u007b" * 2_001 + b'"',
+    ],
+)  # fmt: skip
+def test_a_body_beyond_the_bounds__is_not_parsed_for_a_caller_who_has_proved_nothing(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.adapters.kit.proof_body.parse", lambda request: pytest.fail("it was parsed"))
+
+    arrival = call(CRM, body)
+
+    assert not proves(arrival, "zoho", SECRET)
+    assert ADAPTERS.likely(arrival, {"zoho"}) == (None, False)
+
+
+def test_a_body__is_parsed_once_however_many_connections_and_secrets_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[bytes] = []
+    monkeypatch.setattr("touchbase.adapters.kit.proof_body.parse", lambda request: parsed.append(request.body) or parse(request))
+    arrival = call(CRM, b'{"a": 1}')
+
+    for tool in ("zoho", "copper", "zoho"):
+        assert not proves(arrival, tool, "one-secret", "another-secret")
+    ADAPTERS.likely(arrival, {"zoho", "copper"})
+
+    assert parsed == [b'{"a": 1}']

@@ -9,10 +9,11 @@ import pytest
 from tests.api.conftest import Caller, Make
 
 from touchbase.adapters import load_adapters
-from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch
+from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch, KeepDelivery
 from touchbase.domain.connection import ConnectionSettings
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import ListConnections
+from touchbase.domain.times import SECOND
 from touchbase.service.authorise import ADMIN, READ, add_key
 
 ADAPTERS = load_adapters()
@@ -21,6 +22,7 @@ NOW = "2026-11-20T09:30:00Z"
 USUAL = {
     "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
     "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "api_base": None, "api_user": None,
+    "location_id": None, "allow_v1_signatures": False, "signature_max_age": None,
 }  # fmt: skip
 DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}
 HUBSPOT = {"channel": "crm", "tool": "hubspot"}
@@ -311,7 +313,7 @@ async def test_an_access_token_goes_in_and_never_comes_out(call: Caller) -> None
     made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     listed = await call.get(HERE)
     one = await call.get(f"{HERE}/crm/hubspot")
-    kept = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}})
+    kept = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}, "access_token": TOKEN})
     taken = await call.patch(f"{HERE}/crm/hubspot", {"access_token": None})
 
     assert made.json() == one.json() == listed.json()["data"][0] == shown(access_token="set", fetching=fetching())
@@ -370,3 +372,120 @@ async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: 
     bad = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "http://127.0.0.1:9998"}})
 
     assert (good.status, bad.status) == (201, 422)
+
+
+# The stored token is for the address that it was given for.
+
+
+@pytest.mark.parametrize("change", [{"api_base": "https://evil.example.com"}, {"api_base": None}, None])
+@pytest.mark.parametrize("before", [None, "https://eu.example.com"])
+async def test_another_api_base__needs_the_token_again(here: Caller, change: dict[str, Any] | None, before: str | None) -> None:
+    await here.post(HERE, {**HUBSPOT, "access_token": TOKEN, "settings": {"api_base": before}})
+
+    reply = await here.patch(f"{HERE}/crm/hubspot", {"settings": change})
+    again = await here.patch(f"{HERE}/crm/hubspot", {"settings": change, "access_token": TOKEN})
+    taken = await here.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://x.example.com"}, "access_token": None})
+
+    if (change or {}).get("api_base") == before:
+        assert reply.status == 200
+    else:
+        assert [(error["pointer"], error["code"]) for error in reply.problem["errors"]] == [("/access_token", "required")]
+    assert (again.status, taken.status) == (200, 200)
+
+
+@pytest.mark.parametrize(
+    "base", ["https://eu.example.com\t/x", "https://eu.exam\nple.com", " https://eu.example.com", "https://eu.example.com\x7f"]
+)
+async def test_an_api_base__has_no_control_characters_and_no_spaces(here: Caller, base: str) -> None:
+    reply = await here.post(HERE, {**HUBSPOT, "settings": {"api_base": base}})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/settings/api_base"]
+
+
+# Secrets that could never fit.
+
+PEM = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg=\n-----END PUBLIC KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("channel", "tool", "form"),
+    [("email_campaign", "sendgrid", "PEM"), ("crm", "gohighlevel", "32 bytes"), ("crm", "close", "hex"), ("crm", "folk", "base64")],
+)
+async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(here: Caller, channel: str, tool: str, form: str) -> None:
+    place = {"channel": channel, "tool": tool}
+
+    reply = await here.post(HERE, {**place, "secrets": ["no-such-secret!"]})
+    made = await here.post(HERE, {**place, "generate_secret": True})
+    changed = await here.patch(f"{HERE}/{channel}/{tool}", {"secrets": ["no-such-secret!"]})
+
+    for refused in (reply, changed):
+        (error,) = refused.problem["errors"]
+        assert error["pointer"] == "/secrets/0"
+        assert form in error["detail"]
+        assert "no-such-secret" not in refused.body.decode()
+    assert made.status == 201
+
+
+async def test_a_pem__loses_its_final_newline_and_gohighlevel_names_its_location(here: Caller) -> None:
+    gohighlevel = {"channel": "crm", "tool": "gohighlevel"}
+
+    bare = await here.post(HERE, {**gohighlevel, "secrets": [PEM]})
+    made = await here.post(HERE, {**gohighlevel, "secrets": [PEM + "\n"], "settings": {"location_id": "l1"}})
+
+    assert [error["pointer"] for error in bare.problem["errors"]] == ["/settings/location_id"]
+    assert made.status == 201
+    assert await secrets(here) == [[PEM]]
+
+
+async def test_espocrm__takes_a_secret_for_each_of_fifty_webhooks(here: Caller) -> None:
+    keys = [f"key-number-{number}" for number in range(51)]
+
+    fifty = await here.post(HERE, {"channel": "crm", "tool": "espocrm", "secrets": keys[:50]})
+    more = await here.patch(f"{HERE}/crm/espocrm", {"secrets": keys})
+    other = await here.post(HERE, {**HUBSPOT, "secrets": keys[:3]})
+
+    assert (fifty.status, fifty.json()["secret_count"], more.status) == (201, 50, 422)
+    assert [error["pointer"] for error in other.problem["errors"]] == ["/secrets"]
+
+
+@pytest.mark.parametrize(
+    ("place", "settings", "pointer"),
+    [
+        (HUBSPOT, {"location_id": "l1"}, "/settings/location_id"),
+        ({"channel": "crm", "tool": "attio"}, {"allow_v1_signatures": True}, "/settings/allow_v1_signatures"),
+        ({"channel": "crm", "tool": "attio"}, {"signature_max_age": 600}, "/settings/signature_max_age"),
+        (HUBSPOT, {"signature_max_age": 5}, "/settings/signature_max_age"),
+    ],
+)
+async def test_a_setting_about_signatures__is_refused_for_a_tool_that_has_none_such(
+    here: Caller, place: dict[str, str], settings: dict[str, Any], pointer: str
+) -> None:
+    reply = await here.post(HERE, {**place, "settings": settings})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == [pointer]
+
+
+# What a secret changes for those who call already.
+
+
+async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(here: Caller) -> None:
+    store = here.parts.store
+    client = (await store.write(EnsureClient("acme", 1))).number
+    odd, old = here.clock(), here.clock() - 8 * 86_400 * SECOND
+    for number, (tool, at) in enumerate([("instantly", odd), ("instantly", odd), ("heyreach", odd), (None, odd), ("instantly", old)]):
+        await store.write(KeepDelivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
+    place = {"channel": "email_campaign", "tool": "instantly"}
+    own = {"tool": "instantly", "calls": 2, "last_received_time": NOW, "reason": "must_prove"}
+    unknown = {"tool": None, "calls": 1, "last_received_time": NOW, "reason": "not_recognised"}
+
+    bare = await here.post(HERE, place)
+    set_one = await here.patch(f"{HERE}/email_campaign/instantly", {"secrets": [SECRET]})
+    await here("DELETE", f"{HERE}/email_campaign/instantly")
+    await here.settings("acme", require_verification={"email_campaign": True})
+    made = await here.post(HERE, {**place, "secrets": [SECRET]})
+    one = await here.get(f"{HERE}/email_campaign/instantly")
+
+    assert "would_refuse" not in bare.json()
+    assert set_one.json()["would_refuse"] == [own, unknown]
+    assert made.json()["would_refuse"] == [own, unknown, {**unknown, "tool": "heyreach", "reason": "verification_required"}]
+    assert "would_refuse" not in one.json()

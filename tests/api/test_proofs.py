@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hmac
 import json
+import threading
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
@@ -14,10 +15,12 @@ import pytest
 from tests.api.conftest import Caller, Make, Reply
 
 from touchbase.adapters import load_adapters
+from touchbase.adapters.kit import proof_body
 from touchbase.api.parts import NoMetrics
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListDeliveries
+from touchbase.domain.queries import GetDelivery, ListConnections, ListDeliveries
 from touchbase.domain.times import SECOND
+from touchbase.service.process_inbox import translator
 
 ADAPTERS = load_adapters()
 CRM, MAILS = "/public/crm-webhook/acme", "/public/emailcampaign-webhook/acme"
@@ -27,10 +30,10 @@ SECRET, NEXT = "a-secret-of-ours", "the-one-that-comes-next"
 
 class Counting(NoMetrics):
     def __init__(self) -> None:
-        self.refused: list[str] = []
+        self.refused: list[tuple[str, str]] = []
 
-    def delivery_refused(self, channel: str) -> None:
-        self.refused.append(channel)
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
+        self.refused.append((channel, cause))
 
 
 @pytest.fixture
@@ -82,11 +85,11 @@ async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: Cal
     reply = await call("POST", CRM, **{**given, "raw": b'{"a": 1}'})
 
     assert await refused(call, reply)
-    assert "attio" in reply.problem["detail"]
+    assert "attio" not in reply.body.decode(), "whoever calls must not learn which tools have a secret"
     assert SECRET not in reply.body.decode()
     assert await kept(call) == []
     assert call.kept == []
-    assert call.parts.metrics.refused == ["crm"]
+    assert call.parts.metrics.refused == [("crm", "not_verified")]
 
 
 async def test_a_form_that_nobody_can_count_through_proves_nothing(here: Caller) -> None:
@@ -168,6 +171,121 @@ async def test_a_tool_connected_without_a_secret_beside_one_with_a_secret_gets_i
     assert [(each.tool, each.verified) for each in await kept(here)] == [(None, False)]
 
 
+# A secret concerns the calls of its tool.
+
+AT = "2026-11-20T09:00:00Z"
+HEYREACH = {
+    "event_type": "message_reply_received", "timestamp": AT, "campaign": {"id": 7, "name": "C", "status": "IN_PROGRESS"},
+    "sender": {"id": 1, "first_name": "Me"},
+    "lead": {"id": "x", "profile_url": "https://www.linkedin.com/in/ann", "first_name": "Ann", "email_address": "ann@example.com"},
+}  # fmt: skip
+INSTANTLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", "campaign_id": "c", "lead_email": "a@example.com"}
+
+
+async def apply(call: Caller) -> None:
+    found = await call.parts.store.read(ListConnections(1))
+    await call.parts.store.work(1, 100, translator(ADAPTERS.translate, found), call.clock())
+
+
+async def test_the_first_secret__leaves_calls_of_other_tools_in_unverified(here: Caller) -> None:
+    await connect(here, "instantly", SECRET, channel="email_campaign")
+
+    other, own = await here("POST", MAILS, HEYREACH), await here("POST", MAILS, INSTANTLY)
+    await apply(here)
+
+    (delivery,) = await kept(here)
+    assert (other.status, own.status) == (200, 401)
+    assert (delivery.tool, delivery.verified, delivery.state) == ("heyreach", False, "applied")
+
+
+@pytest.mark.parametrize("body", [{"email": "a@example.com"}, {"what": "is this"}, {}, [], "text"])
+async def test_a_secret__keeps_out_what_is_plainly_no_tools(here: Caller, body: object) -> None:
+    await connect(here, "instantly", SECRET, channel="email_campaign")
+
+    assert await refused(here, await here("POST", MAILS, body))
+
+
+@pytest.mark.parametrize(
+    "wrapped", [lambda body: body, lambda body: [{"headers": {}, "query": {}, "body": body}], lambda body: {"body": body}]
+)
+async def test_a_call_that_looks_like_the_tool_with_the_secret__is_refused_however_it_is_wrapped(here: Caller, wrapped: Any) -> None:
+    await connect(here, "instantly", SECRET, channel="email_campaign")
+
+    assert await refused(here, await here("POST", MAILS, wrapped(INSTANTLY)))
+
+
+async def test_a_call_accepted_unverified__is_never_read_as_a_tool_that_has_a_secret(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    await connect(here, "instantly", SECRET, channel="email_campaign")
+    here.clock.move(60)
+    monkeypatch.setattr(type(ADAPTERS), "likely", lambda *_: ("heyreach", True))
+
+    await here("POST", MAILS, INSTANTLY)
+    await apply(here)
+
+    (delivery,) = await kept(here)
+    assert (delivery.state, delivery.verified) == ("unrecognised", False)
+    assert "instantly, whose secret is set" in (delivery.error or "")
+
+
+async def test_what_came_before_the_secret__is_read_as_the_tools_when_it_is_replayed(here: Caller) -> None:
+    await here("POST", MAILS, INSTANTLY)
+    here.clock.move(60)
+    await connect(here, "instantly", SECRET, channel="email_campaign")
+    await apply(here)
+
+    (delivery,) = await kept(here)
+    assert (delivery.tool, delivery.state) == ("instantly", "applied")
+
+
+@pytest.mark.parametrize("secrets", [[], [SECRET]])
+async def test_require_verification__refuses_calls_of_every_tool_on_its_channel(here: Caller, secrets: list[str]) -> None:
+    await connect(here, "instantly", *secrets, channel="email_campaign")
+    await here.settings("acme", require_verification={"email_campaign": True})
+
+    mail, crm = await here("POST", MAILS, HEYREACH), await here("POST", CRM, {"a": 1})
+    shown = await here("POST", f"{MAILS}?token={SECRET}", HEYREACH)
+
+    assert (mail.status, crm.status, shown.status) == (401, 200, 200 if secrets else 401)
+
+
+async def test_mailersends_test_call__is_answered_and_nothing_of_it_is_stored(here: Caller) -> None:
+    await connect(here, "mailersend", SECRET, channel="email_campaign")
+    event = {
+        "type": "activity.hard_bounced",
+        "created_at": "2026-11-20T09:00:00Z",
+        "data": {"email": {"recipient": {"email": "a@example.com"}}},
+    }
+
+    replies = []
+    for body in (b'{"type":"webhook.test"}', json.dumps([{"type": "webhook.test"}, event]).encode(), json.dumps(event).encode()):
+        signature = hmac.new(b"test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G", body, sha256).hexdigest()
+        replies.append((await here("POST", MAILS, raw=body, signature=signature)).status)
+
+    assert replies == [200, 200, 401]
+    assert await kept(here) == []
+    assert here.parts.metrics.refused == [("email_campaign", "test_call")] * 2 + [("email_campaign", "not_verified")]
+
+
+async def test_checks_that_read_the_body__run_beside_the_event_loop(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[bool] = []
+    looked = proof_body.parse
+    on_loop = threading.get_ident()
+    monkeypatch.setattr(proof_body, "parse", lambda request: threads.append(threading.get_ident() == on_loop) or looked(request))
+    await connect(here, "smartlead", SECRET, channel="email_campaign")
+
+    replies = [await here("POST", MAILS, {"secret_key": secret}) for secret in (SECRET, "another")]
+
+    assert [reply.status for reply in replies] == [200, 401]
+    assert threads == [False, False]
+
+
+async def test_too_many_calls_that_wait_for_their_check__are_503_and_can_come_again(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    await connect(here, "smartlead", SECRET, channel="email_campaign")
+    monkeypatch.setattr("touchbase.service.prove_sender.MOST_WAITING", 0)
+
+    assert (await here("POST", MAILS, {"secret_key": SECRET})).status == 503
+
+
 # What proves must not lie in the inbox.
 
 
@@ -216,6 +334,9 @@ async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(here
 @pytest.mark.parametrize(
     "written",
     [
+        rb'{"secret_key":"s3cr\/et \u0026long"}',
+        rb'{"secret_key":"\u0073\u0033cr\u002Fet\u0020\u0026long"}', rb'{"secret_key":"s3cr\u002fet &long"}',
+        rb'"{\"secret_key\":\"s3cr\\/et \\u0026long\"}"', b"%7B%22secret_key%22%3A%22s3cr%5Cu002fet%20%5C%75%30%30%32%36long%22%7D",
         rb'{"secret_key":"s3cr\/et &long"}', rb'{"secret_key":"s3cr/et &long"}', b"secret_key=s3cr%2Fet+%26long&x=1",
         b"secret_key=s3cr%2fet%20%26long", rb'"{\"secret_key\":\"s3cr/et &long\",\"event_type\":\"x\"}"',
         b"%7B%22secret_key%22%3A%22s3cr%2Fet%20%26long%22%7D",

@@ -25,6 +25,7 @@ OPEN = {
     "linkedin_reply_counts": True,
     "limits": None,
     "keep_bodies_days": 90,
+    "require_verification": {"email_campaign": False, "crm": False},
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -36,6 +37,7 @@ DECIDED = {
     "linkedin_reply_counts": False,
     "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
     "keep_bodies_days": None,
+    "require_verification": {"email_campaign": True, "crm": False},
 }
 
 

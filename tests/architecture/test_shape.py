@@ -12,7 +12,7 @@ import touchbase
 FILES = {path: path.read_text(encoding="utf-8") for path in sorted(Path(touchbase.__file__).parent.rglob("*.py"))}
 TREES = {path: ast.parse(text) for path, text in FILES.items()}
 
-LONGEST_FILE = 320
+LONGEST_FILE = 350
 LONGEST_FUNCTION = 45
 USUAL_FUNCTION = 12
 

@@ -286,7 +286,7 @@ def test_a_shell_can_complete_commands(run: Run, shell: str) -> None:
 def test_completion_knows_commands_and_their_options(run: Run) -> None:
     words = run(env={"_TOUCHBASE_COMPLETE": "bash_complete", "COMP_WORDS": "touchbase inbox re", "COMP_CWORD": "2"}).output
 
-    assert words == "plain,replay\n"
+    assert words == "plain,refused\nplain,replay\n"
 
 
 def test_every_tool_is_listed_with_what_it_says(run: Run) -> None:

@@ -73,7 +73,7 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
         "objects": {"2-17": "contact"},
         "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"},
         "time_zone": None, "fields": {},
-        "api_base": None, "api_user": None,
+        "api_base": None, "api_user": None, "location_id": None, "allow_v1_signatures": False, "signature_max_age": None,
     }  # fmt: skip
 
 
@@ -232,8 +232,8 @@ def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) ->
     public_key = "MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg="
     place = ("acme", "--channel", "crm", "--tool", "gohighlevel")
 
-    signed = acme("clients", "connect", *place, "--secret", public_key)
-    either = acme("clients", "connect", *place, "--secret", public_key, "--secret", SECRET)
+    signed = acme("clients", "connect", *place, "--secret", public_key, "--setting", "location_id=l1")
+    either = acme("clients", "connect", *place, "--secret", public_key, "--generate-secret")
 
     assert ["x-ghl-signature" in each.output for each in (signed, either)] == [True, True]
     assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]

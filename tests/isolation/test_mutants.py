@@ -47,6 +47,8 @@ UNNOTICED: dict[str, str] = {
     "and no record of A's is wanted",
     "erase_reads.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "reads._united": "asks what became of an id that B gives, and no record of A's was united with another; an id is no other client's",
+    "refusals.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves others' alone is "
+    "tried in tests/storage/test_contract_refusals.py",
     "statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look for, "
     "so that creates look for an erased person in vain",
     "statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",

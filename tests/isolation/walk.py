@@ -19,7 +19,7 @@ from touchbase.api.openapi import description
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
-    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients", "/admin/v1/keys",
+    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")

@@ -16,6 +16,7 @@ from touchbase.adapters import load_adapters
 from touchbase.api.parts import Parts
 from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch
 from touchbase.domain.ports import Store
+from touchbase.domain.refusals import NoteRefusals, RefusedCall
 from touchbase.domain.times import from_text
 from touchbase.service.authorise import ADMIN, add_key
 from touchbase.service.connections import Connections
@@ -30,12 +31,12 @@ TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
-    "erasure": 7_600_001,
+    "erasure": 7_600_001, "refusal": 7_700_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
 """How ids and texts of keys begin, which nobody could tell apart otherwise."""
-_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-6]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
+_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-7]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
 _CODED = re.compile(rb"[A-Za-z0-9_+/-]{12,}={0,2}")
 
 CLIENT_A, FORMER_A, CLIENT_B, OTHER_B = "zq001clientqz", "zq060formerqz", "client-b", "client-b-2"
@@ -261,6 +262,8 @@ async def furnish(a: Side) -> None:
     for channel, tool in (("crm", "hubspot"), ("email_campaign", "instantly")):
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
+    refused = RefusedCall(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
+    await store.write(NoteRefusals(a.number, [refused]))
     await _keys(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 

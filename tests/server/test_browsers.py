@@ -108,6 +108,16 @@ async def test_without_keys_a_webhook_from_a_page_under_its_own_name_for_this_ma
     assert rebound == 403
 
 
+async def test_a_refused_webhook_of_a_page_elsewhere_is_reported(start: Start) -> None:
+    seen: list[str] = []
+    caller = await (await start(own_sites=OURS, on_foreign=lambda scope: seen.append(scope["path"]))).call()
+
+    for origin in (b"https://evil.example", b""):
+        await asked(caller, b"POST", b"/public/crm-webhook/acme", **({"origin": origin} if origin else {}))
+
+    assert seen == ["/public/crm-webhook/acme"]
+
+
 async def test_without_keys_own_and_listed_pages_send_webhooks(start: Start) -> None:
     caller = await (await start(own_sites=OURS)).call()
 

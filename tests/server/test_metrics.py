@@ -29,9 +29,9 @@ def test_a_repeated_delivery_counts_as_received_and_not_as_kept() -> None:
 def test_a_call_that_proves_nothing_is_counted_apart() -> None:
     metrics = Metrics()
 
-    metrics.delivery_refused("crm")
+    metrics.delivery_refused("crm", "hubspot", "not_verified")
 
-    assert 'touchbase_deliveries_refused_total{channel="crm"} 1' in lines_of(metrics)
+    assert 'touchbase_deliveries_refused_total{channel="crm",tool="hubspot",cause="not_verified"} 1' in lines_of(metrics)
 
 
 def test_what_the_worker_did_is_counted_by_the_state_it_ended_in() -> None:

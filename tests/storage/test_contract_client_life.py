@@ -35,6 +35,7 @@ from touchbase.domain.events import Event, Translation
 from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import BusyClients, CountInbox, FindClient, ListContacts, ListDeliveries
+from touchbase.domain.refusals import NoteRefusals, RefusedCall
 from touchbase.storage import open_store
 from touchbase.storage.postgres.ahead import LARGE
 from touchbase.storage.sealing.keys import GivenKeys
@@ -79,6 +80,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(ClaimFetch(number, "hubspot", 5, 7, 1))
     await store.write(Once(RequestKey(number, "a-key", b"f", 5), None, lambda result: KeptAnswer(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
+    await store.write(NoteRefusals(number, [RefusedCall(number, 5, "crm", "not_verified")]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
     return client

@@ -124,3 +124,20 @@ async def test_a_delivery_remembers_what_it_has_proved(store: Store, tool: str |
     (listed,) = await store.read(ListDeliveries(5))
     assert found is not None
     assert (found.tool, found.verified) == (listed.tool, listed.verified) == (tool, verified)
+
+
+async def test_a_connection__tells_since_when_it_has_secrets(store: Store) -> None:
+    client = await client_of(store)
+
+    async def since() -> int | None:
+        return (await store.read(ListConnections(client)))[0].guarded_us
+
+    await store.write(AddConnection(connection(client)))
+    found = [await since()]
+    for at, secrets in ((6, ["first secret"]), (7, None), (8, ["second secret"]), (9, []), (10, ["third secret"])):
+        await store.write(ChangeConnection(client, "crm", "hubspot", secrets, ConnectionSettings(), at))
+        found.append(await since())
+    await store.write(AddConnection(connection(client, "attio", secrets=["its own secret"])))
+
+    assert found == [None, 6, 6, 6, None, 10]
+    assert await since() == 5, "the other one's"

@@ -33,6 +33,7 @@ from touchbase.domain.events import Event, Translation
 from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import CountInbox, FindClient, GetContact, GetHistory, ListDeliveries
+from touchbase.domain.refusals import NoteRefusals, RefusedCall
 from touchbase.settings import Settings
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import Line
@@ -78,6 +79,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
+        await store.write(NoteRefusals(n, [RefusedCall(n, 5, "crm", "not_verified")]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(KeepDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Once(RequestKey(n, "k", b"f", 5), None, lambda _: KeptAnswer(b"answer")))

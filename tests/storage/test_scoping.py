@@ -21,6 +21,7 @@ from touchbase.domain import commands as c
 from touchbase.domain import erasure as e
 from touchbase.domain import key_life as kl
 from touchbase.domain import queries as q
+from touchbase.domain import refusals as rf
 from touchbase.domain import seals
 from touchbase.domain.client import ACTIVE
 from touchbase.domain.company import Company
@@ -63,7 +64,7 @@ SPANNING: dict[type, str] = {
     seals.ReplaceLost: "as above",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
-SPANNING_UNLESS_NAMED = {c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery}
+SPANNING_UNLESS_NAMED = {c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery, rf.ListRefusals}
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.DeletingClients, q.FindClient, q.ListClients,
@@ -86,7 +87,7 @@ BY_RIGHT: dict[str, str] = {
     "statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {q.ListDeliveries, q.GetDelivery, q.DueFetches}
+NEEDS_NO_EXCEPTION = {q.ListDeliveries, q.GetDelivery, q.DueFetches, rf.ListRefusals}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = MasterSealer(GivenKeys(MASTER_KEYS.read()))
 

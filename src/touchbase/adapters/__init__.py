@@ -3,9 +3,10 @@
 A folder below `email_campaign/` or `crm/` holds `adapter.py` with `ADAPTER`. Nothing else names a tool.
 
 Beside what `domain/ports.Adapter` asks, an adapter may have `proofs`, the ways in which its tool proves who it
-is (`kit/proof.py`), `demands`: by a body's first byte, what says which body its protocol wants in return,
-`fetcher`: how its API is asked for records that its calls leave out (`kit/fetch.py`), and `most_sure`: how sure it
-can be of any call (100 where it does not say).
+is (`kit/proof.py`), `most_secrets` and `key_in`: how many secrets its connection may have, and what of one a call
+shows, `demands`: by a body's first byte, what says which body its protocol wants in return, `fetcher`: how its API
+is asked for records that its calls leave out (`kit/fetch.py`), and `most_sure`: how sure it can be of any call (100
+where it does not say).
 """
 
 from __future__ import annotations
@@ -19,24 +20,15 @@ from pathlib import Path
 
 from touchbase.adapters.kit.decided import as_decided
 from touchbase.adapters.kit.parse import layers, parse, unflattened
-from touchbase.adapters.kit.proof import Scheme, presented
-from touchbase.adapters.kit.proof_keys import is_public_key
+from touchbase.adapters.kit.proofs import ANY_TOOL, ENOUGH, SURE, Proofs
 from touchbase.adapters.kit.reading import objects
 from touchbase.adapters.kit.times import Unzoned, in_zone
-from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
+from touchbase.domain.connection import NO_SETTINGS, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS, ProtocolAnswer, WebhookRequest
-from touchbase.domain.encoding import LARGEST_SIGNED, decoded
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.fetching import FETCHED
 from touchbase.domain.ports import Adapter, Call, Fetcher
-from touchbase.domain.times import Micros
-
-_ENOUGH = 50
-"""So sure of a call as it came, nobody looks whether a relay has wrapped it."""
-_SURE = 80
-"""So sure of a call, what the client has connected does not matter."""
-_ANY_TOOL = "generic"
 
 _LARGEST_KNOWN = 16 * 1024
 _MOST_KNOWN = 500
@@ -46,7 +38,7 @@ _Names = tuple[str, tuple[str, ...], tuple[str, ...]]
 Demand = Callable[[bytes], ProtocolAnswer | None]
 
 
-class Adapters:
+class Adapters(Proofs):
     """All adapters, and which of them to ask about a call.
 
     An adapter declares `signs`: keys of a body (its first objects) and header names of which its calls have
@@ -54,7 +46,7 @@ class Adapters:
     """
 
     def __init__(self, adapters: Iterable[Adapter]) -> None:
-        self._by_name: dict[str, dict[str, Adapter]] = {channel: {} for channel in CHANNELS}
+        super().__init__({channel: {} for channel in CHANNELS})
         self._by_sign: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
         self._by_names: dict[_Names, list[Adapter]] = {}
         """Whom to ask about calls that show these names: a tool sends the same ones again and again."""
@@ -79,13 +71,17 @@ class Adapters:
         if named is not None:
             return self._by_that_tool(call, named)
         if call.data in ({}, []):
-            return Translation(_ANY_TOOL, [])
+            return Translation(ANY_TOOL, [])
         sure, adapter, found = self._best(call)
-        if request.connections and sure < _SURE and (only := self._only(call, sure)) is not None:
+        if adapter is not None and adapter.tool in request.barred:
+            raise UnrecognisedPayload(_why_barred(adapter.tool))
+        if request.connections and sure < SURE and (only := self._only(call, sure)) is not None:
+            if only in request.barred:
+                raise UnrecognisedPayload(_why_barred(only))
             with suppress(UnrecognisedPayload):
                 return self._by_that_tool(call, only)
         translation = None if adapter is None else _translated(adapter, _with_settings(found, adapter.tool))
-        if translation is None or (translation.tool == _ANY_TOOL and all(event.about is None for event in translation.events)):
+        if translation is None or (translation.tool == ANY_TOOL and all(event.about is None for event in translation.events)):
             self._refuse_strays(request)
         if translation is None:
             raise UnrecognisedPayload(_why_not(call))
@@ -105,32 +101,12 @@ class Adapters:
     def surest(self, request: WebhookRequest) -> str | None:
         """The tool whose call this looks like; None when that is not sure."""
         sure, adapter, _ = self._best(parse(request))
-        return adapter.tool if adapter is not None and sure >= _SURE else None
-
-    def schemes(self, channel: str, tool: str) -> Sequence[Scheme]:
-        """The ways in which a tool proves who it is, besides showing the secret itself."""
-        found: Sequence[Scheme] = getattr(self._by_name[channel].get(tool), "proofs", ())
-        return found
+        return adapter.tool if adapter is not None and sure >= SURE else None
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
         """How a tool's API is asked for records that its calls leave out; None: it never is."""
         found: Fetcher | None = getattr(self._by_name[channel].get(tool), "fetcher", None)
         return found
-
-    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Whether a call proves to know one of the connection's secrets, by its tool's schemes or by showing it."""
-        calls = [arrival]
-        if (encoding := arrival.headers.get("content-encoding")) is not None:
-            # Some sign before they pack, some after.
-            with suppress(UnrecognisedPayload):
-                calls.append(replace(arrival, body=decoded(encoding, arrival.body, LARGEST_SIGNED)))
-        schemes = self.schemes(connection.channel, connection.tool)
-        for secret in connection.secrets:
-            if not is_public_key(secret) and presented(arrival, secret):
-                return True
-            if any(scheme.check(call, secret, now) for call in calls for scheme in schemes):
-                return True
-        return False
 
     def protocol_answer(self, body: bytes) -> ProtocolAnswer | None:
         """What the protocol of a CRM demands in return for this body: None but for two kinds of call."""
@@ -153,16 +129,16 @@ class Adapters:
             sure, adapter = self._surest(layer)
             if sure >= best[0]:
                 best = (sure, adapter, layer)
-            if adapter is not None and sure >= _ENOUGH:
+            if adapter is not None and sure >= ENOUGH:
                 return sure, adapter, _unflattened(adapter, layer)
         return best
 
     def _only(self, call: Call, sure: int) -> str | None:
         """The tool that a call nobody is sure of belongs to, by what its client has connected on the channel."""
         tools = [one.tool for one in call.request.connections if one.channel == call.request.channel]
-        only = tools[0] if len(tools) == 1 else _ANY_TOOL if _ANY_TOOL in tools else None
+        only = tools[0] if len(tools) == 1 else ANY_TOOL if ANY_TOOL in tools else None
         adapter = None if only is None else self._by_name[call.request.channel].get(only)
-        if adapter is None or (sure >= _ENOUGH and not any(adapter.recognise(layer) for layer in layers(call))):
+        if adapter is None or (sure >= ENOUGH and not any(adapter.recognise(layer) for layer in layers(call))):
             return None
         return only
 
@@ -187,7 +163,7 @@ class Adapters:
         if isinstance(call.data, list) and len(call.data) > 1:
             # A list's first object mostly shows whose it is; the next few are asked only where it does not.
             found = self._surest_of(replace(call, data=objects(call.data)[:1]))
-            if found[0] >= _ENOUGH:
+            if found[0] >= ENOUGH:
                 return found
         return self._surest_of(call)
 
@@ -195,7 +171,7 @@ class Adapters:
         best: tuple[int, str, Adapter | None] = (0, "", None)
         for adapter in (*self._candidates(call), *self._last[call.request.channel]):
             # The one for any tool is never so sure: it comes last, and only where it may be needed.
-            if best[0] >= _ENOUGH and adapter.tool == _ANY_TOOL:
+            if best[0] >= ENOUGH and adapter.tool == ANY_TOOL:
                 break
             if (_most(adapter), best[1]) < (best[0], adapter.tool):
                 continue
@@ -230,7 +206,7 @@ class Adapters:
     def _add(self, adapter: Adapter) -> None:
         self._by_name[adapter.channel][adapter.tool] = adapter
         self._demands |= getattr(adapter, "demands", {})
-        if adapter.tool == _ANY_TOOL:
+        if adapter.tool == ANY_TOOL:
             self._last[adapter.channel].append(adapter)
         elif not adapter.signs:
             self._always[adapter.channel].append(adapter)
@@ -290,6 +266,13 @@ def _translated(adapter: Adapter, call: Call) -> Translation:
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
     return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown, may_ask)
+
+
+def _why_barred(tool: str) -> str:
+    return (
+        f"This looks like a call of {tool}, whose secret is set, and it has not proved to know it. "
+        f"Let {tool} send it again with the secret, or take the secret away and replay this."
+    )
 
 
 def _put_into_zone(event: Event, zone: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from starlette.routing import BaseRoute, Route, Router
 
-from touchbase.api import admin, client_life, connections, docs, keys, privacy, replays, settings, status
+from touchbase.api import admin, client_life, connections, docs, keys, privacy, refusals, replays, settings, status
 from touchbase.api.answers import Answer
 from touchbase.api.asgi import App, Receive, Scope, Send
 from touchbase.api.companies import COMPANIES
@@ -87,6 +87,7 @@ def _admin(api: Api) -> list[BaseRoute]:
         Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(whole(replays.replay_many)))),
         Route("/admin/v1/deliveries/{id}", Resource(api, "deliveries.one", GET=admin.delivery)),
         Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=once(admin.replay))),
+        Route("/admin/v1/refusals", Resource(api, "refusals", GET=refusals.refusals)),
         Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients, POST=once(whole(client_life.create)))),
         Route(
             _CLIENT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -23,12 +24,17 @@ from touchbase.domain.fetching import Fetching
 from touchbase.domain.grants import FORM
 from touchbase.domain.times import to_text
 from touchbase.domain.validation import raise_if_any
-from touchbase.service.connections import faults_of, new_secret
+from touchbase.service.connections import faults_of, new_secret, secret_faults, token_fault, trimmed
 from touchbase.service.fetch_settings import fetch_faults, fetching_state
+from touchbase.service.refused_calls import LATELY, Caller, refused_from_now
 
 Channel = Literal["email_campaign", "crm"]
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
-Secrets = Annotated[list[Secret], Meta(max_length=cn.SECRETS, description="Any of them is accepted: two while one replaces the other.")]
+ABOUT_SECRETS = (
+    "Any of them is accepted: two while one replaces the other, and up to 50 where each of a tool's webhooks has its own (EspoCRM)."
+)
+Secrets = Annotated[list[Secret], Meta(max_length=cn.MOST_SECRETS, description=ABOUT_SECRETS)]
+Age = Annotated[int, Meta(ge=60, le=30 * 86_400)]
 ABOUT_TOKEN = f"With what a CRM's API may be asked for records; never answered. Where tokens end within the hour (Zoho): `{FORM}`."
 Token = Annotated[str, Meta(min_length=1, max_length=cn.LONGEST_TOKEN)]
 Address = Annotated[str, Meta(min_length=1, max_length=limits.URL)]
@@ -55,6 +61,9 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     fields: Annotated[Names, Meta(description="Generic CRM: what we look for -> its path in the body.")] = {}
     api_base: Annotated[Address | None, Meta(description="CRM: where its API is asked for records; null: its usual address.")] = None
     api_user: Annotated[Person | None, Meta(description="CRM: whose access token it is, where the API wants to know.")] = None
+    location_id: Annotated[Word | None, Meta(description="GoHighLevel: the only location whose signed calls are accepted.")] = None
+    allow_v1_signatures: Annotated[bool, Meta(description="HubSpot: whether a signature of version 1 is proof.")] = False
+    signature_max_age: Annotated[Age | None, Meta(description="Seconds that a signature may be old; null: the tool's own window.")] = None
 
 
 class _Unshown(Struct):
@@ -89,6 +98,9 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     fields: Names | UnsetType | None = UNSET
     api_base: Address | UnsetType | None = UNSET
     api_user: Person | UnsetType | None = UNSET
+    location_id: Word | UnsetType | None = UNSET
+    allow_v1_signatures: bool | UnsetType | None = UNSET
+    signature_max_age: Age | UnsetType | None = UNSET
 
 
 class ConnectionChange(_Unshown, forbid_unknown_fields=True):
@@ -114,6 +126,18 @@ class FetchingOut(Struct):
     last_error_time: Time | None
 
 
+class WouldRefuse(Struct):
+    """Calls of one tool that came unverified within the last seven days and would be refused from now."""
+
+    tool: Annotated[str | None, Meta(description="null: no tool was recognised.")]
+    calls: int
+    last_received_time: Time
+    reason: Annotated[
+        Literal["must_prove", "not_recognised", "verification_required"],
+        Meta(description="The secret is its tool's; no other tool is recognised for sure; or the client requires verification."),
+    ]
+
+
 class ConnectionOut(_Unshown):
     """One connection; its secrets and its access token are never answered, but for a secret just made."""
 
@@ -127,6 +151,9 @@ class ConnectionOut(_Unshown):
     access_token: Literal["set", "not set"]
     fetching: FetchingOut | None = None
     generated_secret: str | UnsetType = UNSET
+    would_refuse: Annotated[
+        list[WouldRefuse] | UnsetType, Meta(description="Only when secrets were set: who called lately and would be refused from now.")
+    ] = UNSET
 
 
 class ConnectionPage(Struct):
@@ -156,15 +183,17 @@ async def connect(call: Call) -> Answer:
     asked = read_struct(body, _request, ConnectionRequest, lambda partly: _check_new(call, partly))
     _check_new(call, asked)
     made = new_secret() if asked.generate_secret else None
-    secrets = [*asked.secrets, made] if made else asked.secrets
+    secrets = [*trimmed(asked.secrets), *([made] if made else [])]
     now = api.parts.clock()
     wanted = Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings), asked.access_token or "")
     place = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{asked.channel}/{asked.tool}")
 
+    refused = would_refuse(await refused_from_now(api.parts.store, client, wanted, now - LATELY))
+
     def answer(kept: Connection) -> Answer:
         # A secret is shown this once: the answer is kept without it.
-        hidden = encode(described(kept)) if made else None
-        return Answer(201, encode(described(kept, made)), headers=[(b"location", place)], kept_body=hidden)
+        hidden = encode(described(kept, refused=refused)) if made else None
+        return Answer(201, encode(described(kept, made, refused=refused)), headers=[(b"location", place)], kept_body=hidden)
 
     return await call.settle(lambda writes: api.connections.connect(wanted, writes), answer)
 
@@ -178,7 +207,7 @@ async def connection(call: Call) -> Answer:
 
 async def change(call: Call) -> Answer:
     """`PATCH` of one connection."""
-    await _lasting(call)
+    client = await _lasting(call)
     known = await _connection(call)
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
@@ -186,7 +215,11 @@ async def change(call: Call) -> Answer:
     token = None if asked.access_token is UNSET else asked.access_token or ""
     changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, asked, made), token))
     told = await call.api.connections.fetching(known.client)
-    return Answer(body=encode(described(changed, made, told.get(known.tool))))
+    refused = []
+    if asked.secrets is not UNSET or made:
+        since = max(call.api.parts.clock() - LATELY, known.guarded_us or 0)
+        refused = would_refuse(await refused_from_now(call.api.parts.store, client, changed, since))
+    return Answer(body=encode(described(changed, made, told.get(known.tool), refused)))
 
 
 async def disconnect(call: Call) -> Answer:
@@ -201,7 +234,14 @@ def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
     return ConnectionSettings(**msgspec.structs.asdict(body))
 
 
-def described(found: Connection, generated: str | None = None, fetching: Fetching | None = None) -> ConnectionOut:
+def would_refuse(found: Sequence[Caller]) -> list[WouldRefuse]:
+    """Who would be refused from now, as it is shown."""
+    return [WouldRefuse(one.tool, one.calls, to_text(one.last_us), one.reason) for one in found]
+
+
+def described(
+    found: Connection, generated: str | None = None, fetching: Fetching | None = None, refused: list[WouldRefuse] | None = None
+) -> ConnectionOut:
     """A connection as it may be shown, with how fetching goes where it has an access token."""
     settings = msgspec.convert(found.settings, ConnectionSettingsBody, from_attributes=True)
     times = to_text(found.created_us), to_text(found.updated_us)
@@ -209,7 +249,7 @@ def described(found: Connection, generated: str | None = None, fetching: Fetchin
     token: Literal["set", "not set"] = "set" if found.access_token else "not set"
     told = fetching_out(fetching or Fetching(found.tool)) if found.access_token else None
     shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, told)
-    return ConnectionOut(*shown, generated or UNSET)
+    return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 
 
 def fetching_out(found: Fetching) -> FetchingOut:
@@ -235,29 +275,31 @@ def _changed(
 ) -> tuple[list[str] | None, ConnectionSettings]:
     """The secrets and settings of a connection after this change; raises `Invalid`."""
     settings = patched(known.settings, asked.settings)
-    secrets = None if asked.secrets is UNSET else asked.secrets or []
+    secrets = None if asked.secrets is UNSET else trimmed(asked.secrets or [])
     token = known.access_token if asked.access_token is UNSET else asked.access_token
-    _check(call, known.channel, known.tool, secrets or [], asked.generate_secret, settings, token)
+    faults = token_fault(known, settings, token_given=asked.access_token is not UNSET)
+    _check(call, known.channel, known.tool, secrets or [], asked.generate_secret, settings, token, faults)
     if made is not None:
         # The new one comes beside the one before, until that is taken away.
-        secrets = [made, *(known.secrets if secrets is None else secrets)][: cn.SECRETS]
+        most = call.api.parts.senders.most_secrets(known.channel, known.tool)
+        secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
     return secrets, settings
 
 
 def _check(
-    call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None
-) -> None:
+    call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None,
+    more: Sequence[Fault] = (),
+) -> None:  # fmt: skip
     """Raise `Invalid` with everything that is wrong with a connection that is to be; `one_more`: a secret is made beside these."""
     parts = call.api.parts
-    faults = faults_of(channel, tool, secrets, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings))
+    faults = [*faults_of(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)), *more]
+    faults += secret_faults(parts.senders, channel, tool, secrets, settings, more=int(one_more))
     faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
-    if one_more and len(secrets) == cn.SECRETS:
-        faults.append(Fault("/generate_secret", "too_long", f"a connection has at most {cn.SECRETS} secrets, and {cn.SECRETS} are given"))
     raise_if_any(faults)
 
 
 def _check_new(call: Call, asked: ConnectionRequest) -> None:
-    _check(call, asked.channel, asked.tool, asked.secrets, asked.generate_secret, settings_of(asked.settings), asked.access_token)
+    _check(call, asked.channel, asked.tool, trimmed(asked.secrets), asked.generate_secret, settings_of(asked.settings), asked.access_token)
 
 
 async def _lasting(call: Call) -> Client:

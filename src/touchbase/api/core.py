@@ -25,6 +25,8 @@ from touchbase.service.authorise import ADMIN, CLIENT_HEADER, DEFAULT_CLIENT, Do
 from touchbase.service.clients import Clients
 from touchbase.service.connections import Connections
 from touchbase.service.once import Turns
+from touchbase.service.prove_sender import SenderChecks
+from touchbase.service.refused_calls import RefusedCalls
 
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
@@ -49,6 +51,8 @@ class Api:
             parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys", uses=parts.key_uses, failed_keys=parts.failed_keys
         )
         self.limiter = parts.limiter
+        self.refused = parts.refused or RefusedCalls(parts.clock, parts.metrics.delivery_refused)
+        self.checks = SenderChecks(parts.senders)
         self._open = parts.auth == "open"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:

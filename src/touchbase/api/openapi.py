@@ -14,8 +14,10 @@ from touchbase.api.examples import EXAMPLES, problem
 from touchbase.api.openapi_limits import add_limits
 from touchbase.api.openapi_once import with_idempotency
 from touchbase.api.openapi_privacy import add_privacy
+from touchbase.api.openapi_refusals import refusal_paths
 from touchbase.api.privacy import ErasureOut, PersonExport
 from touchbase.api.query import LARGEST_PAGE, STRUCTURES, USUAL_PAGE
+from touchbase.api.refusals import RefusalPage
 from touchbase.api.replays import DeliveryGroups, ReplayOut, ReplayRequest
 from touchbase.api.schemas import (
     CompanyChange,
@@ -38,7 +40,7 @@ Json = dict[str, Any]
 TYPES: tuple[type[msgspec.Struct], ...] = (
     ContactRequest, ContactChange, ContactResponse, ContactPage, CompanyRequest, CompanyChange, CompanyResponse, CompanyPage,
     TimelinePage, DeliveryPage, DeliveryOut, DeliveryDetail, DeliveryGroups, ReplayRequest, ReplayOut, ClientRequest, ClientOut, ClientPage,
-    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, ErasureOut, PersonExport, Problem, *openapi_life.TYPES,
+    ConnectionRequest, ConnectionChange, ConnectionOut, ConnectionPage, ErasureOut, PersonExport, RefusalPage, Problem, *openapi_life.TYPES,
 )  # fmt: skip
 PROBLEMS = {
     "400": "The request cannot be read: broken JSON, broken UTF-8, nested too deeply.",
@@ -67,6 +69,7 @@ def description(version: str, *, keys_needed: bool, public_url: str = "") -> Jso
         schemas[name]["examples"] = [example]
     components: Json = {"schemas": schemas, "responses": {_problem_name(status): _problem(status) for status in PROBLEMS}}
     paths: Json = {**_records("contacts", "contact"), **_records("companies", "company"), **_webhooks(), **_admin(), **_connections()}
+    paths |= refusal_paths(_operation, _answer, _parameter, [LIMIT, CURSOR])
     made: Json = {
         "openapi": "3.1.0",
         "info": {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.domain.connection import Arrival, Connection, ConnectionSettings
+from touchbase.domain.connection import SECRETS, Arrival, Connection, ConnectionSettings
 from touchbase.domain.delivery import ProtocolAnswer, WebhookRequest
 from touchbase.domain.errors import UnrecognisedPayload
 from touchbase.domain.events import Translation
@@ -18,6 +18,7 @@ from touchbase.service.failed_keys import FailedCalls, FailedKeys
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter
 from touchbase.service.process_inbox import Read
+from touchbase.service.refused_calls import RefusedCalls
 
 MIB = 1_048_576
 
@@ -47,8 +48,8 @@ class Metrics(Protocol):
         """A webhook call is on disk; `repeated` when it is one that we had."""
         ...
 
-    def delivery_refused(self, channel: str) -> None:
-        """A webhook call did not prove who sends it; nothing of it was kept."""
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
+        """A webhook call was refused, for a cause of `domain.refusals`; `tool` is the one that it looks like."""
         ...
 
     def request_refused(self, code: str) -> None:
@@ -62,7 +63,7 @@ class NoMetrics:
     def delivery_received(self, channel: str, repeated: bool) -> None:
         """Counts nothing."""
 
-    def delivery_refused(self, channel: str) -> None:
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
         """Counts nothing."""
 
     def request_refused(self, code: str) -> None:
@@ -76,6 +77,10 @@ class NoSenders:
         """There are none."""
         return ()
 
+    def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Nothing is proved."""
+        return False
+
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
         """No tool has records."""
         return None
@@ -84,9 +89,33 @@ class NoSenders:
         """Nothing is proved."""
         return False
 
-    def surest(self, request: WebhookRequest) -> str | None:
-        """Nobody is recognised."""
+    def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """No tool has a test call."""
+        return False
+
+    def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
+        """No tool is recognised."""
+        return None, False
+
+    def secrets_of(self, connection: Connection) -> Sequence[str]:
+        """The secrets as they are."""
+        return connection.secrets
+
+    def most_secrets(self, channel: str, tool: str) -> int:
+        """As many as any connection has."""
+        return SECRETS
+
+    def why_not_secret(self, channel: str, tool: str, secret: str) -> str | None:
+        """Any secret fits."""
         return None
+
+    def is_public(self, channel: str, tool: str, secret: str) -> bool:
+        """No secret is a public key."""
+        return False
+
+    def has_window(self, channel: str, tool: str) -> bool:
+        """No tool signs."""
+        return False
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
         """Nobody is asked."""
@@ -141,6 +170,8 @@ class Parts:
     limiter: Limiter = field(default_factory=Limiter)
     """What clients and keys may ask for in a second."""
     failed_keys: FailedKeys = field(default_factory=FailedKeys)
+    refused: RefusedCalls | None = None
+    """Where refused webhook calls are noted, for the housekeeper to store; None: they are only counted."""
     failed_calls: FailedCalls = field(default_factory=FailedCalls)
 
     def reached_at(self, path: str) -> bytes:

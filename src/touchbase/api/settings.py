@@ -23,6 +23,7 @@ from touchbase.domain.client import (
     ClientSettings,
     FieldType,
     FormerId,
+    RequireVerification,
     StatusSet,
 )
 from touchbase.domain.client_life import FormerIds
@@ -66,6 +67,13 @@ class LimitsBody(Struct, forbid_unknown_fields=True):
     webhook_bytes: OwnLimit = None
 
 
+class RequireVerificationBody(Struct, forbid_unknown_fields=True):
+    """The channels on which a webhook call that proves nothing is refused, whichever tool sends it."""
+
+    email_campaign: bool = False
+    crm: bool = False
+
+
 class SettingsBody(Struct, forbid_unknown_fields=True):
     """What a client has decided. Whatever is left out has its default: everything is open and welcome."""
 
@@ -82,6 +90,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     keep_bodies_days: (
         Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days that the body of an applied call is kept; null: for ever.")] | None
     ) = KEEP_BODIES_DAYS
+    require_verification: Annotated[
+        RequireVerificationBody, Meta(description="By channel, whether webhook calls of every tool must prove who sends them.")
+    ] = msgspec.field(default_factory=RequireVerificationBody)
 
 
 class ClientRequest(Struct):
@@ -185,6 +196,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         linkedin_reply_counts=body.linkedin_reply_counts,
         limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
         keep_bodies_days=body.keep_bodies_days,
+        require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
     )
     if faults:
         raise Invalid(faults)

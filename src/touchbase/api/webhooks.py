@@ -2,7 +2,7 @@
 
 A sender that gets a 4xx may never try again, so whatever is our own fault is a 503. A call that nobody
 understands is a 200 too: it is kept, and can be replayed. One that fails the secret of its client's
-connection is a 401, and nothing of it is kept.
+connection is a 401, and nothing of it is stored but that it came (`service/refused_calls.py`).
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from touchbase.api.answers import Answer, request_id_of, send_answer, send_empty
 from touchbase.api.asgi import Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft, read_body
 from touchbase.api.core import Api, log
-from touchbase.api.errors import MethodNotAllowed
+from touchbase.api.errors import MethodNotAllowed, TooLarge
 from touchbase.domain.client import Client
-from touchbase.domain.connection import UNPROVEN, Arrival, Connection, Sender
+from touchbase.domain.connection import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, ProtocolAnswer
 from touchbase.domain.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
 from touchbase.domain.peer import peer_of
+from touchbase.domain.refusals import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.domain.times import Micros
 from touchbase.service.authorise import FRESH, NO_SUCH_ADDRESS
 from touchbase.service.clients import is_client_id
-from touchbase.service.prove_sender import prove_sender
 from touchbase.service.receive_webhook import receive_webhook
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """The second part of a receiver's path, and its channel; the third is the client_id."""
 
 METHODS = ("GET", "HEAD", "POST")
+UNVERIFIED = "this call does not prove who sends it; send it with the secret that was set for its tool"
+"""Names no tool: whoever calls must not learn which have a secret."""
 SECRET = "secret"  # noqa: S105
 """What a call of a client with connections has to show."""
 OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
@@ -83,22 +85,16 @@ class Receiver:
         at = parts.clock()
         client = api.clients.at_hand(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
-        api.limiter.webhook(client, at)
-        api.begin(client.number, scope)
-        body = await read_body(receive, headers, parts.limits.webhook_body_bytes, parts.limits)
-        api.limiter.webhook_body(client, len(body), at)
+        body = await self._body(client, scope, receive, headers, at)
         if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
             client = api.clients.at_hand(client_id, now) or await api.door.receiver(client_id)
         connections = api.connections.at_hand(client.number, now)
         if connections is None:
             connections = await api.connections.of(client.number)
         query = scope["query_string"].decode("latin-1")
-        sender = UNPROVEN
-        if connections:
-            place = (peer_of(scope), client.number)
-            parts.failed_calls.trying(place, SECRET, at)
-            sender = self._sender(connections, scope, body, at)
-            parts.failed_calls.was_right(place, SECRET, at, proved=bool(sender.verified))
+        sender = await self._sender(client, connections, scope, body, at)
+        if sender.outcome == DROPPED:
+            return None
         demanded = parts.protocol_answer(body) if channel == CRM else None
         if demanded is not None and demanded.keep is not None:
             body = demanded.keep
@@ -117,19 +113,56 @@ class Receiver:
         except Overloaded:  # that says nothing about the address
             failed.was_right(peer, client_id, at, proved=False)
             raise
+        except NotFound:
+            self._refuse(client_id, UNKNOWN_CLIENT, scope, at)
+            raise
         failed.was_right(peer, client_id, at)
         return client
 
-    def _sender(self, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
-        """Who sends the call, judged by its raw bytes; raises `Unauthorized`, and counts it."""
+    async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
+        """The whole body of a call that the client's limits admit; a refusal is noted."""
+        api, limits = self._api, self._api.parts.limits
+        try:
+            api.limiter.webhook(client, at)
+            api.begin(client.number, scope)
+            body = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            api.limiter.webhook_body(client, len(body), at)
+        except TooLarge:
+            self._refuse(client, TOO_LARGE, scope, at)
+            raise
+        except Overloaded:
+            self._refuse(client, RATE, scope, at)
+            raise
+        return body
+
+    def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, size: int = 0, tool: str | None = None) -> None:
+        self._api.refused.note_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)
+
+    async def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
+        """Who sends the call; raises `Unauthorized`, and notes what is refused or dropped.
+
+        Raises `Overloaded` where too many calls from its address have failed the client's secrets.
+        """
+        if not connections and not client.settings.require_verification.on(self._channel):
+            return UNPROVEN
+        failed, place = self._api.parts.failed_calls, (peer_of(scope), client.number)
+        failed.trying(place, SECRET, at)
         parts = self._api.parts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
         base = parts.public_url or f"{scope['scheme']}://{headers.get('host', '')}"
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         url = f"{base}{path}?{query}" if query else f"{base}{path}"
+        arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
         try:
-            return prove_sender(parts.senders, connections, Arrival(self._channel, scope["method"], url, headers, query, body), at)
-        except Unauthorized:
-            parts.metrics.delivery_refused(self._channel)
+            sender = await self._api.checks.prove(client, connections, arrival, at)
+        except Overloaded:  # that says nothing about the call
+            failed.was_right(place, SECRET, at, proved=False)
             raise
+        if sender.outcome != ACCEPTED:
+            cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
+            self._refuse(client, cause, scope, at, size=len(body), tool=sender.tool)
+        if sender.outcome == REFUSED:
+            raise Unauthorized(UNVERIFIED)
+        failed.was_right(place, SECRET, at, proved=bool(sender.verified))
+        return sender

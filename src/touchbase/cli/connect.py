@@ -13,11 +13,13 @@ import click
 from touchbase.cli.common import find_client, opened, print_json, print_table, read_settings, read_text, run, saying, setting_options
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.errors import Invalid
+from touchbase.domain.times import to_text
 
 if TYPE_CHECKING:
     from touchbase.api.connections import ConnectionOut
     from touchbase.domain.connection import Connection, ConnectionSettings
     from touchbase.domain.errors import Fault
+    from touchbase.service.refused_calls import Caller
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 _channel = click.option("--channel", type=click.Choice(CHANNELS), required=True, help="Which of the two webhook addresses the tool calls.")
@@ -29,7 +31,12 @@ _tool = click.option("--tool", required=True, help="The tool's name, as `touchba
 @click.argument("client_id")
 @_channel
 @_tool
-@click.option("--secret", "secrets", multiple=True, help="What calls must prove to know; twice while one replaces the other.")
+@click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    help="What calls must prove to know; several while one replaces the other, or one for each webhook.",
+)
 @click.option(
     "--secret-file", type=click.Path(path_type=Path, allow_dash=True), help="Read the secret from this file (- for standard input)."
 )
@@ -64,7 +71,7 @@ def connect(
     decided = read_settings(public_url=public_url, fetch_allow=fetch_allow)
     wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
     try:
-        present_id, connected = run(_connect(database, client_id, channel, tool, wanted))
+        present_id, connected, lately = run(_connect(database, client_id, channel, tool, wanted))
     except Invalid as invalid:  # the store has no key to seal a secret with
         _refuse(invalid.faults)
         raise
@@ -79,6 +86,9 @@ def connect(
         click.echo("  proof    any of:")
         for way in _ways(channel, tool, connected.secrets):
             click.echo(f"           {way}")
+    for caller in lately:
+        calls = f"{caller.calls} call{'s' if caller.calls > 1 else ''} of {caller.tool or 'no known tool'}"
+        click.echo(f"  refused  from now: {calls} came unverified in the last 7 days, the last at {to_text(caller.last_us)[:19]}")
 
 
 @click.command()
@@ -119,30 +129,36 @@ class _Wanted:
     allowed: tuple[str, ...]
 
 
-async def _connect(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection]:
-    """The connection, and the id that its client has now: the given one may be a former one."""
+async def _connect(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection, list[Caller]]:
+    """The id that its client has now (the given one may be a former one), the connection, and who would be refused from now."""
     from touchbase.adapters import load_adapters
     from touchbase.domain.commands import AddConnection, ChangeConnection
     from touchbase.domain.connection import NO_SETTINGS, Connection
     from touchbase.domain.queries import ListConnections
-    from touchbase.service.connections import faults_of
+    from touchbase.service.connections import faults_of, secret_faults, token_fault, trimmed
     from touchbase.service.fetch_settings import fetch_faults
+    from touchbase.service.refused_calls import LATELY, refused_from_now
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id, lasting=True), time.time_ns() // 1000
         connected = await store.read(ListConnections(client.number))
         known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
         settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()
-        secrets, token = wanted.secrets, wanted.token
+        secrets, token = None if wanted.secrets is None else trimmed(wanted.secrets), wanted.token
         _check_secrets(secrets or [])
-        faults = faults_of(channel, tool, secrets or [], settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
+        faults = faults_of(channel, tool, settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
+        faults += secret_faults(adapters, channel, tool, secrets or [], settings)
+        faults += [] if known is None else token_fault(known, settings, token_given=token is not None)
         kept = known.access_token if known is not None and token is None else token
         _refuse([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
         if known is not None:
-            changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token)
-            return client.client_id, await store.write(changed)
+            changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token, known)
+            since = max(now - LATELY, known.guarded_us or 0)
+            made = await store.write(changed)
+            return client.client_id, made, await refused_from_now(store, client, made, since) if secrets else []
         made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
-        return client.client_id, await store.write(AddConnection(made))
+        made = await store.write(AddConnection(made))
+        return client.client_id, made, await refused_from_now(store, client, made, now - LATELY)
 
 
 async def _list(database: str | None, client_id: str) -> list[ConnectionOut]:
@@ -179,10 +195,8 @@ def _given_as(pointer: str) -> str:
 
 
 def _check_secrets(secrets: list[str]) -> None:
-    from touchbase.domain.connection import LONGEST_SECRET, SECRETS, SHORTEST_SECRET
+    from touchbase.domain.connection import LONGEST_SECRET, SHORTEST_SECRET
 
-    if len(secrets) > SECRETS:
-        raise click.UsageError(f"a connection has at most {SECRETS} secrets")
     if any(not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET for secret in secrets):
         raise click.UsageError(f"a secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters")
 
@@ -229,10 +243,10 @@ def _ways(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
     """How a call may prove itself. Showing a public key proves nothing."""
     from touchbase.adapters import load_adapters
     from touchbase.adapters.kit.proof import SHOWN
-    from touchbase.adapters.kit.proof_keys import is_public_key
 
-    ways = [scheme.about for scheme in load_adapters().schemes(channel, tool)]
-    return ways if all(map(is_public_key, secrets)) else [*ways, SHOWN]
+    adapters = load_adapters()
+    ways = [scheme.about for scheme in adapters.schemes(channel, tool)]
+    return ways if all(adapters.is_public(channel, tool, secret) for secret in secrets) else [*ways, SHOWN]
 
 
 def _token(given: str | None, file: Path | None, taken: bool) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.common import ID, Group, cut, harmless, opened, print_json, print_table, run, saying, setting_options
+from touchbase.cli.inbox_refused import refused
 from touchbase.cli.inbox_replay import filters, received_since, replay, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
@@ -31,6 +32,7 @@ def inbox() -> None:
 
 
 inbox.add_command(replay)
+inbox.add_command(refused)
 
 
 @inbox.command("list")

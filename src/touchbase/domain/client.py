@@ -55,6 +55,18 @@ class ClientLimits:
     webhook_bytes: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RequireVerification:
+    """The channels on which calls that prove nothing are refused, whichever tool sends them."""
+
+    email_campaign: bool = False
+    crm: bool = False
+
+    def on(self, channel: str) -> bool:
+        """Whether it is required on this channel."""
+        return self.crm if channel == "crm" else self.email_campaign
+
+
 @dataclass(slots=True)
 class ClientSettings:
     """What a client has decided; without any decision everything is open and welcome."""
@@ -71,6 +83,8 @@ class ClientSettings:
     limits: ClientLimits | None = None
     keep_bodies_days: int | None = KEEP_BODIES_DAYS
     """Days after which the body of an applied or ignored delivery is removed; None: never."""
+    require_verification: RequireVerification = RequireVerification()
+    """Where calls must prove who sends them; else a secret concerns the calls of its tool only."""
 
 
 def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> ClientSettings:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from touchbase.domain.times import Micros
 
 SECRETS = 2
 """Secrets of one connection that are valid at once: while one replaces the other, either is accepted."""
+MOST_SECRETS = 50
+"""The same for a tool that gives each of its webhooks a secret of its own."""
+GENERATED = "tbs_"
+"""How secrets begin that we have made."""
 SHORTEST_SECRET = 8
 LONGEST_SECRET = 4_000
 """In characters; a public key in PEM fits."""
@@ -50,6 +55,12 @@ class ConnectionSettings:
     """CRM: where its API is asked for records; None: the tool's usual address."""
     api_user: str | None = None
     """CRM: whose access token it is, where the tool's API wants to know (Copper: an e-mail address)."""
+    location_id: str | None = None
+    """GoHighLevel: the only location whose signed calls are accepted."""
+    allow_v1_signatures: bool = False
+    """HubSpot: whether a signature of version 1, which covers neither the address nor a time, is proof."""
+    signature_max_age: int | None = None
+    """Seconds that the time in a signature may lie back; None: the tool's own window."""
 
     def has_word_for(self, *told: str | None) -> bool:
         """Whether `status_labels` lists one of these texts."""
@@ -81,6 +92,8 @@ class Connection:
     settings: ConnectionSettings = NO_SETTINGS
     access_token: str = field(default="", repr=False)
     """With what the tool's API may be asked for records; empty: it is never asked."""
+    guarded_us: Micros | None = field(default=None, compare=False)
+    """Since when it has secrets; the store sets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +107,33 @@ class Arrival:
     headers: Mapping[str, str]
     query: str
     body: bytes
+    settings: ConnectionSettings = NO_SETTINGS
+    """Those of the connection whose secret is checked."""
+    memo: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What checks have made of the body already, so that it is unpacked and parsed once a call."""
+
+    def under(self, settings: ConnectionSettings) -> Arrival:
+        """The same call, for a connection with these settings."""
+        made = replace(self, settings=settings)
+        object.__setattr__(made, "memo", self.memo)
+        return made
+
+
+ACCEPTED, DROPPED, REFUSED = "accepted", "dropped", "refused"
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends a call, as far as anybody asked: `tool` has proved itself where `verified`.
+    """What checking a call's sender came to.
 
-    `secrets` are those of the channel, none of which must lie in the inbox.
+    Accepted: `tool` has proved itself where `verified`. Dropped: a tool's test call, to be answered and not stored. Refused: `tool`
+    is the one that the call looks like, if any. `secrets` are those of the channel, none of which must lie in the inbox.
     """
 
     tool: str | None = None
     verified: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    outcome: str = ACCEPTED
 
 
 UNPROVEN = Sender()

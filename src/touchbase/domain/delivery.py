@@ -59,6 +59,8 @@ class WebhookRequest:
     """The tool that has proved to send it, or that somebody says it is of."""
     connections: Sequence[Connection] = ()
     """What its client has connected."""
+    barred: frozenset[str] = frozenset()
+    """Tools that it must not be read as: their secrets are set, and it has proved to know none."""
 
 
 @dataclass(frozen=True, slots=True)

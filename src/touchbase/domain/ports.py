@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -270,16 +270,43 @@ class Senders(Protocol):
         """The names of the channel's tools."""
         ...
 
+    def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Whether a call proves to know one of the connection's secrets by what is quick to check."""
+
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
         """The kinds of records that `status_property` may name for a tool; None where it has no records."""
         ...
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Whether a call proves to know one of the connection's secrets, in the way of its tool."""
+        """The same in every way of its tool; it may parse the body."""
         ...
 
-    def surest(self, request: WebhookRequest) -> str | None:
-        """The tool whose call this looks like; None when that is not sure."""
+    def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+        """Whether a call is the tool's test call, which proves nothing else."""
+        ...
+
+    def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
+        """The tool that a call looks like, and whether it is plainly not one of the guarded ones; it may parse the body."""
+        ...
+
+    def secrets_of(self, connection: Connection) -> Sequence[str]:
+        """The connection's secrets as a call would show them."""
+        ...
+
+    def most_secrets(self, channel: str, tool: str) -> int:
+        """How many secrets a connection of this tool may have."""
+        ...
+
+    def why_not_secret(self, channel: str, tool: str, secret: str) -> str | None:
+        """The forms that a secret of this tool may have, where this one could never fit; else None."""
+        ...
+
+    def is_public(self, channel: str, tool: str, secret: str) -> bool:
+        """Whether a secret of this tool is a public key, which proves nothing by being known."""
+        ...
+
+    def has_window(self, channel: str, tool: str) -> bool:
+        """Whether the tool's signatures have a time."""
         ...
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:

@@ -27,6 +27,10 @@ def _nothing(origin: bytes) -> Headers:
     return ()
 
 
+def _not_noted(scope: Any) -> None:
+    """Nothing is noted."""
+
+
 class Idle(Protocol):
     """A connection between two requests."""
 
@@ -63,5 +67,7 @@ class Bounds:
     """What an application that answers in place of ours is put into, so that a listed page can read it (`browsers.Cors`)."""
     grants: Callable[[bytes], Headers] = _nothing
     """What a page of this origin is told beside an answer that no application gives (`browsers.Grants`)."""
+    on_foreign: Callable[[Any], None] = _not_noted
+    """Called with the scope of a call that `own_sites` refuses."""
     own_sites: OwnSites | None = None
     """What is answered without keys, under which names, and to which pages; None: everything."""

@@ -20,7 +20,10 @@ HELP = {
     "touchbase_deliveries_received_total": ("counter", "Webhook calls that are on disk, repeats included."),
     "touchbase_deliveries_kept_total": ("counter", "Webhook calls kept for the first time."),
     "touchbase_deliveries_repeated_total": ("counter", "Webhook calls that we had already."),
-    "touchbase_deliveries_refused_total": ("counter", "Webhook calls that did not prove who sends them; nothing of them was kept."),
+    "touchbase_deliveries_refused_total": (
+        "counter",
+        "Refused webhook calls by channel, likely tool and cause; no body was stored.",
+    ),
     "touchbase_deliveries_processed_total": ("counter", "Deliveries worked on, by the state they ended in."),
     "touchbase_records_created_total": ("counter", "Contacts and companies created by webhook calls."),
     "touchbase_fetch_calls_total": ("counter", "Calls to the APIs of tools for records, by tool and what they came to."),
@@ -54,9 +57,9 @@ class Metrics:
         for series in _received(channel, repeated):
             counts[series] = counts.get(series, 0) + 1
 
-    def delivery_refused(self, channel: str) -> None:
-        """A webhook call did not prove who sends it; nothing of it was kept."""
-        self._add("touchbase_deliveries_refused_total", "channel", channel)
+    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
+        """A webhook call was refused; `tool` is the one that it looks like."""
+        self._add("touchbase_deliveries_refused_total", f'channel="{channel}",tool="{tool or ""}",cause', cause)
 
     def request_refused(self, code: str) -> None:
         """An answer was a problem with this code."""

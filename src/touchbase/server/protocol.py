@@ -183,6 +183,7 @@ class Connection(HeadReader):
             return self.bounds.dress(refusing(refusals.TOO_MANY_REQUESTS))
         sites = self.bounds.own_sites
         if sites is not None and (refusal := sites.refusal(scope["path"], scope["method"], self)) is not None:
+            self.bounds.on_foreign(scope)
             return self.bounds.dress(refusing(refusal))
         return self.app
 

@@ -8,11 +8,11 @@ from secrets import token_urlsafe
 from zoneinfo import ZoneInfo
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
-from touchbase.domain.connection import COMPANY, CONTACT, IGNORE, MAPPED, Connection, ConnectionSettings
+from touchbase.domain.connection import COMPANY, CONTACT, GENERATED, IGNORE, MAPPED, Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN
 from touchbase.domain.errors import Fault, NotFound, Overloaded, PreconditionFailed
 from touchbase.domain.fetching import Fetching
-from touchbase.domain.ports import Clock, Store, Writes
+from touchbase.domain.ports import Clock, Senders, Store, Writes
 from touchbase.domain.queries import ListConnections, ListFetching
 from touchbase.domain.times import SECOND, Micros, has_passed
 from touchbase.service.asking import Asking
@@ -26,13 +26,17 @@ TRIES = 5
 Decide = Callable[[Connection], tuple[list[str] | None, ConnectionSettings, str | None]]
 """What a connection is to hold, by what it holds: its settings, and its secrets and access token unless they are None."""
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
-_ONLY_CRM = ("status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user")
+_ONLY_CRM = (
+    "status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user", "location_id", "allow_v1_signatures",
+)  # fmt: skip
+_ONLY_OF = {"location_id": "gohighlevel", "allow_v1_signatures": "hubspot"}
+_PEM = "-----BEGIN"
 _IDENTITIES = frozenset({"id", "email", "domain", "linkedin_url"})
 
 
 def new_secret() -> str:
     """A random secret, fit for an address and a header."""
-    return token_urlsafe(32)
+    return GENERATED + token_urlsafe(32)
 
 
 class Connections:
@@ -112,21 +116,50 @@ class Connections:
         self._forget(client)
 
 
+def trimmed(secrets: Sequence[str]) -> list[str]:
+    """The secrets, a PEM without the line end that files and pages put behind it."""
+    return [secret.strip() if secret.lstrip().startswith(_PEM) else secret for secret in secrets]
+
+
+def secret_faults(
+    senders: Senders, channel: str, tool: str, secrets: Sequence[str], settings: ConnectionSettings, *, more: int = 0
+) -> list[Fault]:
+    """What is wrong with secrets that are to be set, and with the settings about them; `more`: made beside them."""
+    faults: list[Fault] = []
+    for place, secret in enumerate(secrets):
+        if secret != secret.strip() or secret in secrets[:place]:
+            faults.append(Fault(f"/secrets/{place}", "secret", "must be given once, without white space around it"))
+        elif (form := senders.why_not_secret(channel, tool, secret)) is not None:
+            detail = f"can never fit a signature of {tool}: give {form}. A secret for the tool's address, `?token=`, is generated here"
+            faults.append(Fault(f"/secrets/{place}", "secret", detail))
+    most = senders.most_secrets(channel, tool)
+    if len(secrets) + more > most:
+        where, given = ("/generate_secret", f"{len(secrets)} are given beside it") if more else ("/secrets", f"{len(secrets)} are given")
+        faults.append(Fault(where, "too_long", f"a connection of {tool} has at most {most} secrets, and {given}"))
+    given_key = any(senders.is_public(channel, tool, secret) for secret in secrets)
+    if tool == _ONLY_OF["location_id"] and given_key and settings.location_id is None:
+        detail = "must name the location: the public key is the same for all customers, and proves only that GoHighLevel sent a call"
+        faults.append(Fault("/settings/location_id", "required", detail))
+    if settings.signature_max_age is not None and not senders.has_window(channel, tool):
+        faults.append(Fault("/settings/signature_max_age", "tool", f"signatures of {tool} have no time; leave it out"))
+    return faults
+
+
+def token_fault(known: Connection, settings: ConnectionSettings, *, token_given: bool) -> list[Fault]:
+    """A fault where the stored access token would go to another address than the one that it was given for."""
+    if not known.access_token or token_given or settings.api_base == known.settings.api_base:
+        return []
+    detail = "must be given again with another api_base: the stored one was given for the address before"
+    return [Fault("/access_token", "required", detail)]
+
+
 def faults_of(
-    channel: str,
-    tool: str,
-    secrets: Sequence[str],
-    settings: ConnectionSettings,
-    tools: Sequence[str],
-    kinds: Sequence[str] | None = None,
+    channel: str, tool: str, settings: ConnectionSettings, tools: Sequence[str], kinds: Sequence[str] | None = None
 ) -> list[Fault]:
     """Everything that is wrong with a connection beyond the types of its parts; `kinds` of records the tool has, where that is known."""
     faults: list[Fault] = []
     if tool not in tools:
         faults.append(Fault("/tool", "tool", f"no {channel} tool is called {tool[:100]!r}; there are {', '.join(tools)}"))
-    for place, secret in enumerate(secrets):
-        if secret != secret.strip() or secret in secrets[:place]:
-            faults.append(Fault(f"/secrets/{place}", "secret", "must be given once, without white space around it"))
     _check_channel(channel, tool, settings, faults)
     if kinds is not None:
         _check_kinds(settings, tool, kinds, faults)
@@ -145,6 +178,9 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
     if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
         given.append("linkedin_reply_counts")
     faults += [Fault(f"/settings/{name}", "channel", f"is no setting of the channel {channel}") for name in given]
+    for name, owner in _ONLY_OF.items():
+        if channel == CRM and tool != owner and getattr(settings, name):
+            faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
     if channel == CRM and tool != "generic" and settings.fields:
         faults.append(Fault("/settings/fields", "tool", f"is for the tool 'generic'; {tool} is read by what it sends"))
 

@@ -55,6 +55,8 @@ def _grant_faults(tool: str, token: str, fetcher: Fetcher) -> list[Fault]:
 
 
 def _base_faults(base: str, allowed: Collection[str]) -> list[Fault]:
+    if not base.isprintable() or " " in base:
+        return [Fault("/settings/api_base", "address", "must be one line of printable characters, without spaces")]
     if not base.isascii():
         return [Fault("/settings/api_base", "address", "must be ASCII: write the host as xn--..., and the rest percent-encoded")]
     try:

@@ -1,4 +1,4 @@
-"""Housekeeping: what a server does beside its calls: noting when keys were used, removing clients that are being deleted."""
+"""Housekeeping: what a server does beside its calls: noting key uses and refused calls, removing clients that are being deleted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.times import SECOND
 from touchbase.service.key_uses import KeyUses
+from touchbase.service.refused_calls import RefusedCalls
 from touchbase.service.remove_clients import removal_of
 
 LOG = logging.getLogger("touchbase.housekeeping")
@@ -22,10 +23,13 @@ LONGEST_REST = 0.1
 class Housekeeper:
     """Looks every second whether there is something to do, until it is stopped."""
 
-    def __init__(self, store: Store, clock: Clock, *, uses: KeyUses | None = None, removes: bool = True) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, *, uses: KeyUses | None = None, refused: RefusedCalls | None = None, removes: bool = True
+    ) -> None:
         self._store = store
         self._clock = clock
         self._uses = uses or KeyUses()
+        self._refused = refused or RefusedCalls(clock)
         self._removes = removes
         self._bell = asyncio.Event()
         self._stopping = False
@@ -51,14 +55,16 @@ class Housekeeper:
                 LOG.exception("a round of housekeeping failed; it is tried again")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._bell.wait(), PAUSE_SECONDS)
-        try:
-            await self._uses.flush(self._store)
-        except Exception:
-            LOG.exception("when keys were used last could not be written")
+        for notes in (self._uses, self._refused):
+            try:
+                await notes.flush(self._store)
+            except Exception:
+                LOG.exception("%s could not be written", "when keys were used last" if notes is self._uses else "refused calls")
 
     async def round(self) -> None:
         """Do what there is to do now."""
         await self._uses.flush(self._store)
+        await self._refused.flush(self._store)
         if self._removes:
             for client in await self._store.read(DeletingClients()):
                 await self._remove(client)
@@ -72,4 +78,5 @@ class Housekeeper:
                 # As long as it took, others have the store to themselves.
                 await asyncio.sleep(min(LONGEST_REST, (self._clock() - began) / SECOND))
                 await self._uses.flush(self._store)
+                await self._refused.flush(self._store)
                 began = self._clock()

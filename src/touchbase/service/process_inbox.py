@@ -21,6 +21,7 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import BusyClients
 from touchbase.domain.times import SECOND, Micros, has_passed
+from touchbase.service.connections import FRESH
 from touchbase.service.kept_request import request_of
 from touchbase.service.left_alone import LeftAlone
 from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, SHORT_REST, rest_seconds
@@ -52,9 +53,24 @@ def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[
 
     def translate(delivery: Delivery) -> Translation:
         proved = delivery.tool if delivery.verified else None
-        return read(request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections))
+        request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections)
+        if not delivery.verified:
+            request.barred = barred(connections, delivery)
+        return read(request)
 
     return translate
+
+
+def barred(connections: Sequence[Connection], delivery: Delivery) -> frozenset[str]:
+    """The tools that a delivery which proved nothing must not be read as: those whose secrets were set when it came.
+
+    Another process may have seen a new secret a moment late, and accepted what it had no reason to refuse.
+    """
+    since = delivery.received_us - FRESH
+    return frozenset(
+        one.tool for one in connections
+        if one.channel == delivery.channel and one.secrets and one.guarded_us is not None and one.guarded_us < since
+    )  # fmt: skip
 
 
 class InboxWorker:

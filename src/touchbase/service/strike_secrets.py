@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from urllib.parse import quote, quote_plus, unquote_plus
+from functools import lru_cache, partial
+from urllib.parse import unquote_plus
 
 from touchbase.domain.encoding import LARGEST_SIGNED, decoded, from_base64
 from touchbase.domain.errors import UnrecognisedPayload
 
 _ENCODING = "content-encoding"
-_ESCAPE = re.compile("%[0-9A-F]{2}")
 # A value begins and ends so in JSON (also in JSON inside a text), in form fields, and in either of them escaped once more.
-_BEFORE, _AFTER = rb'(?:(?<=[="\n])|(?<=%22)|(?<=%3D)|(?<=%3d)|\A)', rb'(?=["&\\\r\n]|%22|%26|\s*\Z)'
+_BEFORE = re.compile(rb"(?:[=\"\n]|%(?:25){0,3}(?:22|3d)|\\u00(?:22|3d)|\A)\Z", re.IGNORECASE)
+_AFTER = re.compile(rb"[\"&\\\r\n]|%(?:25){0,3}(?:22|26|5c)|\s{0,9}\Z", re.IGNORECASE)
+_LONGEST_MARK = 40
+"""Bytes before a secret in which its beginning is looked for."""
 
 # A login at Salesforce: the organisation's id, a mark, and what lets whoever has it in. Nothing else looks like it.
 _LOGIN = re.compile(rb"(00D[A-Za-z0-9]{12,15}(?:!|%21|\\u0021))[A-Za-z0-9._]{32,}")
@@ -85,19 +87,54 @@ def _unpacked(headers: Mapping[str, str], body: bytes) -> bytes:
 
 def _struck(secrets: Sequence[str], body: bytes) -> bytes:
     for secret in secrets:
-        for shown in _written(secret):
-            if shown in body:
-                body = re.sub(_BEFORE + re.escape(shown) + _AFTER, b"*" * len(secret), body)
+        plain = secret.encode("utf-8", "surrogateescape")
+        # Without an escape in it a body can hold the secret in one spelling only, which is quick to look for.
+        if plain in body or b"\\" in body or b"%" in body or b"+" in body:
+            body = _spellings(secret).sub(partial(_starred, stars=b"*" * len(secret)), body)
         if secret.isdecimal() and secret.isascii():
             # A number: what takes its place must leave the body readable.
             body = re.sub(rb"(:\s*)" + secret.encode() + rb"(?=\s*[,}])", rb'\1"%b"' % (b"*" * len(secret)), body)
     return body
 
 
-def _written(secret: str) -> set[bytes]:
-    """The secret as JSON, JSON in a text, and forms write it."""
-    found = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret)}
-    found |= {_ESCAPE.sub(lambda escape: escape[0].lower(), one) for one in found}
-    told = {json.dumps(secret, ensure_ascii=only_ascii)[1:-1] for only_ascii in (True, False)}
-    told |= {one.replace("/", "\\/") for one in told}
-    return {one.encode("utf-8", "surrogateescape") for one in found | told | {json.dumps(one)[1:-1] for one in told}}
+def _starred(match: re.Match[bytes], stars: bytes) -> bytes:
+    start, end, body = match.start(), match.end(), match.string
+    alone = _BEFORE.search(body[max(0, start - _LONGEST_MARK) : start]) if start else True
+    return stars if alone and _AFTER.match(body, end) else match[0]
+
+
+@lru_cache(maxsize=1_000)
+def _spellings(secret: str) -> re.Pattern[bytes]:
+    """The secret with each of its characters as it is, or escaped as JSON, JSON in a text, and forms may escape it."""
+    return re.compile(b"".join(map(_spelling, secret)))
+
+
+def _spelling(letter: str) -> bytes:
+    units = letter.encode("utf-16-be", "surrogatepass")
+    as_json = b"".join(_BACKSLASHES + _in_form(b"u") + b"".join(map(_digit, units[at : at + 2].hex())) for at in range(0, len(units), 2))
+    ways = [b"".join(_in_form(bytes([byte])) for byte in letter.encode("utf-8", "surrogateescape")), as_json]
+    if letter in _SHORT:
+        ways.append(_BACKSLASHES + _in_form(_SHORT[letter]))
+    if letter == " ":
+        ways.append(rb"\+")
+    return b"(?:" + b"|".join(ways) + b")"
+
+
+def _in_form(byte: bytes) -> bytes:
+    """One byte as it is, or as forms escape it, perhaps more than once."""
+    return b"(?:%b|%%(?:25){0,3}%b)" % (re.escape(byte), _any_case(f"{byte[0]:02x}"))
+
+
+def _digit(digit: str) -> bytes:
+    """A hex digit in either case, as `_in_form`."""
+    return b"(?:" + b"|".join(_in_form(one.encode()) for one in {digit, digit.upper()}) + b")"
+
+
+def _any_case(digits: str) -> bytes:
+    """Hex digits in either case."""
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits).encode()
+
+
+_BACKSLASHES = _in_form(b"\\") + b"{1,8}"
+_SHORT = {'"': b'"', "\\": b"\\", "/": b"/", "\b": b"b", "\f": b"f", "\n": b"n", "\r": b"r", "\t": b"t"}
+"""Characters that JSON writes as a backslash and a letter."""

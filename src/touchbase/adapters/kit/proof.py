@@ -12,6 +12,7 @@ import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from string import hexdigits
 from urllib.parse import parse_qsl
 
 from touchbase.domain.connection import Arrival
@@ -25,11 +26,27 @@ Check = Callable[[Arrival, str, Micros], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """The form that a scheme's secret must have; `about` names it to people."""
+
+    about: str
+    fits: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Scheme:
     """One way of proving; `about` says it to people: what stands where."""
 
     about: str
     check: Check
+    form: Form | None = None
+    """None: any text may be its secret."""
+    reads_body: bool = False
+    """Whether the check parses the body, so that it must not run on the event loop."""
+    window: Micros | None = None
+    """How old the time in its signature may be, unless the connection says otherwise; None: it has no time."""
+    is_test: bool = False
+    """Proves only that this is the tool's test call, which is answered and dropped."""
 
 
 def same(given: str | bytes | None, wanted: str | bytes) -> bool:
@@ -52,6 +69,12 @@ def in_time(text: str | None, now: Micros, unit: Micros = SECOND, *, past: Micro
     return text is not None and text.isascii() and text.isdigit() and len(text) < 20 and -WINDOW <= now - int(text) * unit <= past
 
 
+def window_of(arrival: Arrival, usual: Micros = WINDOW) -> Micros:
+    """How old the time in a call's signature may be: what its connection says, else the tool's usual window."""
+    decided = arrival.settings.signature_max_age
+    return usual if decided is None else decided * SECOND
+
+
 def keyed(secret: str | bytes, message: bytes, digest: str = "sha256") -> bytes:
     """The keyed hash (HMAC) of a message."""
     return hmac.digest(_bytes(secret), message, digest)
@@ -63,6 +86,14 @@ def unbase64(text: str, *, of_urls: bool = False) -> bytes | None:
         return b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if of_urls else None, validate=True)
     except (binascii.Error, ValueError):
         return None
+
+
+def _is_base64(secret: str) -> bool:
+    return len(unbase64(secret.removeprefix("whsec_")) or b"") >= 8
+
+
+BASE64 = Form("the key in base64, usually behind `whsec_`, as the tool shows it", _is_base64)
+HEX = Form("the key in hex digits, as the tool shows it", lambda secret: len(secret) % 2 == 0 and not set(secret) - set(hexdigits))
 
 
 def hashed_body(header: str, *, digest: str = "sha256", prefix: str = "") -> Scheme:
@@ -94,15 +125,14 @@ def standard_webhooks(prefix: str = "webhook-") -> Scheme:
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         number, at = arrival.headers.get(f"{prefix}id"), arrival.headers.get(f"{prefix}timestamp")
         key = unbase64(secret.removeprefix("whsec_"))
-        if number is None or at is None or key is None or not in_time(at, now):
+        if number is None or at is None or key is None or not in_time(at, now, past=window_of(arrival)):
             return False
         wanted = b64encode(keyed(key, b"%b.%b.%b" % (_bytes(number), _bytes(at), arrival.body))).decode()
         given = arrival.headers.get(f"{prefix}signature", "").split()
         return one_of([signature.removeprefix("v1,") for signature in given if signature.startswith("v1,")], wanted)
 
-    return Scheme(
-        f"header `{prefix}signature`: Standard Webhooks (`v1,` and HMAC-SHA256 in base64) over id, time and body; 5 minutes", check
-    )
+    about = f"header `{prefix}signature`: Standard Webhooks (`v1,` and HMAC-SHA256 in base64) over id, time and body; 5 minutes"
+    return Scheme(about, check, form=BASE64, window=WINDOW)
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:

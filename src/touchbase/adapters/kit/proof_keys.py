@@ -5,10 +5,12 @@ The library that does the mathematics is loaded when the first such signature co
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from base64 import b64encode
+from functools import lru_cache
+from string import hexdigits
 from typing import TYPE_CHECKING
 
-from touchbase.adapters.kit.proof import Scheme, in_time, unbase64
+from touchbase.adapters.kit.proof import WINDOW, Form, Scheme, in_time, unbase64, window_of
 from touchbase.domain.connection import Arrival
 from touchbase.domain.times import Micros
 
@@ -25,29 +27,50 @@ def is_public_key(secret: str) -> bool:
     return _binary(secret) is not None
 
 
-def _signed_body(kind: str, header: str) -> Scheme:
-    """A header holds the signature of the body, in base64 or hex; of which kind it is says the key."""
+PUBLIC_KEY = Form("the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`) or its base64", is_public_key)
+
+
+def is_raw_ed25519(secret: str) -> bool:
+    """Whether a secret is an Ed25519 key's 32 bytes: 64 hex digits, or 44 characters of base64 with their `=`."""
+    return _raw(secret) is not None
+
+
+ED25519_KEY = Form(
+    "the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`), its base64, or an Ed25519 key's 32 bytes in base64 or hex",
+    lambda secret: is_public_key(secret) or is_raw_ed25519(secret),
+)
+
+
+def ed25519_body(header: str) -> Scheme:
+    """A header holds the Ed25519 signature of the body, in base64 or hex."""
+
+    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
+        raw = _raw(secret)
+        return _holds(secret if raw is None else _wrapped(raw), arrival.headers.get(header), arrival.body)
+
+    return Scheme(f"header `{header}`: Ed25519 signature of the body; the secret is the vendor's public key", check, form=ED25519_KEY)
+
+
+def rsa_body(header: str) -> Scheme:
+    """A header holds the RSA-SHA256 signature of the body, in base64 or hex."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         return _holds(secret, arrival.headers.get(header), arrival.body)
 
-    return Scheme(f"header `{header}`: {kind} signature of the body; the secret is the vendor's public key", check)
+    return Scheme(f"header `{header}`: RSA-SHA256 signature of the body; the secret is the vendor's public key", check, form=PUBLIC_KEY)
 
 
-ed25519_body = partial(_signed_body, "Ed25519")
-rsa_body = partial(_signed_body, "RSA-SHA256")
-
-
-def ecdsa_timed_body(header: str, time_header: str) -> Scheme:
+def ecdsa_timed_body(header: str, time_header: str, window: Micros = WINDOW, shown: str = "5 minutes") -> Scheme:
     """A header holds the ECDSA-SHA256 signature of time and body, in base64."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         at = arrival.headers.get(time_header)
-        if at is None or not in_time(at, now):
+        if at is None or not in_time(at, now, past=window_of(arrival, window)):
             return False
         return _holds(secret, arrival.headers.get(header), at.encode("ascii") + arrival.body)
 
-    return Scheme(f"header `{header}`: ECDSA-SHA256 signature of `{time_header}` and body; the secret is the public key; 5 minutes", check)
+    about = f"header `{header}`: ECDSA-SHA256 signature of `{time_header}` and body; the secret is the public key; {shown}"
+    return Scheme(about, check, form=PUBLIC_KEY, window=window)
 
 
 def _holds(secret: str, given: str | None, message: bytes) -> bool:
@@ -91,6 +114,20 @@ def _loaded(secret: str) -> PublicKeyTypes | None:
         return None if binary is None else load_der_public_key(binary)
     except (ValueError, UnsupportedAlgorithm):
         return None
+
+
+def _raw(secret: str) -> bytes | None:
+    """An Ed25519 key's 32 bytes. Base64 needs its `=`: without it, it may be a random text that is itself the secret."""
+    text = secret.strip()
+    if len(text) == 64 and not set(text) - set(hexdigits):
+        return bytes.fromhex(text)
+    found = unbase64(text) if len(text) == 44 else None
+    return found if found is not None and len(found) == 32 else None
+
+
+def _wrapped(raw: bytes) -> str:
+    """The usual form (SubjectPublicKeyInfo) of an Ed25519 key, in base64."""
+    return b64encode(b"\x30\x2a\x30\x05" + _KINDS[0] + b"\x03\x21\x00" + raw).decode()
 
 
 def _binary(secret: str) -> bytes | None:

@@ -33,6 +33,7 @@ CLIENT_TABLES = (
     ClientTable("wanted_record", ("tool", "object_type", "object_id")),
     ClientTable("company_claim", ("tool", "object_type", "object_id", "record_kind", "record_id")),
     ClientTable("recent_call", ("key",)),
+    ClientTable("refusal", ("received_us", "id")),
     ClientTable("kept_answer", ("key",)),
     ClientTable("erasure", ("id",)),
     ClientTable("erased", ("digest",)),

@@ -11,6 +11,7 @@ from touchbase.domain import client_life as cl
 from touchbase.domain import commands as c
 from touchbase.domain import erasure as e
 from touchbase.domain import key_life as kl
+from touchbase.domain import refusals as rf
 from touchbase.domain import seals
 from touchbase.domain.ports import Sealer
 from touchbase.storage.sql import (
@@ -27,6 +28,7 @@ from touchbase.storage.sql import (
     kept_answers,
     keys,
     recent_calls,
+    refusals,
     sealed,
     update,
 )
@@ -56,6 +58,11 @@ def _one(name: str) -> Callable[[Any], Mapping[str, int]]:
 def _record(name: str) -> Callable[[Any], Mapping[str, int]]:
     """Each may take an id for a record, and one for each of its custom fields."""
     return lambda commands: {name: len(commands), "custom_field": sum(len(command.custom) for command in commands)}
+
+
+def _refused(commands: Any) -> Mapping[str, int]:
+    """Each refused call takes an id."""
+    return {"refusal": sum(len(command.refused) for command in commands)}
 
 
 def _each(carry_out: Callable[..., Plan[Any]], *, takes_ids: bool = False) -> Callable[..., Plan[list[object]]]:
@@ -97,6 +104,7 @@ COMMANDS: dict[type, Handler] = {
     c.ReplayDeliveries: Handler(_each(inbox.replay_deliveries)),
     c.ReplayMany: Handler(_each(inbox.replay_many)),
     c.ForgetCalls: Handler(_each(recent_calls.forget_calls)),
+    rf.NoteRefusals: Handler(refusals.note_refusals, _refused),
     c.ForgetAnswers: Handler(_each(kept_answers.forget_answers)),
     c.EnsureClient: Handler(clients.ensure_clients, _one("client")),
     c.SetClientSettings: Handler(_each(clients.set_settings)),

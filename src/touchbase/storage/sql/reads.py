@@ -14,6 +14,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.ports import Sealer
+from touchbase.domain.refusals import ListRefusals
 from touchbase.domain.seals import CheckSeals
 from touchbase.storage.sql import (
     audit,
@@ -26,6 +27,7 @@ from touchbase.storage.sql import (
     kept_answers,
     key_reads,
     recent_calls,
+    refusals,
     sealed,
 )
 from touchbase.storage.sql import rows as r
@@ -181,6 +183,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.FindAnswer: kept_answers.find,
     q.ExpiredAnswers: kept_answers.expired,
     q.OldCalls: recent_calls.old_calls,
+    ListRefusals: refusals.refusals,
     **client_reads.ANSWERS,
     **key_reads.ANSWERS,
     e.FindPerson: erase_reads.find_person,

@@ -52,7 +52,7 @@ DELIVERY: Columns = (
 
 CONNECTION: Columns = (
     ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
-    ("secrets", "text"), ("settings", "text"), ("access_token", "text"),
+    ("secrets", "text"), ("settings", "text"), ("access_token", "text"), ("guarded_us", "bigint"),
 )  # fmt: skip
 
 CLIENT: Columns = (
@@ -168,14 +168,15 @@ def delivery_of(row: Row) -> Delivery:
 
 def connection_of(row: Row) -> Connection:
     """A connection of a `CONNECTION` row."""
-    client, channel, tool, created_us, updated_us, secrets, settings, token = row
+    client, channel, tool, created_us, updated_us, secrets, settings, token, guarded_us = row
     decoded = _decode_secrets(secrets), _decode_connection_settings(settings)
-    return Connection(client, channel, tool, created_us, updated_us, *decoded, token)
+    return Connection(client, channel, tool, created_us, updated_us, *decoded, token, guarded_us)
 
 
 def connection_row(c: Connection) -> Row:
     """The connection's row, in the order of `CONNECTION`."""
-    return (c.client, c.channel, c.tool, c.created_us, c.updated_us, secrets_text(c.secrets), settings_text(c.settings), c.access_token)
+    texts = secrets_text(c.secrets), settings_text(c.settings), c.access_token
+    return (c.client, c.channel, c.tool, c.created_us, c.updated_us, *texts, c.updated_us if c.secrets else None)
 
 
 def secrets_text(secrets: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from touchbase.domain import commands as c
 from touchbase.domain import erasure as e
 from touchbase.domain import key_life as kl
 from touchbase.domain import queries as q
+from touchbase.domain import refusals as rf
 from touchbase.domain import seals
 
 Scope = NewType("Scope", str)
@@ -42,7 +43,7 @@ SPANNING = frozenset(
 )  # fmt: skip
 """What looks at all clients by its nature: a key says whose it is only when it is found; workers, the metrics and whoever
 seals secrets look for work; and a store takes over erasures only while it has none of its own."""
-SPANNING_UNLESS_NAMED = frozenset({c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery})
+SPANNING_UNLESS_NAMED = frozenset({c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery, rf.ListRefusals})
 """What is about all clients when its `client` is None: an administrator of all of them asks, or keeps a key of no client."""
 
 Named = Callable[[Any], Iterable[int | None]]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same
+from touchbase.adapters.kit.proof import HEX, WINDOW, Scheme, in_time, keyed, same, window_of
 from touchbase.domain.connection import Arrival
 from touchbase.domain.times import Micros
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     at, given = arrival.headers.get("close-sig-timestamp"), arrival.headers.get("close-sig-hash")
-    if at is None or given is None or not in_time(at, now):
+    if at is None or given is None or not in_time(at, now, past=window_of(arrival)):
         return False
     try:
         key = bytes.fromhex(secret)
@@ -18,4 +18,9 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     return same(given.lower(), keyed(key, at.encode() + arrival.body).hex())
 
 
-CLOSE = Scheme("header `close-sig-hash`: HMAC-SHA256 in hex over `close-sig-timestamp` and body, the key written in hex; 5 minutes", _check)
+CLOSE = Scheme(
+    "header `close-sig-hash`: HMAC-SHA256 in hex over `close-sig-timestamp` and body, the key written in hex; 5 minutes",
+    _check,
+    form=HEX,
+    window=WINDOW,
+)

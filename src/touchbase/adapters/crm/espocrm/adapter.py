@@ -10,15 +10,17 @@ the record" (new, where its two times are equal), and one that does not is unrec
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
-from touchbase.adapters.crm.espocrm.proof import ESPOCRM, webhook_of
+from touchbase.adapters.crm.espocrm.proof import ESPOCRM, key_in, webhook_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, in_query
+from touchbase.adapters.kit.crm_values import as_dict, first_of, in_query, mail
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import moment, when
+from touchbase.domain.connection import MOST_SECRETS
 from touchbase.domain.events import Event
 from touchbase.domain.ports import Call
 
@@ -43,6 +45,8 @@ SHAPES = {
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
 _OWN = frozenset({"modifiedById", "emailAddressData", "emailAddressIsOptedOut", "emailAddressIsInvalid"})
 """Names that no other CRM has; of a record that nobody has changed yet, who changed it is left out."""
+_MARKS = ("IsOptedOut", "IsInvalid")
+"""How names end that mark an address or a number."""
 _OF_LEAD = ("opportunityAmount", "convertedAt", "createdAccountId", "createdContactId")
 _OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
 _OF_COMPANY = ("website", "industry")
@@ -57,6 +61,8 @@ class EspoCrm(CrmAdapter):
     words = ("Contact", "Lead", "Account")
     signs = frozenset({"id", "entityType", "event", "signature", "x-signature"})
     proofs = (ESPOCRM,)
+    most_secrets = MOST_SECRETS
+    key_in = staticmethod(key_in)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
 
     def sure(self, body: Body, call: Call) -> int:
@@ -93,8 +99,19 @@ class EspoCrm(CrmAdapter):
         item.status = self.statuses(call, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
         if what == UPDATED and action:
             # An update sends the changed fields only, a field's own webhook that field.
-            item.changed = {name: (value, UNTOLD) for name, value in body.items() if name not in NOISE}
-        return item.events()
+            item.changed = {name: (value, UNTOLD) for name, value in body.items() if name not in NOISE and not name.endswith(_MARKS)}
+        return [*item.events(), *_marked(item, body)]
+
+
+def _marked(item: Item, body: Body) -> list[Event]:
+    """What the marks of a person's e-mail address mean; those of telephone numbers and target lists mean nothing to us."""
+    if item.shape.kind != CONTACT or item.what == DELETED or item.object_id is None:
+        return []
+    head = Event("email_unsubscribed", item.at, object_type=item.object_type, object_id=item.object_id, source_event=item.source_event)
+    head.email = first_of(body, _PERSON.email, mail)
+    opted_out = [head] if body.get("emailAddressIsOptedOut") is True else []
+    invalid = [replace(head, event="email_bounced", kind="hard")] if body.get("emailAddressIsInvalid") is True else []
+    return [*opted_out, *invalid]
 
 
 def _names_event(behind: str | None) -> bool:

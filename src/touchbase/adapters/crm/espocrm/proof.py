@@ -7,6 +7,7 @@ says only that it is built differently).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from touchbase.adapters.kit.proof import Scheme, keyed, one_of, unbase64
@@ -14,6 +15,7 @@ from touchbase.domain.connection import Arrival
 from touchbase.domain.times import Micros
 
 _HEADERS = ("signature", "x-signature")
+_BOUND = re.compile(r"([0-9a-z]{10,24}):(.{8,})")
 
 
 def webhook_of(headers: Mapping[str, str]) -> str | None:
@@ -26,9 +28,27 @@ def webhook_of(headers: Mapping[str, str]) -> str | None:
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
-    digest = keyed(secret, arrival.body)
+    webhook, key = bound_to(secret)
+    if webhook is not None and webhook != webhook_of(arrival.headers):
+        return False
+    digest = keyed(key, arrival.body)
     hashes = [(unbase64(arrival.headers.get(name, "")) or b"").partition(b":")[2] for name in _HEADERS]
     return one_of(hashes, digest.hex()) or one_of(hashes, digest)
 
 
-ESPOCRM = Scheme("header `signature` (or `x-signature`): base64 of the webhook's id, `:` and HMAC-SHA256 of the body", _check)
+def bound_to(secret: str) -> tuple[str | None, str]:
+    """The webhook that a secret belongs to, where it is written `ID:KEY`, and its key."""
+    found = _BOUND.fullmatch(secret)
+    return (None, secret) if found is None else (found[1], found[2])
+
+
+def key_in(secret: str) -> str:
+    """The key itself."""
+    return bound_to(secret)[1]
+
+
+ESPOCRM = Scheme(
+    "header `signature` (or `x-signature`): base64 of the webhook's id, `:` and HMAC-SHA256 of the body; each webhook has a key of "
+    "its own, so up to 50 secrets, written `KEY` or `ID:KEY`",
+    _check,
+)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from touchbase.adapters.crm.gohighlevel.proof import SIGNED
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, link
 from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.proof_keys import ed25519_body, rsa_body
 from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment, when
 from touchbase.domain.events import Event
@@ -64,7 +64,7 @@ class GoHighLevel(CrmAdapter):
 
     tool = "gohighlevel"
     words = ("business",)
-    proofs = (ed25519_body("x-ghl-signature"), rsa_body("x-wh-signature"))
+    proofs = SIGNED
     signs = frozenset({"locationId", "location_id", "contact_id", "contactId", "webhookId", "type", "altType", "extras"}) | {
         *_OF_WORKFLOW, *_HEADERS,
     }  # fmt: skip

@@ -11,7 +11,7 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same
+from touchbase.adapters.kit.proof import WINDOW, Scheme, in_time, keyed, same, window_of
 from touchbase.domain.connection import Arrival
 from touchbase.domain.times import Micros
 
@@ -30,12 +30,13 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
         return False
     if arrival.headers.get("x-hubspot-signature-version", "").lower() == "v2":
         return same(given.lower(), sha256(key + arrival.method.encode() + _whole(arrival.url) + arrival.body).hexdigest())
-    return same(given.lower(), sha256(key + arrival.body).hexdigest())
+    # Version 1 covers neither the address nor a time, so that an overheard call could be sent to any other address of ours.
+    return arrival.settings.allow_v1_signatures and same(given.lower(), sha256(key + arrival.body).hexdigest())
 
 
 def _third(arrival: Arrival, secret: str, given: str, now: Micros) -> bool:
     at = arrival.headers.get("x-hubspot-request-timestamp")
-    if at is None or not in_time(at, now, _MILLISECOND):
+    if at is None or not in_time(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
     place, mark, query = _whole(arrival.url).decode().partition("?")
     plain = _ENCODED.sub(lambda found: _PLAIN[found[0].upper()], query)
@@ -48,6 +49,8 @@ def _whole(url: str) -> bytes:
 
 
 HUBSPOT = Scheme(
-    "headers `x-hubspot-signature-v3` (5 minutes), else `x-hubspot-signature` (v1, v2): the app's client secret, over the address and body",
+    "headers `x-hubspot-signature-v3` (5 minutes), else `x-hubspot-signature` (v2; v1 with the setting `allow_v1_signatures`): "
+    "the app's client secret, over the address and body",
     _check,
+    window=WINDOW,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same
+from touchbase.adapters.kit.proof import WINDOW, Scheme, in_time, keyed, same, window_of
 from touchbase.domain.connection import Arrival
 from touchbase.domain.times import Micros
 
@@ -11,11 +11,13 @@ _MILLISECOND: Micros = 1_000
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     at, given = arrival.headers.get("x-twenty-webhook-timestamp"), arrival.headers.get("x-twenty-webhook-signature")
-    if at is None or given is None or not in_time(at, now, _MILLISECOND):
+    if at is None or given is None or not in_time(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
     return same(given.lower(), keyed(secret, at.encode() + b":" + arrival.body).hex())
 
 
 TWENTY = Scheme(
-    "header `x-twenty-webhook-signature`: HMAC-SHA256 in hex over `x-twenty-webhook-timestamp`, `:` and body; 5 minutes", _check
+    "header `x-twenty-webhook-signature`: HMAC-SHA256 in hex over `x-twenty-webhook-timestamp`, `:` and body; 5 minutes",
+    _check,
+    window=WINDOW,
 )

@@ -1,7 +1,7 @@
 """MailerSend: how it proves who it is: a keyed hash of the body, and for its test call one with a key that everybody knows.
 
 MailerSend keeps a webhook only if the call with which it tries the address, `webhook.test`, is taken; that one is signed with
-a secret that its pages print. It is believed in that call alone, of which nothing is used.
+a secret that its pages print. What that secret proves is answered and dropped: anybody can sign so.
 """
 
 from __future__ import annotations
@@ -23,4 +23,9 @@ def _is_test(arrival: Arrival, secret: str, now: Micros) -> bool:
     return small and SIGNED.check(arrival, _PRINTED, now) and fields(arrival).get("type") == _TEST
 
 
-TEST = Scheme("header `signature` of the call `webhook.test`: the same with the secret that MailerSend's pages print", _is_test)
+TEST = Scheme(
+    "header `signature` of the call `webhook.test`: the same with the secret that MailerSend's pages print; answered, not stored",
+    _is_test,
+    reads_body=True,
+    is_test=True,
+)

@@ -8,7 +8,7 @@ Older webhooks are forms with the three at the top; a subaccount's calls carry i
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, one_of
+from touchbase.adapters.kit.proof import Scheme, in_time, keyed, one_of, window_of
 from touchbase.adapters.kit.proof_body import fields
 from touchbase.adapters.kit.reading import text
 from touchbase.domain.connection import Arrival
@@ -23,10 +23,15 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     nested = top.get("signature")
     told = nested if isinstance(nested, dict) else top
     at, token = text(told.get("timestamp")), text(told.get("token"))
-    if at is None or token is None or not in_time(at, now, past=RETRIED):
+    if at is None or token is None or not in_time(at, now, past=window_of(arrival, RETRIED)):
         return False
     wanted = keyed(secret, (at + token).encode()).hex()
     return one_of([text(told.get(name)) for name in ("signature", "parent-signature")], wanted)
 
 
-MAILGUN = Scheme("`signature` in the body: HMAC-SHA256 in hex over its `timestamp` and `token`; 12 hours, for retries", _check)
+MAILGUN = Scheme(
+    "`signature` in the body: HMAC-SHA256 in hex over its `timestamp` and `token`; 12 hours, for retries",
+    _check,
+    reads_body=True,
+    window=RETRIED,
+)

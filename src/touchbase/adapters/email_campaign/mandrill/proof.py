@@ -22,4 +22,4 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     return same(given, b64encode(keyed(secret, message.encode(), "sha1")))
 
 
-MANDRILL = Scheme("header `x-mandrill-signature`: HMAC-SHA1 in base64 over the address and the form's fields", _check)
+MANDRILL = Scheme("header `x-mandrill-signature`: HMAC-SHA1 in base64 over the address and the form's fields", _check, reads_body=True)

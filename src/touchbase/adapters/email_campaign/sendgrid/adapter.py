@@ -11,7 +11,10 @@ from touchbase.adapters.kit.labels import bounce_kind
 from touchbase.adapters.kit.meaning import Meaning
 from touchbase.adapters.kit.proof_keys import ecdsa_timed_body
 from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.domain.times import SECOND, Micros
 
+RETRIED: Micros = (24 * 3600 + 300) * SECOND
+"""How long after its signature a call may come: it is tried again for 24 hours, and the signature stays the first one's."""
 _OWN_NAMES = frozenset({"spamreport", "group_unsubscribe", "group_resubscribe"})
 """Names that no other tool has."""
 
@@ -29,7 +32,11 @@ class SendGrid(Table):
 
 ADAPTER = SendGrid(
     tool="sendgrid",
-    proofs=(ecdsa_timed_body("x-twilio-email-event-webhook-signature", "x-twilio-email-event-webhook-timestamp"),),
+    proofs=(
+        ecdsa_timed_body(
+            "x-twilio-email-event-webhook-signature", "x-twilio-email-event-webhook-timestamp", RETRIED, "24 hours, for retries"
+        ),
+    ),
     shapes=(
         Shape("sg_event_id event", 95),
         Shape("sg_message_id event", 90),

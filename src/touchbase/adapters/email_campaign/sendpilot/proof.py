@@ -6,7 +6,7 @@ an hour and a quarter, and nothing says that it is then signed anew: the window 
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same
+from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same, window_of
 from touchbase.domain.connection import Arrival
 from touchbase.domain.times import SECOND, Micros
 
@@ -20,9 +20,11 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     parts = dict(part.strip().partition("=")[::2] for part in arrival.headers.get("webhook-signature", "").split(","))
     at, given = parts.get("t", ""), parts.get("s")
     unit = SECOND if len(at) <= _DIGITS_OF_SECONDS else _MILLISECOND
-    if given is None or not in_time(at, now, unit, past=RETRIED):
+    if given is None or not in_time(at, now, unit, past=window_of(arrival, RETRIED)):
         return False
     return same(given.lower(), keyed(secret, at.encode("ascii") + b"." + arrival.body).hex())
 
 
-SENDPILOT = Scheme("header `webhook-signature`, `t=...,s=...`: HMAC-SHA256 in hex over `t`, `.` and body; 2 hours, for retries", _check)
+SENDPILOT = Scheme(
+    "header `webhook-signature`, `t=...,s=...`: HMAC-SHA256 in hex over `t`, `.` and body; 2 hours, for retries", _check, window=RETRIED
+)

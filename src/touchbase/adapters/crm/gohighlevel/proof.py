@@ -1,0 +1,45 @@
+"""GoHighLevel: how it proves who it is: a signature by one key for all of its customers.
+
+So a signature proves only that GoHighLevel sent the call. Whose it is says the location at the top of the body, which
+GoHighLevel writes; the connection names the one that it takes calls from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from touchbase.adapters.kit.proof import Scheme
+from touchbase.adapters.kit.proof_body import call_of
+from touchbase.adapters.kit.proof_keys import ED25519_KEY, ed25519_body, rsa_body
+from touchbase.adapters.kit.reading import text
+from touchbase.domain.connection import Arrival
+from touchbase.domain.times import Micros
+
+
+def _bound(signed: Scheme) -> Scheme:
+    """The scheme, for calls of the connection's own location."""
+
+    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
+        location = arrival.settings.location_id
+        return location is not None and signed.check(arrival, secret, now) and _locations(arrival) == {location}
+
+    about = f"{signed.about}; `location_id` names the location that the body must name"
+    return replace(signed, about=about, check=check, reads_body=True, form=ED25519_KEY)
+
+
+def _locations(arrival: Arrival) -> set[str | None]:
+    """The locations that a body names at its top, of each object in a list; None for one that names none."""
+    call = call_of(arrival)
+    items = [] if call is None else call.data if isinstance(call.data, list) else [call.data]
+    return {found for item in items for found in _named(item)}
+
+
+def _named(item: object) -> set[str | None]:
+    if not isinstance(item, dict):
+        return {None}
+    location = item.get("location")
+    given = [item.get("locationId"), item.get("location_id"), location.get("id") if isinstance(location, dict) else None]
+    return {text(one) for one in given if one is not None} or {None}
+
+
+SIGNED = (_bound(ed25519_body("x-ghl-signature")), _bound(rsa_body("x-wh-signature")))

@@ -1,0 +1,51 @@
+"""`touchbase inbox refused`: webhook calls that were refused, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import find_client, opened, print_json, print_table, run, setting_options
+from touchbase.domain.delivery import CHANNELS
+from touchbase.domain.refusals import CAUSES
+from touchbase.domain.times import to_text
+
+if TYPE_CHECKING:
+    from touchbase.domain.refusals import RefusedCall
+
+
+@click.command("refused")
+@setting_options("database")
+@click.option("--client", help="Only calls to this client's addresses.")
+@click.option("--channel", type=click.Choice(CHANNELS), help="Only calls to this webhook address.")
+@click.option("--tool", help="Only calls that look like this tool's.")
+@click.option("--cause", type=click.Choice(tuple(CAUSES)), help="Only calls refused for this cause.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most calls to list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, headers included.")
+def refused(
+    database: str | None, client: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
+) -> None:
+    """List refused webhook calls, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
+    found = run(_refused(database, client, channel, tool, cause, limit))
+    if as_json:
+        from touchbase.api.refusals import described
+
+        print_json([described(one) for one in found])
+        return
+    print_table(("received", "client", "channel", "looks like", "cause", "size", "calls", "sender"), map(_row, found))
+
+
+async def _refused(
+    database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int
+) -> list[RefusedCall]:
+    from touchbase.domain.refusals import ListRefusals
+
+    async with opened(database) as store:
+        client = None if client_id is None else (await find_client(store, client_id)).number
+        return await store.read(ListRefusals(limit, client, channel, tool, cause))
+
+
+def _row(one: RefusedCall) -> tuple[object, ...]:
+    sender = one.headers.get("user-agent", "")[:60]
+    return (to_text(one.received_us)[:19], one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, sender)

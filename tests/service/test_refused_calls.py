@@ -1,0 +1,123 @@
+"""Refused calls wait in memory and are stored once a second, a bounded number of them."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import Store
+from touchbase.domain.refusals import NO_CLIENT, NOT_VERIFIED, RATE, UNKNOWN_CLIENT, ListRefusals, RefusedCall
+from touchbase.service.refused_calls import EACH, GROUPS, RefusedCalls, list_refusals, shown_headers
+
+
+def clock() -> int:
+    return 17
+
+
+class Failing:
+    """A store that cannot write until it may."""
+
+    def __init__(self, store: Store, error: Exception) -> None:
+        self.store, self.error = store, error
+
+    async def read(self, query: Any) -> Any:
+        return await self.store.read(query)
+
+    async def write(self, command: Any) -> Any:
+        raise self.error
+
+
+async def listed(store: Store) -> list[RefusedCall]:
+    return (await list_refusals(store, ListRefusals(1000)))[0]
+
+
+async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
+    client, counted = await memory.write(EnsureClient("acme", 1)), []
+    noted = RefusedCalls(clock, lambda *what: counted.append(what))
+
+    noted.note_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
+    await noted.flush(memory)
+
+    (found,) = await listed(memory)
+    assert counted == [("crm", "hubspot", "not_verified")]
+    assert (found.client, found.client_id, found.received_us, found.size, found.headers) == (
+        client.number,
+        "acme",
+        17,
+        5,
+        {"user-agent": "x"},
+    )
+
+
+async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory: Store) -> None:
+    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedCalls(clock)
+
+    for cause in (RATE, UNKNOWN_CLIENT):
+        for client_id in ("acme", "typing\0 error\udc80", ""):
+            noted.note_refusal(client_id, "crm", cause)
+    await noted.flush(memory)
+
+    assert sorted((one.client, one.cause) for one in await listed(memory)) == [
+        *[(NO_CLIENT, "rate")] * 2, *[(NO_CLIENT, "unknown_client")] * 3, (client.number, "rate"),
+    ]  # fmt: skip
+
+
+async def test_note_refusal__a_flood_of_like_calls_costs_few_rows(memory: Store) -> None:
+    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedCalls(clock)
+    for _ in range(10_000):
+        noted.note_refusal(client, "crm", NOT_VERIFIED)
+    for number in range(10_000):
+        noted.note_refusal(f"guess-{number}", "crm", UNKNOWN_CLIENT)
+
+    await noted.flush(memory)
+
+    found = await listed(memory)
+    assert len(found) == 2 * EACH
+    assert sum(one.calls for one in found) == 20_000
+
+
+async def test_note_refusal__says_in_the_log_when_too_many_different_ones_come(memory: Store, caplog: pytest.LogCaptureFixture) -> None:
+    noted = RefusedCalls(clock)
+    for number in range(GROUPS + 3):
+        noted.note_refusal(f"guess-{number}", "crm", RATE)
+
+    with caplog.at_level(logging.WARNING):
+        await noted.flush(memory)
+
+    assert "3 refused calls are not listed" in caplog.text
+    assert len(await listed(memory)) == GROUPS
+
+
+@pytest.mark.parametrize("error", [Overloaded("full"), RuntimeError("broken")])
+async def test_flush__what_cannot_be_stored_waits_on(memory: Store, error: Exception) -> None:
+    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedCalls(clock)
+    for _ in range(EACH):
+        noted.note_refusal(client, "crm", NOT_VERIFIED)
+    with suppress(RuntimeError):
+        await noted.flush(Failing(memory, error))  # type: ignore[arg-type]
+    for _ in range(EACH):
+        noted.note_refusal(client, "crm", NOT_VERIFIED)
+
+    await noted.flush(memory)
+
+    found = await listed(memory)
+    assert (len(found), sum(one.calls for one in found)) == (EACH, 2 * EACH)
+
+
+def test_shown_headers__show_no_secret() -> None:
+    given = {
+        "Authorization": "Bearer s3cret", "X-Hub-Signature": "sha1=abc", "X-Our-Token": "s3cret", "X-Other": "s3cret", "Cookie": "s3cret",
+        "User-Agent": "a" * 500, "Content-Type": "application/json", "X-HubSpot-Request-Timestamp": "17",
+    }  # fmt: skip
+
+    shown = shown_headers([(name.encode(), value.encode()) for name, value in given.items()])
+
+    assert shown == {
+        "authorization": "(present)", "x-hub-signature": "(present)", "x-our-token": "(present)", "user-agent": "a" * 200,
+        "content-type": "application/json", "x-hubspot-request-timestamp": "17",
+    }  # fmt: skip

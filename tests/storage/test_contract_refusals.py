@@ -1,0 +1,71 @@
+"""What every engine promises about refused calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from touchbase.domain.client_life import BeginDeletion
+from touchbase.domain.commands import EnsureClient
+from touchbase.domain.ports import Store
+from touchbase.domain.refusals import NO_CLIENT, ListRefusals, NoteRefusals, RefusedCall
+
+
+def refused(client: int, at: int, **more: object) -> RefusedCall:
+    return replace(RefusedCall(client, at, "crm", "not_verified", "hubspot", 17, {"user-agent": "é\"'"}, "acme", 3), **more)
+
+
+async def times(store: Store, **sought: object) -> list[int]:
+    return [one.received_us for one in await store.read(ListRefusals(100, **sought))]  # type: ignore[arg-type]
+
+
+async def test_list_refusals__shows_all_of_a_refused_call(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 1))
+    await store.write(NoteRefusals(client.number, [refused(client.number, 5)]))
+
+    (found,) = await store.read(ListRefusals(10, client.number))
+
+    assert found == refused(client.number, 5, id=found.id)
+
+
+async def test_list_refusals__filters_and_pages_newest_first(store: Store) -> None:
+    one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
+    await store.write(
+        NoteRefusals(one, [refused(one, 5), refused(one, 7, tool=None, cause="rate"), refused(one, 6, channel="email_campaign")])
+    )
+    await store.write(NoteRefusals(two, [refused(two, 8)]))
+
+    (first, second) = await store.read(ListRefusals(2, one))
+
+    assert await times(store) == [8, 7, 6, 5]
+    assert await times(store, client=one) == [7, 6, 5]
+    assert await times(store, client=one, tool="hubspot") == [6, 5]
+    assert await times(store, cause="rate") == [7]
+    assert await times(store, channel="email_campaign") == [6]
+    assert await times(store, client=one, before=(second.received_us, second.id)) == [5]
+    assert (first.received_us, second.received_us) == (7, 6)
+
+
+async def test_note_refusals__keeps_the_newest_of_each_client(store: Store) -> None:
+    one, two = [(await store.write(EnsureClient(name, 1))).number for name in ("acme", "other")]
+    await store.write(NoteRefusals(two, [refused(two, at) for at in (1, 2, 3)], most=3))
+    await store.write(NoteRefusals(one, [refused(one, at) for at in (9, 3, 7, 7)], most=3))
+    await store.write(NoteRefusals(one, [refused(one, 8)], most=3))
+
+    assert await times(store, client=one) == [9, 8, 7]
+    assert await times(store, client=two) == [3, 2, 1]
+
+
+async def test_note_refusals__of_no_client_show_the_id_in_the_address(store: Store) -> None:
+    await store.write(NoteRefusals(NO_CLIENT, [refused(NO_CLIENT, 5, client_id="acmee", cause="unknown_client")]))
+
+    (found,) = await store.read(ListRefusals(10))
+
+    assert (found.client, found.client_id) == (NO_CLIENT, "acmee")
+
+
+async def test_note_refusals__stores_nothing_for_a_client_that_is_being_deleted(store: Store) -> None:
+    client = await store.write(EnsureClient("acme", 1))
+    await store.write(BeginDeletion(client.number, 2))
+    await store.write(NoteRefusals(client.number, [refused(client.number, 5)]))
+
+    assert await times(store, client=client.number) == []
