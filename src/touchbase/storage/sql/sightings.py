@@ -47,6 +47,8 @@ class Sighted:
     """The name of an event that nobody understands."""
     nameless: int = 0
     """Events about a person or company that name none."""
+    own_ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    """Whom the first event with each of the tool's own ids is about."""
     may_ask: bool = False
     """Whether the tool can be asked for the records that the delivery only names."""
 
@@ -131,8 +133,11 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
 
 def _tell_apart(seen: Sighted, sighting: Sighting) -> None:
     """Give a fact a key of its own where an earlier one of the call, about somebody else, has the same id of the tool."""
-    if sighting.own_id and any(each.key == sighting.key and _named(each) != _named(sighting) for each in seen.sightings):
-        sighting.key = key_of_person(sighting.key, "\0".join(str(each) for each in _named(sighting)))
+    if not sighting.own_id:
+        return
+    named = _named(sighting)
+    if seen.own_ids.setdefault(sighting.key, named) != named:
+        sighting.key = key_of_person(sighting.key, "\0".join(str(each) for each in named))
 
 
 def _named(sighting: Sighting) -> tuple[object, ...]:
