@@ -146,6 +146,9 @@ async def test_problems_and_deliveries_are_counted(memory: Store, caller_of: Mak
         def request_refused(self, code: str) -> None:
             self.seen.append(code)
 
+        def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
+            self.seen.append((channel, tool, cause))
+
     counting = Counting()
     call = caller_of(memory, metrics=counting)
 

@@ -16,11 +16,14 @@ from tests.conftest import ByHand
 
 from touchbase.adapters import load_adapters
 from touchbase.api.errors import STATUS, Problem
+from touchbase.domain.client import DELETING, LAST_CALLS
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import CountInbox, FindClient
+from touchbase.domain.times import SECOND
 from touchbase.service.authorise import ADMIN, READ, WRITE, add_key
 from touchbase.service.connections import Connections
 from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.remove_clients import removal_of
 from touchbase.service.verify import Verified, verify
 
 SEED = 20_261_120
@@ -75,6 +78,11 @@ class Hand:
 
 async def made(opened: Caller, name: str) -> int:
     """The number of this client, made if it is not there, and serving again if it was suspended."""
+    found = await opened.parts.store.read(FindClient(name, 1))
+    if found is not None and found.state == DELETING:  # also where it has another id since
+        opened.clock.move(LAST_CALLS / SECOND + 1)
+        async for _ in removal_of(opened.parts.store, opened.clock, found):
+            pass
     assert (await opened.post("/admin/v1/clients", {"client_id": name})).status in (201, 409)
     reply = await opened.get("/public/v2/contacts", x_client_id=name)
     if reply.status == 403 and reply.json()["code"] == "client_suspended":

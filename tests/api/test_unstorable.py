@@ -33,7 +33,7 @@ async def test_a_nul_in_a_path_is_404(call: Caller, method: str, target: str) ->
 
 
 LISTS = [
-    (CONTACTS, "contacts", (0, 1)),
+    (CONTACTS, "contacts by creation", (0, 1)),
     (f"{CONTACTS}?updated_since=2026-01-01", "contacts by time", (0, 1)),
     (f"{CONTACTS}/1/timeline", "contact 1", (0, "a")),
     (f"{CONTACTS}/1/export", "export 1", 1),

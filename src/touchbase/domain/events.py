@@ -23,7 +23,8 @@ EMAIL_EVENTS = frozenset(
 )  # fmt: skip
 CRM_EVENTS = frozenset(
     f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted")
-) | {"ignored", "handshake", "unrecognised"}
+) | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_bounced"}
+"""The last two: a CRM's marks that an address is opted out, or takes no mail."""
 
 # Events that say nothing about one person or company: kept and counted, never applied.
 NOT_ABOUT_A_RECORD = frozenset({"account_event", "other", "unknown", "ignored", "handshake", "unrecognised"})
