@@ -29,6 +29,7 @@ WAYS = {
     "JSON in JSON": json.dumps({"payload": json.dumps({"email": "ann@example.com"})}),
     "JSON in a form": "payload=" + quote(json.dumps({"email": "\\u0061nn@example.com"})),
     "HTML": "ann&#64;example.com",
+    "HTML, with zeros": f"ann&#{'0' * 5_000}64;example.com",
     "a path": "https://x.example/unsubscribe/ann@example.com/now",
     "an unfinished body": '{"email": "ann@example.com',
     "base64": b64encode(b'{"email": "ann@example.com"}').decode(),
@@ -106,3 +107,28 @@ def test_thousands_of_addresses_are_all_found() -> None:
     many = {f"p{n}@example.com" for n in range(module.MOST)}
 
     assert {ref[2] for ref in mentions({}, "", " ".join(many).encode())} == many
+
+
+@pytest.mark.parametrize("digits", ["9" * 5_000, "x" + "f" * 5_000, "1114112", "x110000", "55296", "0", "9" * 5_000 + ";"])
+def test_a_character_that_there_is_not_hides_no_address(digits: str) -> None:
+    assert mentions({}, "", f"&#{digits} ann@example.com".encode()) == {ANN}
+
+
+def test_a_character_in_two_halves_is_one() -> None:
+    told = mentions({}, "", json.dumps({"url": "https://linkedin.com/in/ann-\U0001f600"}).encode())
+
+    assert ("", "linkedin", "linkedin.com/in/ann-\U0001f600") in told
+
+
+@given(
+    some.lists(
+        some.sampled_from(["&#", "9" * 5_000, "\\ud800", "@", "a", ".co", "%", "%e9", "=", "linkedin.com/in/", "\\u0040", "&lt;", ";"]),
+        max_size=12,
+    )
+)
+def test_no_text_makes_the_scan_fail(pieces: list[str]) -> None:
+    text = "".join(pieces)
+
+    for body in (text.encode(), b64encode(text.encode())):
+        for _, _, key in mentions({"x": text}, text, body):
+            key.encode()

@@ -33,6 +33,7 @@ from touchbase.domain.times import DAY, SECOND
 from touchbase.service.erase import Eraser
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.verify import Verified, verify
+from touchbase.storage.sql import turn
 from touchbase.storage.sql.erase_places import PLACES
 
 NOON = 1_790_000_000 * SECOND
@@ -250,6 +251,32 @@ async def test_a_late_call_that_nobody_understands_loses_its_body_too(house: Hou
 
     assert (await house.state(odd))[1] is None
     assert [(await house.state(number))[:2] for number in (strange, broken)] == [("ignored", "erased")] * 2
+
+
+async def test_a_call_that_cannot_be_looked_through_fails_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    await house.erase(refs=(REF,))
+    looked = turn.mentions
+
+    def look(headers: Any, query: str, body: bytes) -> Any:
+        if b"poison" in body:
+            raise ValueError("no text that can be looked through")
+        return looked(headers, query, body)
+
+    monkeypatch.setattr(turn, "mentions", look)
+    bad = await house.keep(msgspec.json.encode([sent("poison@example.com")]))
+    good = await house.keep(msgspec.json.encode([sent("bob@example.com")]))
+    await house.work()
+
+    assert (await house.state(good))[0] == "applied"
+    assert (await house.store.read(GetDelivery(bad))).error == "ValueError: no text that can be looked through"  # type: ignore[union-attr]
+
+
+async def test_numbers_of_any_length_stop_neither_the_inbox_nor_an_erasure(house: House) -> None:
+    number = await house.tell({**sent("bob@example.com"), "campaign": "&#" + "9" * 5_000})
+    await house.erase(refs=(REF,))
+    later = await house.tell({**sent("bob@example.com", 2), "campaign": "&#" + "9" * 5_000})
+
+    assert [(await house.state(each))[0] for each in (number, later)] == ["applied", "applied"]
 
 
 async def test_an_object_that_turns_out_to_be_somebody_else_is_theirs(house: House) -> None:

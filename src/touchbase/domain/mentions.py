@@ -35,6 +35,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{24,}")
 """What may be base64, of either alphabet; the shortest that could hold an address with its quotes."""
 _SIGNS = ("@", "%40", "u0040", "&#", "linkedin")
 """One of these shows that something readable may name somebody; nearly all that looks like base64 is an id."""
+_NUMBERED = re.compile(r"&#(?:([xX])0*([0-9a-fA-F]+)|0*([0-9]+))")
+"""A character of HTML by its number. The standard library reads any number of digits, and Python raises an error beyond 4,300."""
+_MOST_DIGITS = 7
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
 
 
@@ -71,7 +74,7 @@ def _forms(text: str) -> Iterator[str]:
         yield text
         if "+" in text and text.lstrip()[:1] not in ("{", "["):
             yield unquote(text.replace("+", " "))  # a form's spaces
-        plainer = html.unescape(_ESCAPE.sub(_unescaped, unquote(text)))
+        plainer = _without_html(_whole(_ESCAPE.sub(_unescaped, unquote(text))))
         if plainer == text:
             return
         text = plainer
@@ -79,6 +82,27 @@ def _forms(text: str) -> Iterator[str]:
 
 def _unescaped(match: re.Match[str]) -> str:
     return chr(int(match[1], 16)) if match[1] else match[2] or " "
+
+
+def _without_html(text: str) -> str:
+    if "&" not in text:
+        return text
+    return html.unescape(_NUMBERED.sub(_short, text) if "&#" in text else text)
+
+
+def _short(match: re.Match[str]) -> str:
+    """A numbered character without leading zeros; what stands for one that cannot be where its number is too long."""
+    digits = match[2] or match[3]
+    return f"&#{match[1] or ''}{digits}" if len(digits) <= _MOST_DIGITS else "\ufffd"
+
+
+def _whole(text: str) -> str:
+    """The text with the halves of characters that JSON writes as two joined, and such as stand alone replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _emails(text: str) -> Iterator[Ref]:

@@ -126,6 +126,19 @@ def test_multipart_gives_its_text_fields_and_no_files() -> None:
     assert read.data == {"event": "clicked", "data": {"email": "a@b.co"}}
 
 
+def test_a_multipart_head_is_one_header_a_line() -> None:
+    heads = ['Content-Disposition: form-data; name="a"; Content-Disposition: form-data; name="b"', 'X: form-data; name="c"', 'name="d"']
+    body = "".join(f"--b0\r\n{head}\r\n\r\n{number}\r\n" for number, head in enumerate(heads)) + "--b0--\r\n"
+
+    assert call(body, "multipart/form-data; boundary=b0").data == {"a": "0"}
+
+
+def test_a_boundary_in_every_place_makes_no_more_fields_than_a_form_may_have() -> None:
+    body = '--\r\nContent-Disposition: form-data; name="a"\r\n\r\nx' + "--" * 100_000
+
+    assert call(body, "multipart/form-data").data == {"a": "x"}
+
+
 @given(FIELDS)
 def test_any_form_is_read_without_losing_a_value(fields: list[tuple[str, list[str], str]]) -> None:
     names = [name + "".join(f"[{key}]" for key in keys) for name, keys, _ in fields]

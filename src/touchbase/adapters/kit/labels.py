@@ -44,7 +44,7 @@ _HARD = re.compile(
 )
 _SOFT = re.compile(
     r"(?:\b|_)(?:soft(?!ware)|temporar|transient|block(?:ed|s|ing|list|listed)?(?![a-z])|greylist|try again"
-    r"|(?:mail|in)box ?(?:is )?full|over ?(?:the )?quota|quota exceeded|(?:too large|exceed\w*(?: \w+){0,3} size|size exceed)"
+    r"|(?:mail|in)box ?(?:is )?full|over ?(?:the )?quota|quota exceeded|(?:too large|exceed\w{0,8}(?: \w+){0,3} size|size exceed)"
     r"|(?:as|likely|probable|suspected|considered|probability of) spam\b|spam (?:content|detected|message)|policy reasons"
     r"|sender (?:address )?(?:rejected|denied)|too many (?:connections|messages))",
     re.IGNORECASE,

@@ -31,11 +31,13 @@ def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
     """
     turn = Turn([], [])
     for delivery in deliveries:
-        if delivery.guarded:
-            delivery.told = mentions(delivery.headers, delivery.query, delivery.body)
         try:
+            if delivery.guarded:
+                delivery.told = mentions(delivery.headers, delivery.query, delivery.body)
             turn.claimed.append(_sighted(delivery, translate))
         except Exception as error:
+            if delivery.guarded and delivery.told is None:
+                delivery.told = set()  # looking through it once more would break the transaction that notes the failure
             turn.broken.append((delivery, reason(error)))
     return turn
 

@@ -35,8 +35,8 @@ _ITS_OWN = frozenset(
 """Names that no other tool spells so."""
 _TOLD = re.compile(r"\bto ([^\s@]+@[^\s@]+) (?:got )?bounced\b", re.IGNORECASE)
 """The lead in a bounce's description."""
-_CATEGORY = re.compile(r"\bcategory updated to (.+?)\s*$", re.IGNORECASE)
-"""The category in its change's description."""
+_CATEGORY = re.compile(r"\bcategory updated to (.+)", re.IGNORECASE)
+"""The category in its change's description, at the end of its last line."""
 _STANDARD = {
     "1": "interested",
     "2": "custom:Meeting Request",
@@ -67,7 +67,7 @@ class Smartlead(Table):
         if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(description)):
             event.email = address(told[1])
         if plain(event.source_event or "") == "lead_category_updated" and event.status is None and event.told_status is None:
-            told = _CATEGORY.search(description)
+            told = _CATEGORY.search(description.rstrip().rpartition("\n")[2])
             event.status = (status_of(told[1]) if told else None) or _STANDARD.get(pick(item, _NUMBER, text) or "")
             event.event = "lead_status_changed" if event.status else "other"
         return event

@@ -1,0 +1,259 @@
+"""No regular expression takes more than linear time, up to the longest text that can reach it.
+
+Patterns are found two ways: compiled ones in the modules' names, and every use of `re` in the source. One that is made
+at run time is listed below with an example, and one that is not listed fails. Each is timed against texts made of its own
+parts: what stands before a repeat, then what may repeat, many times, then something that ends the match.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+from tests.architecture.test_imports import TREES
+
+Text = str | bytes
+SIZES = (12, 18, 22, 24, 64, 256, 1_024, 4_096, 12_288, 32_768)
+"""Small ones first: a pattern that takes exponential time is found before it holds up the tests for an hour."""
+MOST_SECONDS = 0.1
+"""Of processor time. At the longest text a linear pattern takes a few thousandths, a quadratic one half a second or more."""
+TRIES = 2
+
+MADE_AT_RUN_TIME = {
+    ("touchbase.service.strike_secrets", "_BEFORE + re.escape(shown) + _AFTER"): rb'(?:(?<=[="\n])|\A)secret(?=["&\\\r\n]|%22|%26|\s*\Z)',
+    ("touchbase.service.strike_secrets", "b'(:\\\\s*)' + secret.encode() + b'(?=\\\\s*[,}])'"): rb"(:\s*)1234(?=\s*[,}])",
+    ("touchbase.storage.part_file", "re.escape(file.name) + '\\\\.[0-9a-f]{16}\\\\.part'"): r"store\.db\.[0-9a-f]{16}\.part",
+    ("touchbase.adapters.catalogue", "f'\\\\b{mark}\\\\b'"): r"\bmark\b",
+    ("touchbase.adapters.kit.meaning", "pattern"): r"\bevery one of them is in _COMPILED\b",
+}
+"""What a use of `re` is given where that is known at run time only, with an example."""
+
+WAYS = {"finditer", "fullmatch", "match"}
+ANY_WAY = frozenset({"finditer", "fullmatch"})
+SEARCHES = {"finditer", "search", "sub", "split", "findall", "subn"}
+
+LONGEST = {
+    "touchbase.adapters.kit.meaning": 400,  # 200 letters of a name; each may get a blank before it
+    "touchbase.adapters.catalogue": 4_096,  # pages of our own
+}
+"""The longest text that reaches the patterns of a module, where the module sees to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A pattern and where it stands."""
+
+    module: str
+    pattern: re.Pattern[Any]
+    ways: frozenset[str] = ANY_WAY
+    """How it is used: whether it may begin anywhere in a text, or only where that begins."""
+
+    @property
+    def longest(self) -> int:
+        return LONGEST.get(self.module, SIZES[-1])
+
+
+def in_names(value: object, depth: int = 3) -> Iterator[re.Pattern[Any]]:
+    """Compiled patterns in a value, and in what it holds."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, list | tuple | set | frozenset) and depth:
+        for each in value:
+            yield from in_names(each, depth - 1)
+    elif isinstance(value, dict) and depth:
+        yield from in_names([*value.keys(), *value.values()], depth - 1)
+
+
+def uses(tree: ast.Module) -> Iterator[ast.Call]:
+    """Every call of a function of `re` that takes a pattern."""
+    for node in ast.walk(tree):
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+        if is_call and node.func.value.id == "re" and node.func.attr != "escape":  # type: ignore[attr-defined]
+            yield node  # type: ignore[misc]
+
+
+def evaluated(node: ast.expr, names: dict[str, object]) -> Any:
+    try:
+        return eval(compile(ast.Expression(node), "<pattern>", "eval"), dict(names))
+    except NameError:
+        raise AssertionError(f"{names['__name__']}: add {ast.unparse(node)} to MADE_AT_RUN_TIME") from None
+
+
+def flags_of(call: ast.Call, names: dict[str, object]) -> int:
+    position = 1 if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" else 99
+    given = [each.value for each in call.keywords if each.arg == "flags"] + call.args[position : position + 1]
+    return int(evaluated(given[0], names)) if given else 0  # type: ignore[call-overload]
+
+
+def way_of(call: ast.Call) -> frozenset[str]:
+    assert isinstance(call.func, ast.Attribute)
+    return ANY_WAY if call.func.attr == "compile" else frozenset({call.func.attr} & WAYS or {"finditer"})
+
+
+def ways_of(tree: ast.Module, name: str) -> frozenset[str]:
+    """The methods that a module calls of the pattern under this name; it may be used in any way where that does not show."""
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.value in used]
+    ways = {"finditer" if node.attr in SEARCHES else node.attr for node in calls}
+    return frozenset(ways) if len(used) == len(calls) and ways <= WAYS else ANY_WAY
+
+
+def patterns() -> dict[tuple[str, str], Found]:
+    found: dict[tuple[str, str], Found] = {}
+    for name, tree in TREES.items():
+        if name.endswith("__main__"):
+            continue
+        calls = list(uses(tree))
+        if not calls and "re" not in {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}:
+            continue
+        names = vars(importlib.import_module(name))
+        for known, value in names.items():
+            for each in in_names(value):
+                found[name, repr(each.pattern)] = Found(name, each, ways_of(tree, known))
+        for call in calls:
+            told = MADE_AT_RUN_TIME.get((name, ast.unparse(call.args[0])))
+            given = told if told is not None else evaluated(call.args[0], names)
+            pattern = re.compile(given, flags_of(call, names)) if isinstance(given, str | bytes) else given
+            found.setdefault((name, repr(pattern.pattern)), Found(name, pattern, way_of(call)))
+    return found
+
+
+def sample(items: Any) -> str:
+    """A short text that fits this part of a pattern."""
+    made = ""
+    for op, value in items:
+        made += of_one(op, value)
+    return made
+
+
+def of_one(op: Any, value: Any) -> str:
+    match op:
+        case codes.LITERAL:
+            made = chr(value)
+        case codes.IN:
+            made = letters(value)[:1]
+        case codes.ANY | codes.NOT_LITERAL:
+            made = "x"
+        case codes.SUBPATTERN:
+            made = sample(value[-1])
+        case codes.BRANCH:
+            made = sample(value[1][0])
+        case codes.MAX_REPEAT | codes.MIN_REPEAT | codes.POSSESSIVE_REPEAT:
+            made = sample(value[2]) * min(max(value[0], 1), 70)
+        case _:
+            made = ""
+    return made
+
+
+CATEGORIES = {
+    codes.CATEGORY_DIGIT: "1", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a",
+    codes.CATEGORY_NOT_DIGIT: "a", codes.CATEGORY_NOT_SPACE: "a", codes.CATEGORY_NOT_WORD: "!",
+}  # fmt: skip
+
+
+def letters(parts: Any) -> str:
+    """A few letters of a set."""
+    if parts[0][0] is codes.NEGATE:
+        barred = re.compile("[" + "".join(re.escape(chr(value)) for op, value in parts if op is codes.LITERAL) + "\\s]")
+        return "".join(each for each in "a1.-_ =@" if not barred.match(each)) or "~"
+    found = ""
+    for op, value in parts:
+        if op is codes.LITERAL:
+            found += chr(value)
+        elif op is codes.RANGE:
+            found += chr(value[0])
+        elif op is codes.CATEGORY:
+            found += CATEGORIES.get(value, "a")
+    return found or "a"
+
+
+def branches(items: Any) -> list[Any]:
+    """The sequences within a pattern: itself, and those of its groups, branches and repeats."""
+    found = [items]
+    for op, value in items:
+        if op is codes.SUBPATTERN:
+            found += branches(value[-1])
+        elif op is codes.BRANCH:
+            for each in value[1]:
+                found += branches(each)
+        elif op in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+            found += branches(value[2])
+        elif op in (codes.ASSERT, codes.ASSERT_NOT):
+            found += branches(value[1])
+    return found
+
+
+def pieces(tree: Any) -> tuple[list[str], list[str]]:
+    """What may stand before a repeat, and what may repeat."""
+    heads, repeated = {"": None}, {"a": None, " ": None, "1": None}
+    for items in branches(tree):
+        whole = list(items)
+        for place, (op, value) in enumerate(whole):
+            if op in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+                heads[sample(whole[:place])] = None
+                repeated[sample(value[2])] = None
+                inner = list(value[2])
+                if len(inner) == 1 and inner[0][0] is codes.IN:
+                    repeated |= dict.fromkeys(letters(inner[0][1])[:4])
+            elif op is codes.IN:
+                repeated |= dict.fromkeys(letters(value)[:2])
+        repeated[sample(whole)] = None
+    return list(heads)[:10], [each for each in repeated if each][:16]
+
+
+ENDS = ("", "\0", "\nx", "!")
+
+
+def texts(pattern: re.Pattern[Any], size: int) -> Iterator[Text]:
+    """Texts of about this size that a pattern may take long over."""
+    heads, repeated = pieces(parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG))
+    for head in heads:
+        for piece in repeated:
+            for end in ENDS:
+                text = head + piece * (size // len(piece)) + end
+                yield text.encode("utf-8", "replace") if isinstance(pattern.pattern, bytes) else text
+            both = (head + piece) * (size // len(head + piece)) + ENDS[1]
+            yield both.encode("utf-8", "replace") if isinstance(pattern.pattern, bytes) else both
+
+
+def seconds(found: Found, text: Text) -> float:
+    before = time.process_time()
+    for way in found.ways:
+        if way == "finditer":
+            deque(found.pattern.finditer(text), maxlen=0)
+        else:
+            getattr(found.pattern, way)(text)
+    return time.process_time() - before
+
+
+def slowest(found: Found) -> str | None:
+    """The text that a pattern takes too long over; None where it never does."""
+    for size in SIZES:
+        for text in texts(found.pattern, min(size, found.longest)):
+            if seconds(found, text) > MOST_SECONDS and min(seconds(found, text) for _ in range(TRIES)) > MOST_SECONDS:
+                return f"{len(text)} letters: {text[:80]!r} ... {text[-10:]!r}"
+        if size >= found.longest:
+            break
+    return None
+
+
+PATTERNS = patterns()
+
+
+@pytest.mark.parametrize("found", PATTERNS.values(), ids=lambda found: f"{found.module}:{found.pattern.pattern!r:.40}")
+def test_no_pattern_takes_longer_than_its_text_is_long(found: Found) -> None:
+    assert slowest(found) is None, f"{found.module}: {found.pattern.pattern!r}"
+
+
+@pytest.mark.parametrize("bad", [r"(a+)+b", r"(?:a|a)*b", r"\s+$", r"to .+?\s*$", rb'form-data[^\r\n]*?\bname="([^"\r\n]*)"'])
+def test_a_pattern_that_takes_longer_is_found(bad: Text) -> None:
+    assert slowest(Found("", re.compile(bad))) is not None
