@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.adapters import Adapters, load_adapters
+from touchbase.adapters import load_adapters
 from touchbase.api.app import build_app
 from touchbase.api.parts import Limits, Parts
 from touchbase.api.webhooks import RECEIVERS
@@ -45,6 +45,7 @@ from touchbase.service.housekeeping import Housekeeper
 from touchbase.service.key_uses import KeyUses
 from touchbase.service.limits import Limiter, Rates
 from touchbase.service.process_inbox import Chore, InboxWorker, add
+from touchbase.service.reader import Reader
 from touchbase.service.refused_calls import RefusedCalls
 from touchbase.service.retention import Retention, Unproven
 from touchbase.service.sweep_answers import AnswerSweeper
@@ -95,8 +96,9 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         _warn(store)
         metrics = Metrics()
         adapters, connections = load_adapters(), Connections(store, clock)
-        read = adapters.translate
-        worker = InboxWorker(store, read, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store))
+        reader = Reader()
+        ending.callback(reader.close)
+        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store))
         uses, refused = KeyUses(), RefusedCalls(clock, metrics.delivery_refused)
         keeper = Housekeeper(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
@@ -106,7 +108,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         if settings.inbox_worker:
             await ending.enter_async_context(_at_work(worker, "inbox"))
             await ending.enter_async_context(_at_work(fetcher, "fetch"))
-            await ending.enter_async_context(_at_work(retention(settings, store, adapters, connections, clock), "retention"))
+            await ending.enter_async_context(_at_work(retention(settings, store, reader, connections, clock), "retention"))
         parts = Parts(
             store=store,
             clock=clock,
@@ -114,7 +116,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             limits=Limits(body_seconds=settings.body_timeout, body_idle_seconds=settings.body_idle_timeout),
             version=touchbase.__version__,
             on_kept=worker.wake,
-            read=read,
+            read=reader,
             senders=adapters,
             connections=connections,
             public_url=settings.public_url.rstrip("/"),
@@ -179,20 +181,21 @@ async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house:
     store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, caller = load_adapters(), Connections(store, clock), _caller(settings)
+        adapters, connections, caller, reader = load_adapters(), Connections(store, clock), _caller(settings), Reader()
         ending.push_async_callback(caller.close)
+        ending.callback(reader.close)
         _warn(store)
         if keeps_house:
             await ending.enter_async_context(_at_work(Housekeeper(store, clock), "housekeeping"))
-            await ending.enter_async_context(_at_work(retention(settings, store, adapters, connections, clock), "retention"))
-        inbox = InboxWorker(store, adapters.translate, clock, connections=connections.of, chores=chores(store))
+            await ending.enter_async_context(_at_work(retention(settings, store, reader, connections, clock), "retention"))
+        inbox = InboxWorker(store, reader, clock, connections=connections.of, chores=chores(store))
         yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_kept=inbox.wake))
 
 
-def retention(settings: Settings, store: Store, adapters: Adapters, connections: Connections, clock: Clock) -> Retention:
+def retention(settings: Settings, store: Store, reader: Reader, connections: Connections, clock: Clock) -> Retention:
     """Whoever finishes what hurries nobody: searches of erasures, and bodies that were kept long enough."""
     unproven = Unproven(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
-    return Retention(store, Eraser(store, adapters.translate, clock, connections.of), clock, unproven=unproven)
+    return Retention(store, Eraser(store, reader, clock, connections.of), clock, unproven=unproven)
 
 
 def _caller(settings: Settings) -> HttpCaller:

@@ -124,12 +124,12 @@ async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
 
 
 def _eraser(store: Store) -> Eraser:
-    from touchbase.adapters import load_adapters
     from touchbase.service.connections import Connections
     from touchbase.service.erase import Eraser
+    from touchbase.service.reader import Reader
     from touchbase.wiring import clock
 
-    return Eraser(store, load_adapters().translate, clock, Connections(store, clock).of)
+    return Eraser(store, Reader(), clock, Connections(store, clock).of)
 
 
 def _progress(erasure: Erasure) -> None:

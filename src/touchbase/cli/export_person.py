@@ -80,13 +80,13 @@ async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: in
 
 
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
-    from touchbase.adapters import load_adapters
     from touchbase.api.privacy import deliveries_out, with_person
     from touchbase.domain.queries import ListConnections
     from touchbase.service import export_person as service
     from touchbase.service.process_inbox import translator
+    from touchbase.service.reader import Reader
 
-    translate = translator(load_adapters().translate, await store.read(ListConnections(client.number)))
+    translate = translator(Reader(), await store.read(ListConnections(client.number)))
     exported = await service.export_person(store, client.number, number)
     after: int | None = 0
     is_first = True

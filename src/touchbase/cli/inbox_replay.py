@@ -145,15 +145,15 @@ async def sought_of(store: Store, sought: dict[str, Any]) -> Sought:
 
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, done: Done) -> None:
-    from touchbase.adapters import load_adapters
     from touchbase.domain.ports import Rehearsal
     from touchbase.service import replay as service
+    from touchbase.service.reader import Reader
     from touchbase.wiring import clock
 
     async with opened(database) as store:
         sought = await sought_of(store, filters)
         done.total = len(set(ids)) if ids else await service.count(store, sought, done.place)
-        rehearser = service.Rehearser(store, load_adapters().translate, clock) if dry_run else None
+        rehearser = service.Rehearser(store, Reader(), clock) if dry_run else None
         done.rehearsal = Rehearsal() if dry_run else None
         async for page in _by_id(store, ids) if ids else service.pages(store, sought, done.place):
             if rehearser is not None and done.rehearsal is not None:

@@ -68,16 +68,16 @@ def _check(address: str) -> None:
 
 async def erase_again(restored: Store, known: Sequence[str]) -> int:
     """Carry over what these stores know, and remove those people; answers how many identities were news to the store."""
-    from touchbase.adapters import load_adapters
     from touchbase.service.connections import Connections
     from touchbase.service.erase import Eraser
+    from touchbase.service.reader import Reader
     from touchbase.service.reapply_erasures import finish_erasures
     from touchbase.wiring import clock
 
     erased = 0
     for address in known:
         erased += await _carry(restored, address)
-    await finish_erasures(restored, Eraser(restored, load_adapters().translate, clock, Connections(restored, clock).of))
+    await finish_erasures(restored, Eraser(restored, Reader(), clock, Connections(restored, clock).of))
     return erased
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from touchbase.domain.commands import Command
 from touchbase.domain.connection import NO_SETTINGS, Arrival, Connection, ConnectionSettings
@@ -12,6 +12,7 @@ from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.fetching import ApiAnswer, ApiCall
 from touchbase.domain.grants import Grant
+from touchbase.domain.links import Ref
 from touchbase.domain.queries import Query
 from touchbase.domain.times import Micros
 
@@ -30,6 +31,8 @@ class WorkReport:
     created: int = 0
     oldest_us: Micros | None = field(default=None, compare=False)
     """When the oldest of them was received: how far the inbox is behind."""
+    more: bool = False
+    """Whether deliveries of the client are left that the turn could have taken: it ends early after a large one."""
     failing: int = 0
     """Clients whose turns failed, so that what waits for them still waits; the log says why."""
 
@@ -61,8 +64,33 @@ class Rehearsal:
     """In how many records each value would be another."""
 
 
+class TooManyEvents(Exception):
+    """More events than are tried out in one transaction."""
+
+
 Translate = Callable[[Delivery], Translation]
 """Reads one kept delivery; raises `UnrecognisedPayload` when nobody understands it."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """What came of looking at one delivery in a process apart: what the store's part of that process has made of it, or why nothing."""
+
+    seen: Any = None
+    told: set[Ref] | None = None
+    """The addresses that stand anywhere in it, if it was looked through for them."""
+    why: str | None = None
+    for_good: bool = False
+    """Whether it need not be tried again: it exceeded its budget."""
+
+
+@runtime_checkable
+class ReadsApart(Protocol):
+    """A `Translate` that looks at many deliveries at once, in a process that can be stopped."""
+
+    async def looked(self, deliveries: Sequence[Delivery]) -> list[Looked]:
+        """What came of looking at each of these; raises `Overloaded` when no process can be started."""
+        ...
 
 
 class Writes(Protocol):

@@ -6,8 +6,30 @@ from collections.abc import Sequence
 
 from touchbase.domain.bulk import refuse_bulk
 from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import WebhookRequest
+from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.encoding import decoded
+from touchbase.service.connections import FRESH
+
+
+def delivered(delivery: Delivery, connections: Sequence[Connection] = ()) -> WebhookRequest:
+    """A kept delivery as adapters read it."""
+    proved = delivery.tool if delivery.verified else None
+    request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections)
+    if not delivery.verified:
+        request.barred = barred(connections, delivery)
+    return request
+
+
+def barred(connections: Sequence[Connection], delivery: Delivery) -> frozenset[str]:
+    """The tools that a delivery which proved nothing must not be read as: those whose secrets were set when it came.
+
+    Another process may have seen a new secret a moment late, and accepted what it had no reason to refuse.
+    """
+    since = delivery.received_us - FRESH
+    return frozenset(
+        one.tool for one in connections
+        if one.channel == delivery.channel and one.secrets and one.guarded_us is not None and one.guarded_us < since
+    )  # fmt: skip
 
 
 def request_of(

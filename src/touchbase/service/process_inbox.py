@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from touchbase.domain.connection import Connection
 from touchbase.domain.delivery import Delivery, WebhookRequest
@@ -21,9 +22,9 @@ from touchbase.domain.events import Translation
 from touchbase.domain.ports import Clock, Store, WorkReport
 from touchbase.domain.queries import BusyClients
 from touchbase.domain.times import SECOND, Micros, has_passed
-from touchbase.service.connections import FRESH
-from touchbase.service.kept_request import request_of
+from touchbase.service.kept_request import delivered
 from touchbase.service.left_alone import LeftAlone
+from touchbase.service.reader import Reader
 from touchbase.service.rest import LITTLE_PATIENCE, PATIENCE, SHORT_REST, rest_seconds
 from touchbase.service.turns import TURN, Turns
 
@@ -36,6 +37,11 @@ LEFT_ALONE_SECONDS = 10.0
 """For how long a client whose turn failed has no other one: longer than a store that cannot write is left alone."""
 REFUSED = 8
 """Clients one after the other whose deliveries the store could not work on, after which it is the store that is left alone."""
+
+LONG_TURN_SECONDS = 0.25
+"""After which a turn goes on by itself, while others have theirs."""
+MOST_AWAY = 3
+"""Turns that may do so at once."""
 
 Read = Callable[[WebhookRequest], Translation]
 ConnectionsOf = Callable[[int], Awaitable[Sequence[Connection]]]
@@ -50,27 +56,9 @@ async def no_connections(client: int) -> Sequence[Connection]:
 
 def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[Delivery], Translation]:
     """What a kept delivery says, from what adapters make of a request and of what its client has connected."""
-
-    def translate(delivery: Delivery) -> Translation:
-        proved = delivery.tool if delivery.verified else None
-        request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections)
-        if not delivery.verified:
-            request.barred = barred(connections, delivery)
-        return read(request)
-
-    return translate
-
-
-def barred(connections: Sequence[Connection], delivery: Delivery) -> frozenset[str]:
-    """The tools that a delivery which proved nothing must not be read as: those whose secrets were set when it came.
-
-    Another process may have seen a new secret a moment late, and accepted what it had no reason to refuse.
-    """
-    since = delivery.received_us - FRESH
-    return frozenset(
-        one.tool for one in connections
-        if one.channel == delivery.channel and one.secrets and one.guarded_us is not None and one.guarded_us < since
-    )  # fmt: skip
+    if isinstance(read, Reader):
+        return read.of(connections)
+    return lambda delivery: read(delivered(delivery, connections))
 
 
 class InboxWorker:
@@ -97,6 +85,8 @@ class InboxWorker:
         self._turns = Turns(turn)
         self._left_alone = LeftAlone[int](clock)
         self._refused = 0
+        self._away: dict[int, asyncio.Task[float | None]] = {}
+        """Turns that take long, by their clients."""
         self._bell = asyncio.Event()
         self._quiet_came = asyncio.Event()
         self._looked_us: Micros = 0
@@ -126,6 +116,8 @@ class InboxWorker:
             except Exception:
                 LOG.exception("looking for deliveries failed; they are kept, and it is tried again")
                 await self._pause(SWEEP_SECONDS)
+        if self._away:
+            await asyncio.wait([*self._away.values()])
 
     async def drain(self) -> WorkReport:
         """Apply everything that is due now, then return what was done; `failing` tells of clients whose turns failed.
@@ -153,38 +145,68 @@ class InboxWorker:
         for client in self._turns.round():
             if self._stopping.is_set():
                 return
-            if client in self._left_alone:
+            if client in self._left_alone or client in self._away:
                 self._turns.begin(client)  # a later look around finds it again
             else:
                 await self._try_turn(client)
 
     async def _try_turn(self, client: int) -> None:
-        """A client's turn; one that fails is nobody else's business, unless the store refuses one after the other."""
+        """A client's turn. One that takes long goes on by itself, and the others have theirs meanwhile."""
+        turn = asyncio.create_task(self._timed_turn(client))
+        if len(self._away) < MOST_AWAY:
+            try:
+                await asyncio.wait((turn,), timeout=LONG_TURN_SECONDS)
+            except asyncio.CancelledError:
+                turn.cancel()
+                raise
+            if not turn.done():
+                self._away[client] = turn
+                turn.add_done_callback(partial(self._back, client))
+                return
+        rest = await self._ended(turn)
+        if rest is not None:
+            self._resting = rest > 0
+            await self._rest(rest)
+
+    async def _ended(self, turn: asyncio.Task[float | None]) -> float | None:
+        """How long to rest after a turn. One that fails is nobody else's business, unless the store refuses one after the other."""
         try:
-            await self._timed_turn(client)
+            rest = await turn
         except Exception as error:
-            self._left_alone.leave(client, LEFT_ALONE_SECONDS)
             self._refused = self._refused + 1 if isinstance(error, Overloaded) else 0
             if self._refused >= REFUSED:
                 self._refused = 0
                 raise
             _tell(error)
-        else:
-            self._refused = 0
+            return None
+        self._refused = 0
+        return rest
 
-    async def _timed_turn(self, client: int) -> None:
+    def _back(self, client: int, turn: asyncio.Task[float | None]) -> None:
+        """A turn that took long is over."""
+        del self._away[client]
+        error = None if turn.cancelled() else turn.exception()
+        if isinstance(error, Exception):
+            _tell(error)
+        self.wake(client)  # more may have come meanwhile
+
+    async def _timed_turn(self, client: int) -> float | None:
+        """Take a client's turn; answers how long to rest then, None where nothing was there."""
         began, commands = self._clock(), self._store.commands_taken
         limit = self._turns.begin(client)
         if self._resting:
             limit = min(limit, self._store.turn_beside_callers)
-        report = await self._take_turn(client, limit)
+        try:
+            report = await self._take_turn(client, limit)
+        except Exception:
+            self._left_alone.leave(client, LEFT_ALONE_SECONDS)
+            raise
         now, commands = self._clock(), self._store.commands_taken - commands
-        self._turns.end(client, limit, report.taken, now - began)
-        if report.oldest_us is not None:
-            patience = PATIENCE if report.taken >= limit else LITTLE_PATIENCE
-            rest = rest_seconds(now - began, commands, now - report.oldest_us, self._store.held_up_by_turn, patience)
-            self._resting = rest > 0
-            await self._rest(rest)
+        self._turns.end(client, limit, limit if report.more else report.taken, now - began)
+        if report.oldest_us is None:
+            return None
+        patience = PATIENCE if report.more or report.taken >= limit else LITTLE_PATIENCE
+        return rest_seconds(now - began, commands, now - report.oldest_us, self._store.held_up_by_turn, patience)
 
     async def _rest(self, seconds: float) -> None:
         """Leave the store to callers; no longer than `SHORT_REST` while somebody waits who has little to say."""

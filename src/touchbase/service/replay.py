@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from touchbase.domain.client import Client
 from touchbase.domain.commands import ReplayDeliveries, ReplayMany
 from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import FAILED, Delivery
+from touchbase.domain.delivery import FAILED, RECEIVED, Delivery
 from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Clock, Rehearsal, Rehearsed, Store, Writes
+from touchbase.domain.ports import Clock, Rehearsal, Rehearsed, Store, TooManyEvents, Writes
 from touchbase.domain.queries import CountDeliveries, ListClients, ListConnections
 from touchbase.domain.times import Micros
 from touchbase.service.inbox import Sought, list_deliveries
@@ -102,6 +102,8 @@ async def _halving(attempt: Callable[[Sequence[int]], Awaitable[Rehearsal]], ids
         raise
     except Exception as error:
         if len(ids) == 1:
+            if isinstance(error, TooManyEvents):
+                return Rehearsal([Rehearsed(ids[0], "", RECEIVED, 0, str(error))])
             return Rehearsal([Rehearsed(ids[0], "", FAILED, 0, f"{type(error).__name__}: {error}")])
     half = len(ids) // 2
     total = await _halving(attempt, ids[:half])

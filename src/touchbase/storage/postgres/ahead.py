@@ -18,7 +18,7 @@ from touchbase.storage.postgres.connection import Connection, read, run
 from touchbase.storage.sql.handlers import claim, hold, look_ahead
 from touchbase.storage.sql.scope import of
 from touchbase.storage.sql.sightings import Sighted
-from touchbase.storage.sql.turn import Turn, translated
+from touchbase.storage.sql.turn import Turn, apart, read_turn, translated
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -49,7 +49,7 @@ class Ahead:
         turn = await self._seen(connection, client, limit)
         in_a_row = 0 if turn is None else self._in_a_row.get(client, 0) + 1
         if turn is None:
-            turn = await in_slices(await run(connection, claim(client, limit, now_us)), translate)
+            turn = await taken(await run(connection, claim(client, limit, now_us)), translate)
         self._in_a_row.pop(client, None)
         if _is_full(turn, limit) and in_a_row < IN_A_ROW and client not in self._looks:
             self._in_a_row[client] = in_a_row
@@ -85,11 +85,11 @@ class Ahead:
         try:
             async with self._pool.acquire() as connection:
                 deliveries = await read(connection, look_ahead(after.client, limit, now_us, after), of(after.client))
-            turn = await in_slices(deliveries, translate)
+            turn = await taken(deliveries, translate)
         except Exception as error:
             log.info("could not look ahead: %s", error)  # the next turn looks for itself
             return []
-        return [] if turn.broken else turn.claimed
+        return [] if turn.broken or turn.large else turn.claimed
 
     def _forget(self, client: int, look: asyncio.Task[list[Sighted]]) -> None:
         """Let go of a look that nobody took."""
@@ -100,10 +100,23 @@ class Ahead:
 
 
 def _is_full(turn: Turn, limit: int) -> bool:
-    return not turn.broken and len(turn.claimed) >= limit and sum(len(seen.delivery.body) for seen in turn.claimed) < MOST
+    return not (turn.broken or turn.large) and len(turn.claimed) >= limit and sum(len(seen.delivery.body) for seen in turn.claimed) < MOST
+
+
+async def taken(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
+    """Those that may be worked on together, looked at; the large ones left as they are."""
+    light, large = apart(deliveries)
+    turn = await in_slices(light, translate)
+    turn.large = large
+    return turn
 
 
 async def in_slices(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
+    """All of them looked at, in a process apart where there is one."""
+    return await read_turn(deliveries, translate, lambda: _in_slices(deliveries, translate))
+
+
+async def _in_slices(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
     """All of them translated, in the event loop while others have their turn between; what takes long on a thread."""
     turn = Turn([], [])
     for part in _slices(deliveries):
@@ -112,8 +125,7 @@ async def in_slices(deliveries: Sequence[Delivery], translate: Translate) -> Tur
             await asyncio.sleep(0)
         else:
             done = await asyncio.to_thread(translated, part, translate)
-        turn.claimed += done.claimed
-        turn.broken += done.broken
+        turn += done
     return turn
 
 

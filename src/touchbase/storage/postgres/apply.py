@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, Translate, WorkReport
+from touchbase.domain.times import SECOND, Micros
+from touchbase.storage.large import LargeWork
 from touchbase.storage.postgres.ahead import in_slices
 from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, read, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.wall import begin
 from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
+from touchbase.storage.sql.ids import Ids
+from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import compared, load_deliveries, look, rehearse
 from touchbase.storage.sql.scope import of
 from touchbase.storage.sql.sightings import Sighted
-from touchbase.storage.sql.turn import Turn, merged, reason
+from touchbase.storage.sql.turn import Broken, Turn, groups, merged, reason
 
+LEASE: Micros = 120 * SECOND
+"""For how long other workers leave a large delivery alone: longer than reading and applying one takes."""
 Take = Callable[[Connection], Awaitable[Turn]]
 """Claims deliveries in the transaction that is open on this connection, and translates them."""
 
@@ -36,21 +43,35 @@ class Worker:
     states: Container[str] = IN_USE
     """Those of a client whose deliveries it applies."""
 
-    async def work(self, take: Take) -> WorkReport:
+    async def work(self, take: Take, translate: Translate) -> WorkReport:
         """One turn of what `take` claims; it stays locked until the turn ends, so other workers pass it by."""
-        turn = Turn([], [])
+        turn, first, others, many = Turn([], []), list[Sighted](), list[list[Sighted]](), list[Sighted]()
         try:
             await self.connection.execute(begin(of(self.client)))
             turn = await take(self.connection)
-            report = await self._apply(turn.claimed) if turn.claimed else WorkReport()
+            made, many = groups(turn.claimed)
+            first, others = (made[0], made[1:]) if made else ([], [])
+            report = await self._apply(first) if first else WorkReport()
             await self.connection.execute("COMMIT")
         except BaseException as error:
             await roll_back(self.connection, error)
-            if is_not_now(error) or is_try_again(error) or not (isinstance(error, Exception) and turn.claimed):
+            if is_not_now(error) or is_try_again(error) or not (isinstance(error, Exception) and first):
                 raise
-            report = await self._one_by_one(turn.claimed)
-        for delivery, why in turn.broken:
-            report = merged(report, await self._fail(delivery, why))
+            report = await self._one_by_one(first)
+        for group in others:
+            report = merged(report, await self._together(group))
+        for broken in turn.broken:
+            report = merged(report, await self._fail(broken))
+        return merged(report, await self._large(many, turn.large, translate))
+
+    async def _large(self, many: Sequence[Sighted], large: Sequence[Delivery], translate: Translate) -> WorkReport:
+        """Those with more events than one transaction applies, and the first of those that nobody has looked at yet."""
+        alone = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
+        report = WorkReport(more=len(large) > 1)
+        for seen in many:
+            report = merged(report, await alone.apply(seen))
+        for delivery in large[:1]:
+            report = merged(report, await alone.read_and_apply(delivery, translate, in_slices))
         return report
 
     async def rehearse(self, ids: Sequence[int], translate: Translate) -> Rehearsal:
@@ -71,6 +92,25 @@ class Worker:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
         return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
 
+    async def _together(self, group: Sequence[Sighted]) -> WorkReport:
+        """Apply what was claimed in a transaction that is over: others may have applied it meanwhile, and then nothing changes."""
+        tries = count()
+        try:
+            report: WorkReport = await self._write(
+                lambda ids: apply_batch(self.client, group, ids, self.now_us, self.states), lambda: apply_needs(group, next(tries))
+            )
+        except Overloaded:
+            raise
+        except Exception:
+            return await self._one_by_one(group)
+        return report
+
+    async def _write(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
+        async def attempt() -> Any:
+            return await write(self.connection, plan(await self.ids.cut(needs())), of(self.client))
+
+        return await again(attempt)
+
     async def _one_by_one(self, claimed: Sequence[Sighted]) -> WorkReport:
         report = WorkReport()
         for seen in claimed:
@@ -78,19 +118,18 @@ class Worker:
         return report
 
     async def _alone(self, seen: Sighted) -> WorkReport:
-        attempts = count()
-
-        async def attempt() -> WorkReport:
-            ids = await self.ids.cut(apply_needs([seen], next(attempts)))
-            return await write(self.connection, apply_batch(self.client, [seen], ids, self.now_us, self.states), of(self.client))
-
+        tries = count()
         try:
-            return await again(attempt)
+            report: WorkReport = await self._write(
+                lambda ids: apply_batch(self.client, [seen], ids, self.now_us, self.states), lambda: apply_needs([seen], next(tries))
+            )
         except Overloaded:
             raise
         except Exception as error:
-            return await self._fail(seen.delivery, reason(error))
+            return await self._fail(Broken(seen.delivery, reason(error)))
+        return report
 
-    async def _fail(self, delivery: Delivery, why: str) -> WorkReport:
-        await write(self.connection, note_failure(self.client, delivery, why, self.now_us), of(self.client))
+    async def _fail(self, broken: Broken) -> WorkReport:
+        plan = note_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
+        await write(self.connection, plan, of(self.client))
         return WorkReport(taken=1)

@@ -14,7 +14,7 @@ from touchbase.domain.errors import BadAddress, UnusableStore
 from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import Query
 from touchbase.storage.postgres import together
-from touchbase.storage.postgres.ahead import Ahead, in_slices
+from touchbase.storage.postgres.ahead import Ahead, taken
 from touchbase.storage.postgres.apply import Take, Worker
 from touchbase.storage.postgres.connection import UNUSABLE, Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
 from touchbase.storage.postgres.ids import SharedIds
@@ -105,22 +105,26 @@ class PostgresStore:
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client in one transaction."""
-        return await self._turn(client, now_us, lambda connection: self._ahead.turn(connection, client, limit, translate, now_us))
+
+        async def take(connection: Connection) -> Turn:
+            return await self._ahead.turn(connection, client, limit, translate, now_us)
+
+        return await self._turn(client, now_us, take, translate, IN_USE)
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
         """Apply these waiting deliveries in one transaction, though their client be suspended."""
 
         async def take(connection: Connection) -> Turn:
-            return await in_slices(await run(connection, claim_named(client, ids)), translate)
+            return await taken(await run(connection, claim_named(client, ids)), translate)
 
-        return await self._turn(client, now_us, take, KEPT)
+        return await self._turn(client, now_us, take, translate, KEPT)
 
-    async def _turn(self, client: int, now_us: int, take: Take, states: Container[str] = IN_USE) -> WorkReport:
+    async def _turn(self, client: int, now_us: int, take: Take, translate: Translate, states: Container[str]) -> WorkReport:
         attempts = count()
 
         async def attempt() -> WorkReport:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us, attempts, states).work(take)
+                return await Worker(connection, self._ids, client, now_us, attempts, states).work(take, translate)
 
         return await again(attempt)
 

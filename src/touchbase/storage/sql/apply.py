@@ -25,6 +25,7 @@ from touchbase.storage.sql.apply_companies import link_companies
 from touchbase.storage.sql.apply_mark import KNOWN_ALREADY, mark
 from touchbase.storage.sql.apply_project import project_again
 from touchbase.storage.sql.apply_save import save_records, unite_records
+from touchbase.storage.sql.divide import Division, end_part
 from touchbase.storage.sql.erase_apply import drop_bodies, withhold
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.known import by_receipt, set_aside_known
@@ -55,10 +56,13 @@ def apply_needs(claimed: Sequence[Sighted], attempt: int = 0) -> Mapping[str, in
     return {name: many * 4**attempt for name, many in needs.items()}
 
 
-def apply_batch(client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micros, states: Container[str] = IN_USE) -> Plan[WorkReport]:
+def apply_batch(
+    client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micros, states: Container[str] = IN_USE, division: Division | None = None
+) -> Plan[WorkReport]:
     """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time.
 
-    Nothing is applied of a client that is not in one of these states any more since they were claimed.
+    Nothing is applied of a client that is not in one of these states any more since they were claimed. With a division, what was
+    claimed is a part of one delivery, which is marked after the last.
     """
     found = [client_of(row) for row in (yield Step(sql.CLIENT_BY_NUMBER, [(client,)]))]
     if not found or found[0].state not in states:
@@ -87,7 +91,10 @@ def apply_batch(client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micro
             yield Step(sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
     oldest = min((dl.waits_since(seen.delivery.received_us, seen.delivery.next_attempt_us) for seen in claimed), default=None)
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
-    yield from mark(batch, outcomes, report)
+    if division is None:
+        yield from mark(batch, outcomes, report)
+    else:
+        yield from end_part(batch, outcomes[0], division, withheld.deliveries, report)
     yield from drop_bodies(withheld, now_us)
     return report
 

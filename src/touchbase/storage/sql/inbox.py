@@ -123,15 +123,15 @@ def _claimed(rows: Sequence[Row]) -> list[Delivery]:
     return claimed
 
 
-def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros) -> Plan[None]:
-    """One more attempt failed: try again later, each time after twice the wait, and give up after the last."""
+def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *, for_good: bool = False) -> Plan[None]:
+    """One more attempt failed: try again later, each time after twice the wait, and give up after the last, or at once `for_good`."""
     attempts = delivery.attempts + 1
     key = yield from names_erased(client, delivery)
     if key is not None:  # kept for nobody: what could be read from it one day must not be
         yield Step(MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None)])
         yield from clear_deliveries(key, client, [delivery.id], now_us)
         return
-    state = FAILED if attempts >= MAX_ATTEMPTS else RECEIVED
+    state = FAILED if for_good or attempts >= MAX_ATTEMPTS else RECEIVED
     again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
     shape = delivery_shape(delivery) if state == FAILED else None
     yield Step(MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape)])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from touchbase.domain.budget import MOST_EVENTS
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import FAILED, Delivery
 from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL
 from touchbase.domain.fold import Record
-from touchbase.domain.ports import Rehearsal, Rehearsed
+from touchbase.domain.ports import Rehearsal, Rehearsed, TooManyEvents
 from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import claims
@@ -20,10 +21,12 @@ from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Plan, Step
 from touchbase.storage.sql.rows import company_of, contact_of, delivery_of
-from touchbase.storage.sql.turn import Turn
+from touchbase.storage.sql.turn import Turn, weight
 
 PLENTY = 2**40
 """Ids of each kind that a rehearsal may take."""
+MOST_REHEARSED = 4 * MOST_EVENTS
+"""Events that are tried out in one transaction, for which everybody else waits."""
 Target = tuple[int, int]
 """Record kind and id."""
 Seen = dict[Target, dict[str, object]]
@@ -60,6 +63,8 @@ def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
 
 def rehearse(client: int, turn: Turn, now_us: Micros) -> Plan[Rehearsing]:
     """Apply deliveries again, whatever became of them, and look at what that changes; the engine must not commit it."""
+    if sum(weight(seen) for seen in turn.claimed) > MOST_REHEARSED:
+        raise TooManyEvents(f"more than {MOST_REHEARSED} events, which is more than is tried out at once; replay it to see what it changes")
     ids = Ids()
     for name in apply_needs(turn.claimed):
         ids.fill(name, LARGEST_ID - PLENTY, PLENTY)  # of nobody, as nothing of this is kept
@@ -104,8 +109,8 @@ def compared(turn: Turn, rehearsing: Rehearsing, before: Seen) -> Rehearsal:
     for delivery in (seen.delivery for seen in turn.claimed):
         state, error = rehearsing.endings.get(delivery.id, (delivery.state, delivery.error))
         told.deliveries.append(Rehearsed(delivery.id, delivery.state, state, rehearsing.events.get(delivery.id, 0), error))
-    for delivery, why in turn.broken:
-        told.deliveries.append(Rehearsed(delivery.id, delivery.state, FAILED, 0, why))
+    for broken in turn.broken:
+        told.deliveries.append(Rehearsed(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
     told.deliveries.sort(key=lambda one: one.id)
     for target, values in rehearsing.after.items():
         known = before.get(target)

@@ -41,6 +41,8 @@ class Sighted:
     tool: str | None
     error: TouchbaseError | None = None
     sightings: list[Sighting] = field(default_factory=list)
+    packed: list[bytes] = field(default_factory=list)
+    """Sightings that are more than one transaction applies, in parts; `turn.parts_of` unpacks them."""
     other: str | None = None
     """The name of an event that is understood and about nobody."""
     strange: str | None = None

@@ -2,52 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import pickle
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
+from touchbase.domain.budget import MOST_EVENTS, is_large
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.events import Translation
 from touchbase.domain.mentions import mentions
-from touchbase.domain.ports import Translate, WorkReport
+from touchbase.domain.ports import Looked, ReadsApart, Translate, WorkReport
+from touchbase.domain.resolve import Sighting
 from touchbase.domain.text import keepable
 from touchbase.storage.sql.sightings import Sighted, sight
 
 LONGEST_REASON = 500
+_NO_DELIVERY = Delivery(0, "", 0, "", "", 0)
+"""Stands in what another process has made for the delivery that we have ourselves."""
+
+
+@dataclass(slots=True)
+class Broken:
+    """A delivery that could not be read, with the reason; `for_good` where trying again is of no use."""
+
+    delivery: Delivery
+    why: str
+    for_good: bool = False
 
 
 @dataclass(slots=True)
 class Turn:
-    """Claimed deliveries with what their calls name, and those whose translation broke, with the reason."""
+    """Claimed deliveries with what their calls name, those that could not be read, and those that are to be worked on alone."""
 
     claimed: list[Sighted]
-    broken: list[tuple[Delivery, str]]
+    broken: list[Broken]
+    large: list[Delivery] = field(default_factory=list)
+
+    def __iadd__(self, other: Turn) -> Turn:
+        self.claimed += other.claimed
+        self.broken += other.broken
+        self.large += other.large
+        return self
+
+
+def apart(deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
+    """Those that may be worked on together, and those that are worked on alone."""
+    return [each for each in deliveries if not is_large(each)], [each for each in deliveries if is_large(each)]
+
+
+async def read_turn(deliveries: Sequence[Delivery], translate: Translate, here: Callable[[], Awaitable[Turn]]) -> Turn:
+    """Look at each delivery: in a process apart where there is one, else as `here` does it."""
+    if isinstance(translate, ReadsApart):
+        return _turn_of(deliveries, await translate.looked(deliveries))
+    return await here()
 
 
 def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:
-    """Translate each delivery; one that breaks its adapter never harms its neighbours.
+    """Look at each delivery; one that breaks its adapter never harms its neighbours.
 
     It is looked through here too where that is needed: it takes longest, and nobody waits for a transaction meanwhile.
     """
-    turn = Turn([], [])
-    for delivery in deliveries:
-        try:
-            if delivery.guarded:
-                delivery.told = mentions(delivery.headers, delivery.query, delivery.body)
-            turn.claimed.append(_sighted(delivery, translate))
-        except Exception as error:
-            if delivery.guarded and delivery.told is None:
-                delivery.told = set()  # looking through it once more would break the transaction that notes the failure
-            turn.broken.append((delivery, reason(error)))
-    return turn
+    return _turn_of(deliveries, [look(each, translate) for each in deliveries])
 
 
-def _sighted(delivery: Delivery, translate: Translate) -> Sighted:
+def look(delivery: Delivery, translate: Translate) -> Looked:
+    """Every step on one delivery that a transaction need not wait for: scan it, translate it, sight whom it names."""
+    looked = Looked()
     try:
-        translation: Translation | TouchbaseError = translate(delivery)
-    except TouchbaseError as error:
-        translation = error
-    return sight(delivery, translation)
+        if delivery.guarded:
+            looked.told = mentions(delivery.headers, delivery.query, delivery.body)
+        looked.seen = _sighted(delivery, translate)
+    except MemoryError:
+        raise
+    except Exception as error:
+        looked.why = reason(error)
+    return looked
+
+
+def packed(looked: Looked) -> Looked:
+    """The same to hand to another process: without the delivery, and what is more than one transaction applies in packed parts."""
+    if (seen := looked.seen) is not None:
+        seen.delivery = _NO_DELIVERY
+        if len(seen.sightings) > MOST_EVENTS:
+            seen.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _cut(seen)]
+            seen.sightings = []
+    return looked
+
+
+def parts_of(seen: Sighted) -> list[Callable[[], Sighted]]:
+    """What one delivery's call names, in parts that one transaction each applies; each is unpacked when its turn comes."""
+    if not seen.packed:
+        return [partial(replace, seen, sightings=part) for part in _cut(seen)]
+    return [partial(_unpacked, seen, part) for part in seen.packed]
+
+
+def weight(seen: Sighted) -> int:
+    """How many events it may bring: at least so many."""
+    return len(seen.sightings) + len(seen.packed) * MOST_EVENTS
+
+
+def groups(claimed: Sequence[Sighted]) -> tuple[list[list[Sighted]], list[Sighted]]:
+    """These in groups that one transaction each applies, in their order; and those that are too large even alone."""
+    made: list[list[Sighted]] = []
+    room = 0
+    for seen in claimed:
+        events = max(1, weight(seen))
+        if events > MOST_EVENTS:
+            continue
+        if events > room:
+            made.append([])
+            room = MOST_EVENTS
+        made[-1].append(seen)
+        room -= events
+    return made, [seen for seen in claimed if weight(seen) > MOST_EVENTS]
 
 
 def reason(error: Exception) -> str:
@@ -61,4 +129,35 @@ def merged(one: WorkReport, other: WorkReport) -> WorkReport:
     for state, count in other.ended.items():
         ended[state] = ended.get(state, 0) + count
     oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
-    return WorkReport(one.taken + other.taken, ended, one.created + other.created, oldest)
+    return WorkReport(one.taken + other.taken, ended, one.created + other.created, oldest, one.more or other.more)
+
+
+def _turn_of(deliveries: Sequence[Delivery], looked: Sequence[Looked]) -> Turn:
+    turn = Turn([], [])
+    for delivery, one in zip(deliveries, looked, strict=True):
+        delivery.told = one.told
+        if one.why is None:
+            seen: Sighted = one.seen
+            seen.delivery = delivery
+            turn.claimed.append(seen)
+            continue
+        if delivery.guarded and delivery.told is None:
+            delivery.told = set()  # looking through it once more would break, or hold up, the transaction that notes the failure
+        turn.broken.append(Broken(delivery, one.why, one.for_good))
+    return turn
+
+
+def _sighted(delivery: Delivery, translate: Translate) -> Sighted:
+    try:
+        translation: Translation | TouchbaseError = translate(delivery)
+    except TouchbaseError as error:
+        translation = error
+    return sight(delivery, translation)
+
+
+def _cut(seen: Sighted) -> list[list[Sighting]]:
+    return [seen.sightings[first : first + MOST_EVENTS] for first in range(0, max(1, len(seen.sightings)), MOST_EVENTS)]
+
+
+def _unpacked(seen: Sighted, part: bytes) -> Sighted:
+    return replace(seen, sightings=pickle.loads(part), packed=[])  # noqa: S301 (made by `packed`, in a process of ours)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import count
 
-from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.ports import Rehearsal, WorkReport
 from touchbase.storage.sql.handlers import IN_USE, apply_batch, apply_needs, note_failure
 from touchbase.storage.sql.rehearse import compared, look, rehearse
 from touchbase.storage.sql.sightings import Sighted
-from touchbase.storage.sql.turn import Turn, merged, reason
+from touchbase.storage.sql.turn import Broken, Turn, merged, reason
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 
@@ -19,8 +18,8 @@ from touchbase.storage.sqlite.writer import Writer
 def apply_turn(writer: Writer, client: int, turn: Turn, now_us: int, states: Container[str] = IN_USE) -> WorkReport:
     """Apply what could be translated; what could not keeps its reason and is tried again later."""
     report = _apply(writer, client, turn.claimed, now_us, states) if turn.claimed else WorkReport()
-    for delivery, why in turn.broken:
-        report = merged(report, _fail(writer, client, delivery, why, now_us))
+    for broken in turn.broken:
+        report = merged(report, _fail(writer, client, broken, now_us))
     return report
 
 
@@ -43,13 +42,13 @@ def _apply(writer: Writer, client: int, claimed: Sequence[Sighted], now_us: int,
         raise
     except Exception as error:
         if len(claimed) == 1:
-            return _fail(writer, client, claimed[0].delivery, reason(error), now_us)
+            return _fail(writer, client, Broken(claimed[0].delivery, reason(error)), now_us)
         # Halved until the failure is alone with its cause; order stays, so the oldest is still applied first.
         half = len(claimed) // 2
         first = _apply(writer, client, claimed[:half], now_us, states)
         return merged(first, _apply(writer, client, claimed[half:], now_us, states))
 
 
-def _fail(writer: Writer, client: int, delivery: Delivery, why: str, now_us: int) -> WorkReport:
-    writer.write(lambda: note_failure(client, delivery, why, now_us), dict)
+def _fail(writer: Writer, client: int, broken: Broken, now_us: int) -> WorkReport:
+    writer.write(lambda: note_failure(client, broken.delivery, broken.why, now_us, for_good=broken.for_good), dict)
     return WorkReport(taken=1)

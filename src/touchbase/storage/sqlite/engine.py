@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import tempfile
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -31,15 +31,17 @@ from touchbase.domain.queries import (
     ListContacts,
     Query,
 )
+from touchbase.storage.large import LargeWork
 from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, KEPT, Answers, claim, claim_named, with_sealer
+from touchbase.storage.sql.handlers import COMMANDS, IN_USE, KEPT, Answers, claim, claim_named, with_sealer
+from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import load_deliveries
 from touchbase.storage.sql.sealed import check_keys, seal_again
-from touchbase.storage.sql.turn import Turn, merged, translated
+from touchbase.storage.sql.turn import Turn, apart, groups, merged, read_turn, translated, weight
 from touchbase.storage.sqlite.alone import Alone, Part
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
@@ -68,7 +70,8 @@ CHUNK = 128
 SMALL_CHUNK = 8
 """The same while callers write: their writes wait until it is over, two thousandths of a second."""
 SMALL_BYTES = 64 * 1024
-"""Of bodies that the event loop applies itself, as they come to little."""
+SMALL_EVENTS = 64
+"""Of bodies, and events in them, that the event loop applies itself, as they come to little."""
 
 
 class SqliteStore:
@@ -150,31 +153,47 @@ class SqliteStore:
         While the writing thread applies one chunk, a reading thread translates the next.
         """
         claimed = await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
-        return await self._apply(claimed, translate, partial(apply_turn, client=client, now_us=now_us))
+        return await self._apply(client, claimed, translate, now_us, IN_USE)
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
         """Apply these waiting deliveries, though their client be suspended, a chunk in a transaction."""
         claimed = await self._on_a_thread(lambda connection: _read(connection, claim_named(client, ids)))
-        return await self._apply(claimed, translate, partial(apply_turn, client=client, now_us=now_us, states=KEPT))
+        return await self._apply(client, claimed, translate, now_us, KEPT)
 
-    async def _apply(self, deliveries: Sequence[Delivery], translate: Translate, apply: Callable[..., WorkReport]) -> WorkReport:
+    async def _apply(
+        self, client: int, deliveries: Sequence[Delivery], translate: Translate, now_us: int, states: Container[str]
+    ) -> WorkReport:
+        apply = partial(apply_turn, client=client, now_us=now_us, states=states)
+        alone = LargeWork(client, now_us, states, self._write_alone)
         size = self._chunk()
-        claimed = deque(deliveries)
+        light, large = apart(deliveries)
+        claimed = deque(light)
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
-        while claimed:
+        while claimed and not report.more:
             chunk = [claimed.popleft() for _ in range(min(len(claimed), size))]
-            small = size == SMALL_CHUNK and sum(len(delivery.body) for delivery in chunk) < SMALL_BYTES
-            turn = await self._on_a_thread(partial(_translated, chunk, translate))
+            turn = await self._read_turn(chunk, translate)
             if applying:
                 report = merged(report, await applying.pop())
-            applying.append(self._writer.ask(partial(apply, turn=turn), small=small))
-        return merged(report, await applying.pop()) if applying else report
+            made, many = groups(turn.claimed)
+            for group in made[:-1]:
+                report = merged(report, await self._writer.ask(partial(apply, turn=Turn(group, []))))
+            last = Turn(made[-1] if made else [], turn.broken)
+            applying.append(self._writer.ask(partial(apply, turn=last), small=size == SMALL_CHUNK and _is_small(last)))
+            for seen in many:
+                report = merged(report, await alone.apply(seen))
+            report.more |= bool(many and claimed)
+        if applying:
+            report = merged(report, await applying.pop())
+        report.more |= len(large) > 1
+        for delivery in large[:1]:
+            report = merged(report, await alone.read_and_apply(delivery, translate, self._read_turn))
+        return report
 
     async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
         """What applying these deliveries again would change; nothing of it is kept."""
         deliveries = await self._on_a_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
-        turn = await self._on_a_thread(partial(_translated, deliveries, translate))
+        turn = await self._read_turn(deliveries, translate)
         told: Rehearsal = await self._writer.ask(partial(rehearse_turn, client=client, turn=turn, now_us=now_us))
         return told
 
@@ -211,6 +230,12 @@ class SqliteStore:
     def commands_taken(self) -> int:
         """Commands accepted since the store was opened."""
         return self._writer.taken
+
+    async def _read_turn(self, deliveries: Sequence[Delivery], translate: Translate) -> Turn:
+        return await read_turn(deliveries, translate, lambda: self._on_a_thread(partial(_translated, deliveries, translate)))
+
+    async def _write_alone(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
+        return await self._writer.ask(lambda writer: writer.write(lambda: plan(writer.ids), needs))
 
     def _chunk(self) -> int:
         """How many deliveries of this turn go into a transaction."""
@@ -272,6 +297,12 @@ def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
     until = perf_counter() + QUICK
     connection.set_progress_handler(lambda: perf_counter() > until, STEPS)  # `read` takes it away again
     return _read(connection, plan)
+
+
+def _is_small(turn: Turn) -> bool:
+    """Whether the event loop may apply a turn itself."""
+    bodies, events = sum(len(seen.delivery.body) for seen in turn.claimed), sum(weight(seen) for seen in turn.claimed)
+    return bodies < SMALL_BYTES and events <= SMALL_EVENTS and not turn.broken
 
 
 def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> Turn:

@@ -1,0 +1,84 @@
+"""A delivery that is worked on alone: the attempt is written before the work, and its events are applied part by part.
+
+Each part is a transaction. What the parts before a crash have applied is known already when the delivery is taken again, and
+changes nothing; so how it ends is told, after the last part, by the events that are there of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from touchbase.domain.budget import UNFINISHED
+from touchbase.domain.delivery import Delivery
+from touchbase.domain.events import EXTERNAL
+from touchbase.domain.ports import WorkReport
+from touchbase.domain.times import Micros
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.apply_mark import mark
+from touchbase.storage.sql.op import Op, Plan, Step
+from touchbase.storage.sql.sightings import Outcome, Sighted
+
+_ATTEMPT = (
+    "UPDATE delivery AS t SET attempts = p.attempts, error = p.error, next_attempt_us = p.next_attempt_us FROM p "
+    f"WHERE {sql.ONE_MATCH} AND t.state = 'received' AND t.attempts = p.before"
+)
+NOTE_ATTEMPT = Op(
+    "note_attempt",
+    (*sql.ONE, ("before", "bigint"), ("attempts", "bigint"), ("error", "text"), ("next_attempt_us", "bigint")),
+    sqlite_set=f"{_ATTEMPT} RETURNING id",
+    body=f"{_ATTEMPT} RETURNING t.id",
+)
+EVENTS_BY_KIND = Op(
+    "events_by_kind",
+    sql.ONE,
+    body="SELECT e.record_kind, count(*) FROM p JOIN event e ON e.client = p.client AND e.delivery_id = p.id GROUP BY e.record_kind",
+)
+
+
+@dataclass(slots=True)
+class Division:
+    """One delivery whose parts are applied one after the other."""
+
+    seen: Sighted
+    parts: int
+    at: int = 0
+    """The part whose turn it is."""
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    """What each part came to. A part that is tried again takes its own place."""
+
+
+def begin(delivery: Delivery, until_us: Micros) -> Plan[bool]:
+    """Write that work on a delivery begins, and when it may be taken again; False where somebody else has it."""
+    row = (delivery.client, delivery.id, delivery.attempts, delivery.attempts + 1, UNFINISHED, until_us)
+    return bool((yield Step(NOTE_ATTEMPT, [row])))
+
+
+def end_part(batch: Batch, outcome: Outcome, division: Division, cleared: set[int], report: WorkReport) -> Plan[None]:
+    """Note what a part came to, and mark the delivery after the last; until then its body stays, whoever it names."""
+    division.outcomes[division.at] = outcome
+    delivery = outcome.delivery
+    if division.at + 1 < division.parts:
+        cleared.discard(delivery.id)
+        return
+    if len(division.outcomes) < division.parts:
+        return  # a part was not applied, as the client was not in use for a while: all is begun again
+    total = _total(division)
+    if total.names_erased:
+        cleared.add(delivery.id)
+    counts = {row[0]: row[1] for row in (yield Step(EVENTS_BY_KIND, [(batch.client, delivery.id)]))}
+    total.parked = counts.pop(EXTERNAL, 0)
+    total.applied = sum(counts.values())
+    attempts = delivery.attempts  # `mark` counts the attempt itself
+    yield Step(NOTE_ATTEMPT, [(batch.client, delivery.id, attempts + 1, attempts, None, delivery.next_attempt_us)])
+    yield from mark(batch, [total], report)
+
+
+def _total(division: Division) -> Outcome:
+    parts = [division.outcomes[part] for part in sorted(division.outcomes)]
+    total = Outcome(division.seen, division.seen.delivery, next((part.sightings[:1] for part in parts if part.sightings), []))
+    for part in parts:
+        total.repeated += part.repeated
+        total.unknown += part.unknown
+        total.names_erased |= part.names_erased
+    return total

@@ -1,0 +1,294 @@
+"""What every engine promises about large deliveries: in parts, begun again after a crash, with the same records and ending."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from touchbase.domain.budget import LARGE, MOST_EVENTS, UNFINISHED
+from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries
+from touchbase.domain.contact import Contact
+from touchbase.domain.delivery import MAX_ATTEMPTS, Delivery
+from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.domain.events import CONTACT, Event, Translation
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Looked, Store, WorkReport
+from touchbase.domain.queries import GetDelivery, GetHistory, ListContacts
+from touchbase.domain.times import DAY, SECOND
+from touchbase.service.erase import Eraser
+from touchbase.service.verify import Verified, verify
+from touchbase.storage import large
+from touchbase.storage.sql.turn import look, packed
+
+NOON = 1_790_000_000 * SECOND
+LATER = NOON + 3600 * SECOND
+MANY = 2 * MOST_EVENTS + 40
+COUNT = itertools.count()
+THIN = {"event": "contact.updated", "object_type": "person", "object_id": "o1", "occurred_us": NOON - DAY, "fields": {"first_name": "A"}}
+
+
+def translate(delivery: Delivery) -> Translation:
+    """A tool whose bodies are our own events."""
+    try:
+        said = msgspec.json.decode(delivery.body.rstrip(b" "), type=list[dict[str, Any]])
+    except msgspec.DecodeError as error:
+        raise UnrecognisedPayload("not ours") from error
+    return Translation("test", [Event(**one) for one in said])
+
+
+class Apart:
+    """The same, looked at as a process apart does it: packed."""
+
+    def __call__(self, delivery: Delivery) -> Translation:
+        return translate(delivery)
+
+    async def looked(self, deliveries: Sequence[Delivery]) -> list[Looked]:
+        return [packed(look(each, translate)) for each in deliveries]
+
+
+def people(count: int = MANY, **more: Any) -> list[dict[str, Any]]:
+    return [{"event": "email_sent", "email": f"p{n}@example.com", "occurred_us": NOON - DAY + n, **more} for n in range(count)]
+
+
+async def client_of(store: Store) -> int:
+    return (await store.write(EnsureClient("acme", NOON))).number
+
+
+async def keep(store: Store, client: int, said: list[dict[str, Any]], channel: str = "email_campaign", size: int = 0) -> int:
+    body = msgspec.json.encode(said).ljust(size)
+    key = body_key(channel, str(next(COUNT)), "", body)
+    return (await store.write(KeepDelivery(client, channel, key, b"{}", "", body, NOON))).id
+
+
+async def drain(store: Store, client: int, now: int = NOON, read: Any = translate) -> WorkReport:
+    total = WorkReport()
+    while (report := await store.work(client, 100, read, now)).taken:
+        total.taken += report.taken
+        total.created += report.created
+    return total
+
+
+async def ending(store: Store, number: int) -> tuple[str, int, str | None]:
+    found = await store.read(GetDelivery(number))
+    assert found is not None
+    return found.state, found.attempts, found.error
+
+
+async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
+    """Every contact, with its history, but for ids."""
+    found: list[tuple[Any, ...]] = []
+    after: tuple[int, int] | None = None
+    while page := await store.read(ListContacts(client, 200, after=after)):
+        after = (0, page[-1].id)
+        for one in page:
+            history = await store.read(GetHistory(client, CONTACT, one.id))
+            told = [(each.event, each.occurred_us, each.key) for each in history]
+            found.append((one.email, one.status, one.first_sent_us, one.last_sent_us, one.last_reply_us, told))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("read", [translate, Apart()], ids=["here", "apart"])
+async def test_a_large_delivery_ends_as_its_parts_would_alone(store: Store, read: Any) -> None:
+    client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
+    number = await keep(store, client, people())
+    for one in people():
+        await keep(store, other, [one])
+
+    report = await drain(store, client, read=read)
+    await drain(store, other)
+
+    assert (report.taken, report.created) == (1, MANY)
+    assert await ending(store, number) == ("applied", 1, None)
+    assert await records(store, client) == await records(store, other)
+    assert [each async for each in verify(store, client, Verified())] == []
+
+
+@pytest.mark.parametrize("size", [0, LARGE + 1])
+async def test_a_large_delivery_is_worked_on_in_parts_of_bounded_size(store: Store, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = parts(monkeypatch)
+    client = await client_of(store)
+    await keep(store, client, people(), size=size)
+    await keep(store, client, people(3), size=size)
+
+    await drain(store, client)
+
+    assert max(seen) <= MOST_EVENTS
+    assert sum(seen) >= MANY
+
+
+def parts(monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> list[int]:
+    """How many events each part of large deliveries has; a process that crashes at a part."""
+    cut, seen = large.parts_of, list[int]()
+
+    def part(unpack: Callable[[], Any]) -> Any:
+        if crash_at == len(seen):
+            seen.append(-1)
+            raise Crash
+        made = unpack()
+        seen.append(len(made.sightings))
+        return made
+
+    monkeypatch.setattr(large, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    return seen
+
+
+class Crash(BaseException):
+    """The process ended."""
+
+
+@pytest.mark.parametrize("crash_at", [0, 1, 2])
+async def test_a_delivery_that_a_crash_left_in_the_middle_is_begun_again(
+    store: Store, crash_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await client_of(store)
+    number = await keep(store, client, people())
+    with monkeypatch.context() as crashing:
+        parts(crashing, crash_at)
+        with pytest.raises(Crash):
+            await store.work(client, 10, translate, NOON)
+
+    assert await ending(store, number) == ("received", 1, UNFINISHED)
+    await drain(store, client, LATER)
+
+    assert await ending(store, number) == ("applied", 2, None)
+    assert len(await records(store, client)) == MANY
+    assert [each async for each in verify(store, client, Verified())] == []
+
+
+async def test_a_delivery_over_which_processes_keep_ending_is_failed_and_can_be_replayed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await client_of(store)
+    number = await keep(store, client, people())
+    with monkeypatch.context() as crashing:
+        for attempt in range(MAX_ATTEMPTS):
+            parts(crashing, 0)
+            with pytest.raises(Crash):
+                await store.work(client, 10, translate, NOON + attempt * 3600 * SECOND)
+            crashing.undo()
+
+    await drain(store, client, NOON + DAY)
+    state, attempts, error = await ending(store, number)
+    assert (state, attempts) == ("failed", MAX_ATTEMPTS)
+    assert error is not None
+    assert error.startswith(f"the work on it was begun {MAX_ATTEMPTS} times")
+
+    await store.write(ReplayDeliveries(client, [number], LATER))
+    await drain(store, client, NOON + DAY)
+    assert await ending(store, number) == ("applied", 1, None)
+
+
+async def test_a_large_delivery_of_known_facts_is_ignored_and_a_replay_changes_nothing(store: Store) -> None:
+    client = await client_of(store)
+    first = await keep(store, client, people())
+    await drain(store, client)
+    before = await records(store, client)
+    second = await keep(store, client, people())
+    await store.write(ReplayDeliveries(client, [first], NOON))
+    await drain(store, client)
+
+    assert (await ending(store, first))[0] == "applied"
+    assert await ending(store, second) == ("ignored", 1, "everything in it was known already")
+    assert await records(store, client) == before
+
+
+async def test_a_large_delivery_about_unknown_objects_waits_and_is_applied_when_they_are_known(store: Store) -> None:
+    client = await client_of(store)
+    said = [
+        {
+            "event": "contact.updated",
+            "object_type": "person",
+            "object_id": f"o{n}",
+            "occurred_us": NOON - DAY + n,
+            "fields": {"first_name": "A"},
+        }
+        for n in range(MANY)
+    ]
+    number = await keep(store, client, said, "crm")
+    await drain(store, client)
+    assert (await ending(store, number))[0] == "parked"
+
+    known = [{**one, "event": "contact.created", "email": f"o{n}@example.com", "fields": {}} for n, one in enumerate(said)]
+    await keep(store, client, known, "crm")
+    await drain(store, client)
+
+    assert (await ending(store, number))[0] == "applied"
+
+
+async def test_a_part_that_names_what_an_earlier_part_left_waiting_takes_it_up(store: Store) -> None:
+    client = await client_of(store)
+    thin = {
+        "event": "contact.updated",
+        "object_type": "person",
+        "object_id": "o1",
+        "occurred_us": NOON - DAY,
+        "fields": {"first_name": "A"},
+    }
+    named = {**thin, "occurred_us": NOON - DAY + 1, "email": "o1@example.com"}
+    number = await keep(store, client, [THIN, *people(), named], "crm")
+
+    await drain(store, client)
+
+    assert (await ending(store, number))[0] == "applied"
+
+
+async def test_a_large_delivery_that_names_an_erased_person_is_applied_to_the_others_and_loses_its_body(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await client_of(store)
+    eraser = Eraser(store, lambda request: Translation("test", []), lambda: NOON)
+    await eraser.search(await eraser.erase(client, None, (("", "email", "p1@example.com"),)))
+    number = await keep(store, client, people())
+    with monkeypatch.context() as crashing:
+        parts(crashing, 2)
+        with pytest.raises(Crash):
+            await store.work(client, 10, translate, NOON)
+    await drain(store, client, LATER)
+
+    found = await store.read(GetDelivery(number))
+    assert found is not None
+    assert (found.state, found.body_gone) == ("applied", "erased")
+    assert "p1@example.com" not in {one[0] for one in await records(store, client)}
+    assert len(await records(store, client)) == MANY - 1
+
+
+async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
+    await keep(store, client, people())
+    cut, created = large.parts_of, list[asyncio.Task[Any]]()
+
+    def part(unpack: Callable[[], Any]) -> Any:
+        made = Contact(other, 0, NOON, NOON, email=f"a{len(created)}@b.co", email_key=f"a{len(created)}@b.co")
+        assert all(each.done() for each in created[:-1])  # what was asked for two parts ago has been answered
+        created.append(asyncio.get_running_loop().create_task(store.write(CreateContact(made))))
+        return unpack()
+
+    monkeypatch.setattr(large, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    await drain(store, client)
+    await asyncio.gather(*created)
+
+    assert len(created) == 3
+
+
+async def test_a_call_that_exceeds_its_budget_is_failed_at_once_and_harms_no_neighbour(store: Store) -> None:
+    class Stopped(Apart):
+        async def looked(self, deliveries: Sequence[Delivery]) -> list[Looked]:
+            found = await super().looked(deliveries)
+            return [
+                Looked(why="it took too long", for_good=True) if b"bad" in each.body else one
+                for each, one in zip(deliveries, found, strict=True)
+            ]
+
+    client = await client_of(store)
+    bad = [await keep(store, client, [{"event": "email_sent", "email": "bad@b.co"}], size=size) for size in (0, LARGE + 1)]
+    good = await keep(store, client, people(2))
+
+    await drain(store, client, read=Stopped())
+
+    assert [await ending(store, each) for each in bad] == [("failed", 1, "it took too long")] * 2
+    assert (await ending(store, good))[0] == "applied"
