@@ -18,7 +18,7 @@ from bench.machine import file_system, machine
 from bench.postgres import postgres as shared_postgres
 
 from crash import broken, pages
-from crash.faults import apply, clock, disk, duplicates, io, kill, neighbour, overload, peers, pgdisk, points, postgres, power, stop
+from crash.faults import apply, clock, disk, duplicates, fuzz, io, kill, neighbour, overload, peers, pgdisk, points, postgres, power, stop
 from crash.plan import ENGINES, Plan
 from crash.report import Report
 
@@ -38,6 +38,7 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "pgdisk": pgdisk.run,
     "peers": peers.run,
     "neighbour": neighbour.run,
+    "fuzz": fuzz.run,
 }
 
 OWN_POSTGRES = frozenset(("postgres", "failover", "pgdisk"))

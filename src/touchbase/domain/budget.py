@@ -10,7 +10,7 @@ SECONDS_PER_MIB = 8.0
 """Further processor time for each MiB of its body, once that is unpacked: four times what the densest body was measured to take."""
 MOST_SECONDS = 30.0
 """Processor time to read one delivery, however large."""
-WALL_SECONDS = 60.0
+WALL_SECONDS = 60
 """Time to read deliveries, on a machine that has no processor to spare."""
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space of a process that reads deliveries."""

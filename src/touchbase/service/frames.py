@@ -7,6 +7,7 @@ import socket
 from typing import Any
 
 _LENGTH = 8
+_USUAL = 256 * 1024
 
 
 def pack(value: object) -> bytes:
@@ -20,21 +21,23 @@ def unpack(frame: bytes) -> Any:
 
 
 def send(connection: socket.socket, frame: bytes) -> None:
-    """Send one frame."""
-    connection.sendall(len(frame).to_bytes(_LENGTH, "big"))
-    connection.sendall(frame)
+    """Send one frame, in one call: each gives up the interpreter, and waits for it again."""
+    connection.sendall(len(frame).to_bytes(_LENGTH, "big") + frame)
 
 
 def receive(connection: socket.socket) -> bytes | None:
-    """The next frame; None when the other end has closed."""
-    length = _exactly(connection, _LENGTH)
-    return None if length is None else _exactly(connection, int.from_bytes(length, "big"))
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes | None:
-    received = bytearray(size)
-    view, at = memoryview(received), 0
-    while at < size:
+    """The next frame; None when the other end has closed. The other end sends nothing more before it gets an answer."""
+    first = connection.recv(_USUAL)
+    while len(first) < _LENGTH:
+        more = connection.recv(_USUAL)
+        if not more:
+            return None
+        first += more
+    received = bytearray(int.from_bytes(first[:_LENGTH], "big"))
+    at = len(first) - _LENGTH
+    view = memoryview(received)
+    view[:at] = first[_LENGTH:]
+    while at < len(received):
         count = connection.recv_into(view[at:])
         if count == 0:
             return None

@@ -7,13 +7,14 @@ one by one: the one that it ended over is `Looked` with the reason, and its neig
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -52,7 +53,7 @@ class Stopped(Exception):
 class Reader:
     """Says what calls mean, in processes that are started when they are needed. Its methods may be called on any thread."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, wall_seconds: float = WALL_SECONDS) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND, wall_seconds: int = WALL_SECONDS) -> None:
         self._command = command
         self._wall = wall_seconds
         self._idle: list[_Process] = []
@@ -107,7 +108,7 @@ class Reader:
     def _started(self) -> _Process:
         try:
             return _Process(self._command)
-        except OSError as error:
+        except OSError as error:  # too many processes or open files, or no memory for one more
             raise Overloaded(f"no process can be started to read calls: {error}") from error
 
 
@@ -131,23 +132,27 @@ class _Process:
     """One process that reads calls, and the socket to it."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._socket, theirs = socket.socketpair()
-        with theirs:
+        ours, theirs = socket.socketpair()
+        with theirs, contextlib.ExitStack() as undoing:
+            undoing.callback(ours.close)
             number = theirs.fileno()
             self._running = subprocess.Popen(  # noqa: S603 (our own module)
                 [*command, str(number)], pass_fds=(number,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
             )
+            undoing.pop_all()
+        self._socket = ours
 
-    def answer(self, job: bytes, seconds: float) -> bytes:
+    def answer(self, job: bytes, seconds: int) -> bytes:
         """What the process answers; `Stopped` when it ends, or takes longer than this."""
-        until = time.monotonic() + seconds
+        limit = struct.pack("ll", int(seconds), 0)
         try:
-            self._socket.settimeout(seconds)
+            # The kernel's own limits: those of Python's sockets wait for the interpreter twice for each call.
+            for kind in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+                self._socket.setsockopt(socket.SOL_SOCKET, kind, limit)
             send(self._socket, job)
-            self._socket.settimeout(max(0.001, until - time.monotonic()))
             answer = receive(self._socket)
-        except TimeoutError:
-            raise Stopped(f"reading it took longer than one call may ({seconds:g} seconds)", for_good=True) from None
+        except BlockingIOError:
+            raise Stopped(f"reading it took longer than one call may ({seconds} seconds)", for_good=True) from None
         except OSError:
             answer = None
         if answer is None:

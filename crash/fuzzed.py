@@ -1,0 +1,228 @@
+"""Mutated calls: the adapters' recorded bodies with pieces repeated, cut, exchanged, packed and poisoned.
+
+Each goes through all that a sender's bytes reach without a key: recognising and translating by every way, the scan of an erasure,
+and every check of a signature. Nothing but a refusal may come of it, within the budget that a delivery has.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import random
+import re
+import resource
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+import touchbase.adapters
+from touchbase.adapters import Adapters, load_adapters
+from touchbase.domain.budget import MEMORY, seconds_for
+from touchbase.domain.connection import Arrival, Connection
+from touchbase.domain.delivery import CHANNELS, Delivery
+from touchbase.domain.times import SECOND
+from touchbase.service.process_inbox import translator
+from touchbase.storage.sql.turn import look
+
+HOME = Path(touchbase.adapters.__file__).parent
+NOW = 1_790_000_000 * SECOND
+LARGEST = 256 * 1024
+"""Bytes of a mutated body: what takes too long at this size takes far too long at the largest."""
+POISON = (
+    b"&#" + b"9" * 5_000, b"&#x" + b"f" * 5_000, b"9" * 5_000, b"9" * 18, b"-1e" + b"9" * 400, b"1e309", b"NaN", b"null", b"true", b"0",
+    b"\\ud800", b"\\u0000", b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"[" * 3_000, b'{"a":' * 3_000, b'"', b"\\", b"}", b"]", b"{}", b"[]",
+    b"%", b"%00%zz", b"[a][", b" " * 5_000, b"\r\n", b"@" * 3_000, b"a@b.co,", b"a." * 3_000, b"-" * 3_000,
+    b'content-disposition: form-data; name="', b"category updated to ", b"exceed_", b"linkedin.com/in/", b"<a>",
+    b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"2026-11-20T09:30:00+99:99",
+)  # fmt: skip
+HEADER = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
+SECRETS = ("a secret of theirs", "ab" * 32, "whsec_c2VjcmV0c2VjcmV0")
+SCHEMED = ("sha256=", "v1=", "v1,", "t=1790000000,v1=", "Basic ", "Bearer ", "")
+
+
+@dataclass(slots=True)
+class Call:
+    """A call as its sender made it."""
+
+    channel: str
+    headers: dict[str, str]
+    query: str
+    body: bytes
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run came to."""
+
+    calls: int = 0
+    checks: int = 0
+    slowest: float = 0.0
+    """Processor seconds of one call."""
+    faults: list[str] = field(default_factory=list)
+
+
+@lru_cache(maxsize=1)
+def recorded() -> list[Call]:
+    """Every fixture of every adapter."""
+    found: list[Call] = []
+    for channel in CHANNELS:
+        for file in sorted((HOME / channel).glob("*/fixtures/*.json")):
+            request = json.loads(file.read_text(encoding="utf-8"))["request"]
+            body = request["text"].encode() if "text" in request else json.dumps(request["body"]).encode()
+            headers = {name.lower(): str(value) for name, value in request.get("headers", {}).items()}
+            found.append(Call(channel, headers, request.get("query", ""), body))
+    return found
+
+
+@lru_cache(maxsize=1)
+def headers() -> list[str]:
+    """Every header that an adapter or a signature check may look at: all texts in their source that look like one's name."""
+    found = set[str]()
+    for file in HOME.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and HEADER.fullmatch(node.value.lower()):
+                found.add(node.value.lower())
+    return sorted(found)
+
+
+@lru_cache(maxsize=1)
+def adapters() -> Adapters:
+    """All adapters."""
+    return load_adapters()
+
+
+def mutated(chance: random.Random) -> Call:
+    """A recorded call with some mutations."""
+    start = chance.choice(recorded())
+    call = Call(start.channel, dict(start.headers), start.query, start.body)
+    for _ in range(chance.randint(1, 5)):
+        call.body = chance.choice(MUTATIONS)(chance, call.body)[:LARGEST]
+    if chance.random() < 0.3:
+        call.headers[chance.choice(headers())] = _value(chance)
+    if chance.random() < 0.2:
+        call.query = (call.query + "&" + chance.choice(POISON).decode("latin-1"))[:8_000]
+    if chance.random() < 0.2:
+        call.headers["content-encoding"], call.body = "gzip", gzip.compress(call.body)[: chance.choice((LARGEST, 100))]
+    if chance.random() < 0.05:
+        call.channel = chance.choice(CHANNELS)
+    return call
+
+
+def _value(chance: random.Random) -> str:
+    poison = chance.choice(POISON).replace(b"\0", b"").decode("latin-1")
+    return (chance.choice(SCHEMED) + chance.choice((poison, b64encode(poison.encode()).decode(), "0" * 64)))[:8_000]
+
+
+def _place(chance: random.Random, body: bytes) -> int:
+    return chance.randint(0, len(body))
+
+
+def _slice(chance: random.Random, body: bytes) -> bytes:
+    start = _place(chance, body)
+    return body[start : start + chance.choice((1, 8, 60, 400))]
+
+
+def _poisoned(chance: random.Random, body: bytes) -> bytes:
+    at = _place(chance, body)
+    return body[:at] + chance.choice(POISON) * chance.choice((1, 1, 3, 200)) + body[at:]
+
+
+def _repeated(chance: random.Random, body: bytes) -> bytes:
+    at = _place(chance, body)
+    return body[:at] + _slice(chance, body) * chance.choice((2, 30, 3_000)) + body[at:]
+
+
+def _value_poisoned(chance: random.Random, body: bytes) -> bytes:
+    """A value in JSON exchanged for poison, or made of it: what is around it can still be read."""
+    values = list(re.finditer(rb'"[^"\\]*+"|-?\d+(?:\.\d+)?|true|false|null', body[:LARGEST]))
+    if not values:
+        return body
+    value = chance.choice(values)
+    poison = chance.choice(POISON)
+    text = json.dumps(poison.decode("latin-1") * chance.choice((1, 50))).encode()
+    return body[: value.start()] + chance.choice((poison, text, b"[" + text + b"]", b'{"email": ' + text + b"}")) + body[value.end() :]
+
+
+def _cut(chance: random.Random, body: bytes) -> bytes:
+    at = _place(chance, body)
+    return body[:at] + body[at + chance.choice((1, 5, 10**6)) :]
+
+
+def _crossed(chance: random.Random, body: bytes) -> bytes:
+    at = _place(chance, body)
+    return body[:at] + _slice(chance, chance.choice(recorded()).body) + body[at:]
+
+
+def _flipped(chance: random.Random, body: bytes) -> bytes:
+    at = _place(chance, body)
+    return body[:at] + bytes([chance.randrange(256)]) + body[at + 1 :]
+
+
+def _as_form(chance: random.Random, body: bytes) -> bytes:
+    return chance.choice((b"payload=", b"a[b][]=", b"data[][x]=")) + quote_from_bytes(body).encode()
+
+
+def _as_multipart(chance: random.Random, body: bytes) -> bytes:
+    head = b'--b\r\nContent-Disposition: form-data; name="payload"' + chance.choice(
+        (b"", b' content-disposition: form-data; name="a"' * 500)
+    )
+    return head + b"\r\n\r\n" + body + b"\r\n--b--\r\n"
+
+
+def _wrapped(chance: random.Random, body: bytes) -> bytes:
+    return chance.choice(
+        (
+            b'[{"headers": {}, "query": {}, "body": ' + body + b"}]",
+            b'{"payload": ' + json.dumps(body.decode("latin-1")).encode() + b"}",
+            b'{"message": {"data": "' + b64encode(body) + b'"}}',
+            b"[" + b",".join([body] * 40) + b"]",
+        )
+    )
+
+
+Mutation = Callable[[random.Random, bytes], bytes]
+MUTATIONS: tuple[Mutation, ...] = (
+    _poisoned, _repeated, _value_poisoned, _value_poisoned, _value_poisoned, _cut, _crossed, _flipped, _as_form, _as_multipart, _wrapped,
+)  # fmt: skip
+
+
+def try_out(call: Call, chance: random.Random, tally: Tally) -> None:
+    """Let a call reach everything that it can, and note what must not come of it."""
+    tools = adapters().tools(call.channel)
+    named = [None, *chance.sample(tools, 3)]
+    before = time.process_time()
+    for tool in named:
+        delivery = Delivery(1, "acme", 1, call.channel, "received", NOW, tool, verified=tool is not None, guarded=True)
+        delivery.headers, delivery.query, delivery.body = call.headers, call.query, call.body
+        looked = look(delivery, translator(adapters().translate))
+        if looked.why is not None:
+            tally.faults.append(f"{tool}: {looked.why}: {call!r:.2000}")
+    _check_signatures(call, chance, tally)
+    took = (time.process_time() - before) / len(named)
+    tally.calls += 1
+    tally.slowest = max(tally.slowest, took)
+    if took > seconds_for(len(call.body)):
+        tally.faults.append(f"took {took:.1f} s: {call!r:.2000}")
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MEMORY:
+        tally.faults.append(f"took more memory than {MEMORY} bytes: {call!r:.2000}")
+
+
+def _check_signatures(call: Call, chance: random.Random, tally: Tally) -> None:
+    named = {**call.headers, **{name: _value(chance) for name in chance.sample(headers(), 6)}}
+    url = f"https://hooks.example/public/{call.channel}-webhook/acme?{call.query}"
+    arrival = Arrival(call.channel, "POST", url, named, call.query, call.body)
+    for tool in adapters().tools(call.channel):
+        connection = Connection(
+            1, call.channel, tool, NOW, NOW, [chance.choice(("a secret of theirs", "ab" * 32, "whsec_c2VjcmV0c2VjcmV0"))]
+        )
+        try:
+            if adapters().proves(connection, arrival, NOW):
+                tally.faults.append(f"{tool}: proved: {arrival!r:.2000}")
+        except Exception as error:
+            tally.faults.append(f"{tool}: the check of a signature broke: {type(error).__name__}: {error}: {arrival!r:.2000}")
+        tally.checks += 1

@@ -1,0 +1,156 @@
+"""Calls are read in processes that can be stopped: whatever a body does to them, the server and the other clients go on."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from touchbase.adapters import load_adapters
+from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.connection import Connection
+from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, Delivery, WebhookRequest
+from touchbase.domain.errors import Overloaded, UnrecognisedPayload
+from touchbase.domain.keys import body_key
+from touchbase.domain.ports import Store, WorkReport
+from touchbase.domain.queries import CountDeliveries, GetDelivery
+from touchbase.domain.times import SECOND
+from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.reader import Reader, Stopped
+
+NOON = 1_790_000_000 * SECOND
+COUNT = itertools.count()
+POISONED = """
+import os, re, signal, sys, time
+import touchbase.translator as translator
+from touchbase.domain.events import Event, Translation
+
+def read(request):
+    if b"spin" in request.body:
+        re.match("(a|aa)+b", "a" * 100)
+    if b"sleep" in request.body:
+        time.sleep(3600)
+    if b"eat" in request.body:
+        bytearray(2**31)
+    if b"die" in request.body:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if b"deep" in request.body:
+        read(request)
+    return Translation("test", [Event("email_sent", 1789000000000000, request.body.decode())])
+
+class Tools:
+    translate = staticmethod(read)
+
+translator.load_adapters = Tools
+translator.seconds_for = lambda size: 0.2
+translator.MEMORY = 2**29
+translator.main()
+"""
+REASONS = {
+    b"spin": "reading it took more processor time than one call may (up to 30 seconds)",
+    b"sleep": "reading it took longer than one call may (2 seconds)",
+    b"eat": "reading it took more memory than one call may (1024 MiB)",
+}
+
+
+@pytest.fixture
+def poisoned() -> Iterator[Reader]:
+    """A reader whose processes have an adapter that takes too much, as bodies ask it to."""
+    reader = Reader((sys.executable, "-P", "-c", POISONED), wall_seconds=2)
+    yield reader
+    reader.close()
+
+
+@pytest.fixture
+def reader() -> Iterator[Reader]:
+    reader = Reader()
+    yield reader
+    reader.close()
+
+
+def told(body: bytes, number: int = 1) -> Delivery:
+    return Delivery(1, "acme", number, EMAIL_CAMPAIGN, "received", NOON, body=body)
+
+
+async def keep(store: Store, client: int, body: bytes) -> int:
+    key = body_key(EMAIL_CAMPAIGN, str(next(COUNT)), "", body)
+    return (await store.write(KeepDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
+
+
+@pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
+async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read(poisoned: Reader, poison: bytes) -> None:
+    found = await poisoned.of([]).looked([told(b"a@b.co", 1), told(poison, 2), told(b"c@d.co", 3)])
+
+    assert [one.why for one in found] == [None, REASONS[poison], None]
+    assert [one.for_good for one in found] == [False, True, False]
+    assert [one.seen.sightings[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
+
+
+async def test_a_call_over_which_its_process_ends_is_tried_again(poisoned: Reader) -> None:
+    (found,) = await poisoned.of([]).looked([told(b"die")])
+
+    assert (found.why, found.for_good) == ("the process that read it ended (-9)", False)
+
+
+async def test_a_call_that_breaks_its_adapter_says_how(poisoned: Reader) -> None:
+    (found,) = await poisoned.of([]).looked([told(b"deep")])
+
+    assert found.why is not None
+    assert found.why.startswith("RecursionError")
+
+
+def test_one_call_can_be_read_by_itself(reader: Reader, poisoned: Reader) -> None:
+    body = b'[{"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1, "occurredAt": 1790000000000, "eventId": 3}]'
+    request = WebhookRequest(CRM, {}, "", body)
+
+    assert reader(request) == load_adapters().translate(request)
+    with pytest.raises(UnrecognisedPayload, match="neither JSON nor form"):
+        reader(WebhookRequest(CRM, {}, "", b"hello"))
+    with pytest.raises(Stopped):
+        poisoned(WebhookRequest(CRM, {}, "", b"spin"))
+
+
+def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOUCHBASE_MASTER_KEY", "secret")
+    code = "import os, sys; os.write(int(sys.argv[1]), (8).to_bytes(8, 'big') + b'%8d' % sum('TOUCHBASE' in name for name in os.environ))"
+    showing = Reader((sys.executable, "-c", code))
+    connection = Connection(1, CRM, "hubspot", NOON, NOON, secrets=["secret-of-theirs"], access_token="token")
+
+    assert showing._ask(b"").strip() == b"0"
+    assert (connection.secrets, reader.of([connection])._connections[0].secrets) == (["secret-of-theirs"], [])
+    showing.close()
+
+
+async def test_a_reader_that_cannot_start_a_process_says_try_again() -> None:
+    with pytest.raises(Overloaded, match="no process can be started"):
+        await Reader(("/nowhere/python",)).of([]).looked([told(b"a@b.co")])
+
+
+async def test_a_poisoned_inbox_ends_as_failed_and_holds_up_no_other_client(store: Store, poisoned: Reader) -> None:
+    bad, good = [(await store.write(EnsureClient(name, NOON))).number for name in ("bad", "good")]
+    poison = [await keep(store, bad, body) for body in (b"sleep", b"bad@b.co", b"spin")]
+    await keep(store, good, b"a@b.co")
+    reports = list[tuple[int, ...]]()
+
+    def on_report(report: WorkReport) -> None:
+        reports.append((report.ended.get("applied", 0), report.ended.get("failed", 0)))
+        if sum(applied for applied, _ in reports) == 2:
+            worker.stop()
+
+    worker = InboxWorker(store, poisoned, lambda: NOON, on_report=on_report)
+    worker.wake(bad)
+    worker.wake(good)
+    async with asyncio.timeout(60):
+        await worker.run()
+
+    assert reports[0] == (1, 0)  # the other client's, before what is poisoned was given up
+    assert await store.read(CountDeliveries(good, state="applied")) == 1
+    found = [await store.read(GetDelivery(number)) for number in poison]
+    assert [(one.state, one.attempts, one.error) for one in found if one] == [
+        ("failed", 1, REASONS[b"sleep"]),
+        ("applied", 1, None),
+        ("failed", 1, REASONS[b"spin"]),
+    ]
