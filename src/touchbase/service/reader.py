@@ -31,7 +31,7 @@ from touchbase.service.kept_request import delivered
 
 PROCESSES = 4
 """Processes at once: one for the usual work, and some that may be busy with large calls meanwhile."""
-IDLE = 1
+IDLE = 2
 """Processes that stay while nothing is to be read."""
 LARGE_JOB = 1024 * 1024
 """Bytes of a job after which its process ends, so that its memory is given back."""

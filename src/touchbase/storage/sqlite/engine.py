@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections import deque
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +18,7 @@ from touchbase.domain.client_life import FindClientByNumber
 from touchbase.domain.commands import Command
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnusableStore
-from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
+from touchbase.domain.ports import ReadsApart, Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import (
     AnyKey,
     FindAnswer,
@@ -167,28 +167,43 @@ class SqliteStore:
         alone = LargeWork(client, now_us, states, self._write_alone)
         size = self._chunk()
         light, large = apart(deliveries)
-        claimed = deque(light)
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
-        while claimed and not report.more:
-            chunk = [claimed.popleft() for _ in range(min(len(claimed), size))]
-            turn = await self._read_turn(chunk, translate)
-            if applying:
-                report = merged(report, await applying.pop())
-            made, many = groups(turn.claimed)
-            for group in made[:-1]:
-                report = merged(report, await self._writer.ask(partial(apply, turn=Turn(group, []))))
-            last = Turn(made[-1] if made else [], turn.broken)
-            applying.append(self._writer.ask(partial(apply, turn=last), small=size == SMALL_CHUNK and _is_small(last)))
-            for seen in many:
-                report = merged(report, await alone.apply(seen))
-            report.more |= bool(many and claimed)
+        async with contextlib.aclosing(self._turns(light, size, translate)) as turns:
+            async for turn in turns:
+                if applying:
+                    report = merged(report, await applying.pop())
+                made, many = groups(turn.claimed)
+                for group in made[:-1]:
+                    report = merged(report, await self._writer.ask(partial(apply, turn=Turn(group, []))))
+                last = Turn(made[-1] if made else [], turn.broken)
+                applying.append(self._writer.ask(partial(apply, turn=last), small=size == SMALL_CHUNK and _is_small(last)))
+                for seen in many:
+                    report = merged(report, await alone.apply(seen))
+                if many:
+                    report.more = True  # the others are taken next time, if there are any
+                    break
         if applying:
             report = merged(report, await applying.pop())
         report.more |= len(large) > 1
         for delivery in large[:1]:
             report = merged(report, await alone.read_and_apply(delivery, translate, self._read_turn))
         return report
+
+    async def _turns(self, deliveries: Sequence[Delivery], size: int, translate: Translate) -> AsyncGenerator[Turn, None]:
+        """Look at these chunk by chunk: while one is applied, the next are looked at, two of them where processes apart do it."""
+        reading = deque[asyncio.Task[Turn]]()
+        try:
+            for first in range(0, len(deliveries), size):
+                reading.append(asyncio.create_task(self._read_turn(deliveries[first : first + size], translate)))
+                if len(reading) > isinstance(translate, ReadsApart):
+                    yield await reading.popleft()
+            while reading:
+                yield await reading.popleft()
+        finally:
+            for each in reading:
+                each.cancel()
+            await asyncio.gather(*reading, return_exceptions=True)
 
     async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
         """What applying these deliveries again would change; nothing of it is kept."""
