@@ -18,12 +18,11 @@ from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.inbox import note_failure
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.sightings import Sighted
-from touchbase.storage.sql.turn import Broken, Turn, merged, parts_of, reason
+from touchbase.storage.sql.turn import Broken, ReadTurn, merged, parts_of, reason
 
 Needs = Callable[[], Mapping[str, int]]
 Write = Callable[[Callable[[Ids], Plan[Any]], Needs], Awaitable[Any]]
 """Runs a plan in a transaction of its own, with ids for what it needs; `Overloaded` where the engine is not able."""
-ReadTurn = Callable[[Sequence[Delivery], Translate], Awaitable[Turn]]
 
 
 @dataclass(frozen=True, slots=True)

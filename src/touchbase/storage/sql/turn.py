@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -46,6 +48,10 @@ class Turn:
         return self
 
 
+ReadTurn = Callable[[Sequence[Delivery], Translate], Coroutine[None, None, Turn]]
+"""Looks at deliveries as an engine does it."""
+
+
 def apart(deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
     """Those that may be worked on together, and those that are worked on alone."""
     return [each for each in deliveries if not is_large(each)], [each for each in deliveries if is_large(each)]
@@ -56,6 +62,22 @@ async def read_turn(deliveries: Sequence[Delivery], translate: Translate, here: 
     if isinstance(translate, ReadsApart):
         return _turn_of(deliveries, await translate.looked(deliveries))
     return await here()
+
+
+async def turns(deliveries: Sequence[Delivery], size: int, translate: Translate, read: ReadTurn) -> AsyncGenerator[Turn, None]:
+    """Look at these chunk by chunk: while one is applied, the next are looked at, two of them where processes apart do it."""
+    reading = deque[asyncio.Task[Turn]]()
+    try:
+        for first in range(0, len(deliveries), size):
+            reading.append(asyncio.create_task(read(deliveries[first : first + size], translate)))
+            if len(reading) > isinstance(translate, ReadsApart):
+                yield await reading.popleft()
+        while reading:
+            yield await reading.popleft()
+    finally:
+        for each in reading:
+            each.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
 
 
 def translated(deliveries: Sequence[Delivery], translate: Translate) -> Turn:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +17,7 @@ from touchbase.domain.client_life import FindClientByNumber
 from touchbase.domain.commands import Command
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import UnusableStore
-from touchbase.domain.ports import ReadsApart, Rehearsal, Sealer, Translate, WorkReport
+from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
 from touchbase.domain.queries import (
     AnyKey,
     FindAnswer,
@@ -41,7 +40,7 @@ from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import load_deliveries
 from touchbase.storage.sql.sealed import check_keys, seal_again
-from touchbase.storage.sql.turn import Turn, apart, groups, merged, read_turn, translated, weight
+from touchbase.storage.sql.turn import Turn, apart, groups, merged, read_turn, translated, turns, weight
 from touchbase.storage.sqlite.alone import Alone, Part
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
@@ -169,8 +168,8 @@ class SqliteStore:
         light, large = apart(deliveries)
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
-        async with contextlib.aclosing(self._turns(light, size, translate)) as turns:
-            async for turn in turns:
+        async with contextlib.aclosing(turns(light, size, translate, self._read_turn)) as read:
+            async for turn in read:
                 if applying:
                     report = merged(report, await applying.pop())
                 made, many = groups(turn.claimed)
@@ -189,21 +188,6 @@ class SqliteStore:
         for delivery in large[:1]:
             report = merged(report, await alone.read_and_apply(delivery, translate, self._read_turn))
         return report
-
-    async def _turns(self, deliveries: Sequence[Delivery], size: int, translate: Translate) -> AsyncGenerator[Turn, None]:
-        """Look at these chunk by chunk: while one is applied, the next are looked at, two of them where processes apart do it."""
-        reading = deque[asyncio.Task[Turn]]()
-        try:
-            for first in range(0, len(deliveries), size):
-                reading.append(asyncio.create_task(self._read_turn(deliveries[first : first + size], translate)))
-                if len(reading) > isinstance(translate, ReadsApart):
-                    yield await reading.popleft()
-            while reading:
-                yield await reading.popleft()
-        finally:
-            for each in reading:
-                each.cancel()
-            await asyncio.gather(*reading, return_exceptions=True)
 
     async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
         """What applying these deliveries again would change; nothing of it is kept."""
