@@ -8,7 +8,7 @@ from crash.check import Found
 from crash.fuzzed import Tally, mutated, try_out
 from crash.plan import Plan
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -22,9 +22,9 @@ def run(plan: Plan, engine: str) -> None:
         before = len(tally.faults)
         try_out(mutated(chance), chance, tally)
         for fault in tally.faults[before:]:
-            if len(tally.faults) <= MOST_TOLD:
+            if len(tally.faults) <= MOST_SHOWN:
                 found.fault(f"call {number}: {fault}")
-    if len(tally.faults) > MOST_TOLD:
+    if len(tally.faults) > MOST_SHOWN:
         found.fault(f"{len(tally.faults)} faults in all")
     plan.report.add(
         "fuzz", engine, rounds, tally.calls, found, 0.0, plan.broken, checks_of_signatures=tally.checks, slowest_ms=tally.slowest * 1000

@@ -19,8 +19,8 @@ from touchbase.storage.sql.turn import look
 def plain(looked: Looked) -> str:
     """All that was found, in a form in which it can be compared, but for the delivery itself."""
     seen = looked.seen
-    told = [seen.tool, repr(seen.error), seen.sightings, seen.other, seen.strange, seen.nameless, seen.may_ask]
-    return json.dumps(msgspec.to_builtins([told, sorted(looked.told or ()), looked.why]), sort_keys=True)
+    found = [seen.tool, repr(seen.error), seen.sightings, seen.other, seen.strange, seen.nameless, seen.may_ask]
+    return json.dumps(msgspec.to_builtins([found, sorted(looked.told or ()), looked.why]), sort_keys=True)
 
 
 async def test_every_recorded_call_says_the_same_in_a_process_apart(adapters: Adapters) -> None:

@@ -120,8 +120,8 @@ def patterns() -> dict[tuple[str, str], Found]:
             for each in in_names(value):
                 found[name, repr(each.pattern)] = Found(name, each, ways_of(tree, known))
         for call in calls:
-            told = MADE_AT_RUN_TIME.get((name, ast.unparse(call.args[0])))
-            given = told if told is not None else evaluated(call.args[0], names)
+            known_pattern = MADE_AT_RUN_TIME.get((name, ast.unparse(call.args[0])))
+            given = known_pattern if known_pattern is not None else evaluated(call.args[0], names)
             pattern = re.compile(given, flags_of(call, names)) if isinstance(given, str | bytes) else given
             found.setdefault((name, repr(pattern.pattern)), Found(name, pattern, way_of(call)))
     return found

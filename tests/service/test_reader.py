@@ -71,7 +71,7 @@ def reader() -> Iterator[Reader]:
     reader.close()
 
 
-def told(body: bytes, number: int = 1) -> Delivery:
+def delivery_of(body: bytes, number: int = 1) -> Delivery:
     return Delivery(1, "acme", number, EMAIL_CAMPAIGN, "received", NOON, body=body)
 
 
@@ -82,7 +82,7 @@ async def keep(store: Store, client: int, body: bytes) -> int:
 
 @pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
 async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read(poisoned: Reader, poison: bytes) -> None:
-    found = await poisoned.of([]).looked([told(b"a@b.co", 1), told(poison, 2), told(b"c@d.co", 3)])
+    found = await poisoned.of([]).looked([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
 
     assert [one.why for one in found] == [None, REASONS[poison], None]
     assert [one.for_good for one in found] == [False, True, False]
@@ -90,13 +90,13 @@ async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read
 
 
 async def test_a_call_over_which_its_process_ends_is_tried_again(poisoned: Reader) -> None:
-    (found,) = await poisoned.of([]).looked([told(b"die")])
+    (found,) = await poisoned.of([]).looked([delivery_of(b"die")])
 
     assert (found.why, found.for_good) == ("the process that read it ended (-9)", False)
 
 
 async def test_a_call_that_breaks_its_adapter_says_how(poisoned: Reader) -> None:
-    (found,) = await poisoned.of([]).looked([told(b"deep")])
+    (found,) = await poisoned.of([]).looked([delivery_of(b"deep")])
 
     assert found.why is not None
     assert found.why.startswith("RecursionError")
@@ -126,7 +126,7 @@ def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch
 
 async def test_a_reader_that_cannot_start_a_process_says_try_again() -> None:
     with pytest.raises(Overloaded, match="no process can be started"):
-        await Reader(("/nowhere/python",)).of([]).looked([told(b"a@b.co")])
+        await Reader(("/nowhere/python",)).of([]).looked([delivery_of(b"a@b.co")])
 
 
 async def test_a_poisoned_inbox_ends_as_failed_and_holds_up_no_other_client(store: Store, poisoned: Reader) -> None:

@@ -84,7 +84,7 @@ async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     after: tuple[int, int] | None = None
     while page := await store.read(ListContacts(client, 200, after=after)):
-        after = (0, page[-1].id)
+        after = (page[-1].created_us, page[-1].id)
         for one in page:
             history = await store.read(GetHistory(client, CONTACT, one.id))
             told = [(each.event, each.occurred_us, each.key) for each in history]

@@ -20,7 +20,7 @@ LARGE = 256 * 1024
 LARGE_PACKED = 16 * 1024
 """Bytes of a body, plain or packed, above which a delivery is worked on alone and the attempt is written before the work."""
 UNFINISHED = "the work on it was begun and did not end; it is begun again"
-"""`error` of a delivery while it is worked on alone: what a process that ended meanwhile leaves behind."""
+"""`error` of a delivery while it is worked on alone: a process that ends during the work leaves it behind."""
 OUT_OF_ATTEMPTS = "the work on it was begun {} times and never ended: the process that did it was ended each time; replay it to try again"
 
 

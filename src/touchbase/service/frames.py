@@ -16,7 +16,7 @@ def pack(value: object) -> bytes:
 
 
 def unpack(frame: bytes) -> Any:
-    """The value in a frame. Both ends are our own program, of one version, and nobody else has the socket."""
+    """The value in a frame. Both ends are our own program of one version, and no other process has the socket."""
     return pickle.loads(frame)  # noqa: S301 (see above)
 
 

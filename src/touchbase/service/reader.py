@@ -30,7 +30,7 @@ from touchbase.service.frames import pack, receive, send, unpack
 from touchbase.service.kept_request import delivered
 
 PROCESSES = 4
-"""Processes at once: one for the usual work, and some that may be busy with large calls meanwhile."""
+"""Processes at once: one for the usual work, and some for large calls at the same time."""
 IDLE = 2
 """Processes that stay while nothing is to be read."""
 LARGE_JOB = 1024 * 1024

@@ -1,7 +1,7 @@
 """A delivery that is worked on alone: the attempt is written before the work, and its events are applied part by part.
 
 Each part is a transaction. What the parts before a crash have applied is known already when the delivery is taken again, and
-changes nothing; so how it ends is told, after the last part, by the events that are there of it.
+changes nothing; so its state follows, after the last part, from its events in the store.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Division:
 
 
 def begin(delivery: Delivery, until_us: Micros) -> Plan[bool]:
-    """Write that work on a delivery begins, and when it may be taken again; False where somebody else has it."""
+    """Write that work on a delivery begins, and when it may be taken again; False where another worker has it."""
     row = (delivery.client, delivery.id, delivery.attempts, delivery.attempts + 1, UNFINISHED, until_us)
     return bool((yield Step(NOTE_ATTEMPT, [row])))
 
 
 def end_part(batch: Batch, outcome: Outcome, division: Division, cleared: set[int], report: WorkReport) -> Plan[None]:
-    """Note what a part came to, and mark the delivery after the last; until then its body stays, whoever it names."""
+    """Note what a part came to, and mark the delivery after the last; until then its body stays, also where it names an erased person."""
     division.outcomes[division.at] = outcome
     delivery = outcome.delivery
     if division.at + 1 < division.parts:
