@@ -19,7 +19,7 @@ from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import CountDeliveries, GetDelivery
 from touchbase.domain.times import SECOND
 from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.reader import Reader, Stopped
+from touchbase.service.reader import HIDDEN, Reader, Stopped
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -120,7 +120,8 @@ def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch
     connection = Connection(1, CRM, "hubspot", NOON, NOON, secrets=["secret-of-theirs"], access_token="token")
 
     assert showing._ask(b"").strip() == b"0"
-    assert (connection.secrets, reader.of([connection])._connections[0].secrets) == (["secret-of-theirs"], [])
+    (bare,) = reader.of([connection])._connections
+    assert (connection.secrets, bare.secrets, bare.access_token) == (["secret-of-theirs"], [HIDDEN], "")
     showing.close()
 
 
