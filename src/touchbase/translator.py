@@ -24,7 +24,7 @@ from touchbase.domain.encoding import decoded
 from touchbase.domain.errors import TouchbaseError, UnrecognisedPayload
 from touchbase.domain.events import Translation
 from touchbase.domain.ports import Looked
-from touchbase.service.frames import pack, receive, send, unpack
+from touchbase.service.frames import READY, pack, receive, send, unpack
 from touchbase.service.process_inbox import Read, translator
 from touchbase.storage.sql.turn import look, packed
 
@@ -39,6 +39,7 @@ def main() -> None:
     read = load_adapters().translate
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
+        send(connection, READY)
         while (job := receive(connection)) is not None:
             try:
                 send(connection, answer(read, job))

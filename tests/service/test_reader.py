@@ -51,7 +51,7 @@ translator.main()
 """
 REASONS = {
     b"spin": "reading it took more processor time than one call may (up to 30 seconds)",
-    b"sleep": "reading it took longer than one call may (2 seconds)",
+    b"sleep": "reading it took longer than one call may (3 seconds)",
     b"eat": "reading it took more memory than one call may (1024 MiB)",
 }
 
@@ -59,7 +59,7 @@ REASONS = {
 @pytest.fixture
 def poisoned() -> Iterator[Reader]:
     """A reader whose processes have an adapter that takes too much, as bodies ask it to."""
-    reader = Reader((sys.executable, "-P", "-c", POISONED), wall_seconds=2)
+    reader = Reader((sys.executable, "-P", "-c", POISONED), wall_seconds=3)
     yield reader
     reader.close()
 
@@ -115,11 +115,16 @@ def test_one_call_can_be_read_by_itself(reader: Reader, poisoned: Reader) -> Non
 
 def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHBASE_MASTER_KEY", "secret")
-    code = "import os, sys; os.write(int(sys.argv[1]), (8).to_bytes(8, 'big') + b'%8d' % sum('TOUCHBASE' in name for name in os.environ))"
+    code = """
+import os, sys
+for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ)):
+    os.write(int(sys.argv[1]), len(frame).to_bytes(8, "big") + frame)
+    ready = os.read(int(sys.argv[1]), 100) if frame == b"ready" else None
+"""
     showing = Reader((sys.executable, "-c", code))
     connection = Connection(1, CRM, "hubspot", NOON, NOON, secrets=["secret-of-theirs"], access_token="token")
 
-    assert showing._ask(b"").strip() == b"0"
+    assert showing._ask(b"") == b"0"
     (bare,) = reader.of([connection])._connections
     assert (connection.secrets, bare.secrets, bare.access_token) == (["secret-of-theirs"], [HIDDEN], "")
     showing.close()
@@ -128,6 +133,14 @@ def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch
 async def test_a_reader_that_cannot_start_a_process_says_try_again() -> None:
     with pytest.raises(Overloaded, match="no process can be started"):
         await Reader(("/nowhere/python",)).of([]).looked([delivery_of(b"a@b.co")])
+
+
+async def test_a_process_that_ends_as_it_starts_is_the_fault_of_no_call() -> None:
+    reader = Reader((sys.executable, "-c", "raise SystemExit(1)"))
+
+    with pytest.raises(Overloaded, match=r"does not start: the process that read it ended \(1\)"):
+        await reader.of([]).looked([delivery_of(b"a@b.co")])
+    reader.close()
 
 
 async def test_a_poisoned_inbox_ends_as_failed_and_holds_up_no_other_client(store: Store, poisoned: Reader) -> None:

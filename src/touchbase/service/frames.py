@@ -6,6 +6,8 @@ import pickle
 import socket
 from typing import Any
 
+READY = b"ready"
+"""What a process sends first, so that the time that it takes to start counts against no job."""
 _LENGTH = 8
 _USUAL = 256 * 1024
 

@@ -36,6 +36,8 @@ IDLE = 2
 LARGE_JOB = 1024 * 1024
 """Bytes of a job after which its process ends, so that its memory is given back."""
 COMMAND = (sys.executable, "-P", "-m", "touchbase.translator")
+START_SECONDS = 60
+"""Time for a process to start, after which the deliveries wait; none of them is to blame."""
 HIDDEN = "hidden"
 """Stands for a secret in what a process is given."""
 _OUT_OF_MEMORY = 3
@@ -107,9 +109,15 @@ class Reader:
 
     def _started(self) -> _Process:
         try:
-            return _Process(self._command)
+            process = _Process(self._command)
         except OSError as error:  # too many processes or open files, or no memory for one more
             raise Overloaded(f"no process can be started to read calls: {error}") from error
+        try:
+            process.await_ready()
+        except Stopped as stopped:
+            process.end()
+            raise Overloaded(f"a process that reads calls does not start: {stopped.why}") from stopped
+        return process
 
 
 class OfClient:
@@ -144,12 +152,20 @@ class _Process:
 
     def answer(self, job: bytes, seconds: int) -> bytes:
         """What the process answers; `Stopped` when it ends, or takes longer than this."""
-        limit = struct.pack("ll", int(seconds), 0)
+        return self._received(job, seconds)
+
+    def await_ready(self) -> None:
+        """Wait until the process takes jobs."""
+        self._received(None, START_SECONDS)
+
+    def _received(self, job: bytes | None, seconds: int) -> bytes:
+        limit = struct.pack("ll", seconds, 0)
         try:
             # The kernel's own limits: those of Python's sockets wait for the interpreter twice for each call.
             for kind in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
                 self._socket.setsockopt(socket.SOL_SOCKET, kind, limit)
-            send(self._socket, job)
+            if job is not None:
+                send(self._socket, job)
             answer = receive(self._socket)
         except BlockingIOError:
             raise Stopped(f"reading it took longer than one call may ({seconds} seconds)", for_good=True) from None
