@@ -73,7 +73,7 @@ class BodyRemoved(Struct):
     """Why a delivery has no body any more, and since when."""
 
     why: Annotated[
-        str, Meta(extra_json_schema=_WHY, description="`retention`: kept long enough. `erased`: it told of a person who was erased.")
+        str, Meta(extra_json_schema=_WHY, description="`retention`: its time is over. `erased`: it names a person who was erased.")
     ]
     at: Time
 

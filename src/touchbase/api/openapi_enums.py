@@ -23,7 +23,10 @@ ENUMS: dict[str, tuple[str, Sequence[str]]] = {
     "UnchangedState": ("The states of deliveries that changed nothing.", GROUPED),
     "RefusalCause": (". ".join(f"`{cause}`: {about}" for cause, about in CAUSES.items()) + ".", tuple(CAUSES)),
     "UnverifiedReason": ("Why calls that came unverified would be refused from now.", get_args(Reason)),
-    "BodyRemovalReason": ("Why a body was removed: retention, or the erasure of a person whom it told of.", (GONE_RETENTION, GONE_ERASED)),
+    "BodyRemovalReason": (
+        "Why a body was removed: retention, or the erasure of a person whom the call names.",
+        (GONE_RETENTION, GONE_ERASED),
+    ),
     "BodyEncoding": ("How a body is written: as text, or in base64 where it is not UTF-8.", ("utf-8", "base64")),
     "RecordKind": ("The kind of record.", ("contact", "company")),
     "ClientState": ("Whether a client's records are open, closed, or being removed.", CLIENT_STATES),

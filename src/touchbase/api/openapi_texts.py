@@ -7,7 +7,7 @@ TAGS = {
     "Companies": "Organisations, each known by its domain.",
     "Webhooks": "The addresses that campaign tools and CRMs call, one for each client and channel.",
     "Inbox": "The webhook calls that were received (deliveries), and how to apply them again.",
-    "Clients": "The organisations whose records are kept apart, and their settings.",
+    "Clients": "The organisations that records belong to, and their settings.",
     "Connections": "The tools that a client has connected: secrets, settings, and access tokens.",
     "Keys": "API keys: make, read, rotate and revoke them.",
     "Status": "How the server is.",
