@@ -88,7 +88,7 @@ class Mutator:
         self._texts = TEXTS + texts * OFTEN
         self._values = VALUES + texts * OFTEN
         document = description("1", keys_needed=True)
-        self._schemas = document["components"]["schemas"]
+        self._schemas: dict[str, Any] = document["components"]["schemas"]
         self._routes = [
             (method.upper(), path, [*item.get("parameters", []), *operation["parameters"]], operation.get("requestBody"))
             for path, item in document["paths"].items()
@@ -122,6 +122,9 @@ class Mutator:
     def _like(self, name: str, schema: Any) -> str:
         if name in self._known:
             return self._random.choice(self._known[name])
+        schema = self._schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
+        if schema.get("type") == "boolean":
+            return self._random.choice(("true", "false"))
         if "enum" in schema:
             return str(self._random.choice(schema["enum"]))
         return self._random.choice(("1", "2", "3", "20")) if schema.get("type") == "integer" else self._random.choice(self._texts)

@@ -45,6 +45,24 @@ async def test_pages_hold_every_record_once(call: Caller) -> None:
     assert await walked(call, "/public/v2/contacts?limit=5") == [[1, 2, 3, 4, 5]]
 
 
+@pytest.mark.parametrize(
+    "path", ["/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients", "/admin/v1/keys"]
+)
+@pytest.mark.parametrize("blank", ["", "%20", "+"])
+async def test_a_blank_cursor_is_the_first_page(here: Caller, path: str, blank: str) -> None:
+    for name in "abc":
+        await here.post("/public/v2/contacts", {})
+        await here.post("/public/v2/companies", {"domain": f"{name}.example"})
+        await here.post("/public/crm-webhook/default", {"a": name})
+        await here.post("/admin/v1/clients", {"client_id": name})
+        await here.post("/admin/v1/keys", {"name": name})
+
+    reply = await here.get(f"{path}?limit=2&cursor={blank}")
+
+    assert len(reply.json()["data"]) == 2
+    assert reply.json() == (await here.get(f"{path}?limit=2")).json()
+
+
 async def test_a_record_made_between_two_pages_is_on_the_last(call: Caller) -> None:
     for _ in range(3):
         await call.post("/public/v2/contacts", {})
@@ -119,7 +137,7 @@ async def test_another_clients_records_are_not_in_the_list(call: Caller) -> None
         ("updated_since=99999-01-01T00:00:00Z", "?updated_since"),
         ("contact_status=%ff", "?"),
         ("&".join(f"p{n}=1" for n in range(60)), "?"),
-        ("cursor=", "?cursor"),
+        ("cursor=&cursor=", "?cursor"),
         ("cursor=nonsense", "?cursor"),
         ("cursor=é", "?cursor"),
         ("cursor=" + urlsafe_b64encode(b'["contacts",[0,1]] ').decode().rstrip("="), "?cursor"),

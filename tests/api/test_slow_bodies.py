@@ -26,7 +26,7 @@ def with_bodies() -> dict[str, Any]:
     for path, item in DOCUMENT["paths"].items():
         for method, operation in item.items():
             kinds = operation.get("requestBody", {}).get("content", {}) if method != "parameters" else {}
-            if kinds and "*/*" not in kinds:
+            if kinds and operation.get("security") != []:
                 name = next(iter(kinds.values()))["schema"]["$ref"].rpartition("/")[2]
                 found[f"{method.upper()} {path}"] = BODIES.get(name)
     return found

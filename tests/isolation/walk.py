@@ -16,6 +16,7 @@ from tests.isolation import world as w
 from tests.isolation.world import Request, Side, World
 
 from touchbase.api.openapi import description
+from touchbase.api.openapi_enums import ENUMS
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
@@ -163,7 +164,7 @@ def _queries(parameters: list[Any], known: Known) -> list[dict[str, str]]:
     for each in parameters:
         if each["in"] != "query":
             continue
-        found = filters(known).get(each["name"], each["schema"].get("enum"))
+        found = filters(known).get(each["name"], _values(each["schema"]))
         assert found, f"the walk does not know the filter {each['name']}: say in tests/isolation/walk.py what of A's belongs there"
         made += [{each["name"]: value} for value in found]
         if each["name"] != "cursor":
@@ -171,6 +172,14 @@ def _queries(parameters: list[Any], known: Known) -> list[dict[str, str]]:
     if "cursor" in {each["name"] for each in parameters} and "updated_since" in together:
         made += [{"updated_since": together["updated_since"], "cursor": cursor} for cursor in known.cursors]
     return [*made, together] if len(together) > 1 else made
+
+
+def _values(schema: Any) -> list[str] | None:
+    """The values that a parameter may have, where the description names them."""
+    if schema.get("type") == "boolean":
+        return ["true", "false"]
+    _, values = ENUMS.get(schema.get("$ref", "").rpartition("/")[2], ("", None))
+    return values and list(values)
 
 
 def _headers(parameters: list[Any], known: Known) -> list[tuple[str, str]]:

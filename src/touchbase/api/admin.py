@@ -13,14 +13,16 @@ from touchbase.api.answers import Answer
 from touchbase.api.body import read_body
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text
-from touchbase.api.schemas import Time, encode
-from touchbase.domain.delivery import CHANNELS, STATES, Delivery
+from touchbase.api.schemas import ChannelOut, DeliveryStateOut, Time, encode
+from touchbase.domain.delivery import CHANNELS, GONE_ERASED, GONE_RETENTION, STATES, Delivery
 from touchbase.domain.errors import Fault, Forbidden, Invalid
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.times import to_text
 from touchbase.service.inbox import Sought, find_delivery, get_delivery, list_deliveries, put_back, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
+_RECORD_KIND = {"enum": list(RECORD_KINDS.values())}
+_WHY = {"enum": [GONE_RETENTION, GONE_ERASED]}
 
 
 class DeliveryOut(Struct):
@@ -28,8 +30,8 @@ class DeliveryOut(Struct):
 
     id: int
     client_id: str
-    channel: str
-    state: Annotated[str, Meta(description="received, applied, ignored, parked, unrecognised or failed")]
+    channel: ChannelOut
+    state: DeliveryStateOut
     tool: str | None
     received_at: Time
     applied_at: Time | None
@@ -56,7 +58,7 @@ class DeliveryEvent(Struct):
     event: str
     occurred_at: Time
     campaign: str | None
-    record: str | None
+    record: Annotated[str, Meta(extra_json_schema=_RECORD_KIND)] | None
     record_id: int | None
 
 
@@ -70,7 +72,9 @@ class RawBody(Struct):
 class BodyRemoved(Struct):
     """Why a delivery has no body any more, and since when."""
 
-    why: Annotated[str, Meta(description="`retention`: kept long enough. `erased`: it told of a person who was erased.")]
+    why: Annotated[
+        str, Meta(extra_json_schema=_WHY, description="`retention`: its time is over. `erased`: it names a person who was erased.")
+    ]
     at: Time
 
 

@@ -12,7 +12,7 @@ from touchbase.api.answers import Answer
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters
 from touchbase.api.reading import read_json, read_struct
-from touchbase.api.schemas import Time, encode
+from touchbase.api.schemas import ChannelOut, Time, encode
 from touchbase.api.settings import one_client
 from touchbase.domain import connection as cn
 from touchbase.domain import text as limits
@@ -141,7 +141,7 @@ class WouldRefuse(Struct):
 class ConnectionOut(_Unshown):
     """One connection; its secrets and its access token are never answered, but for a secret just made."""
 
-    channel: str
+    channel: ChannelOut
     tool: str
     secret: Annotated[Literal["set", "not set"], Meta(description="Whether calls must prove who sends them.")]
     secret_count: int

@@ -5,7 +5,7 @@ A key of one client manages that client's keys only, and gives none more than it
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -61,8 +61,8 @@ class KeyOut(Struct):
     prefix: Annotated[str, Meta(description="The beginning of its text.")]
     name: str
     client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")]
-    scopes: list[str]
-    state: Annotated[str, Meta(description="active, expired or revoked")]
+    scopes: list[Annotated[str, Meta(extra_json_schema={"enum": list(get_args(KeyScope))})]]
+    state: Annotated[str, Meta(extra_json_schema={"enum": list(KEY_STATES)})]
     created_time: Time
     expires_time: Time | None
     revoked_time: Time | None

@@ -15,6 +15,8 @@ from touchbase.api.openapi_limits import add_limits
 from touchbase.api.openapi_once import with_idempotency
 from touchbase.api.openapi_privacy import add_privacy
 from touchbase.api.openapi_refusals import refusal_paths
+from touchbase.api.openapi_shape import finished
+from touchbase.api.openapi_webhooks import webhook_paths
 from touchbase.api.privacy import ErasureOut, PersonExport
 from touchbase.api.query import LARGEST_PAGE, STRUCTURES, USUAL_PAGE
 from touchbase.api.refusals import RefusalPage
@@ -63,12 +65,13 @@ WRITING = ("400", "401", "403", "404", "408", "409", "412", "413", "415", "422",
 
 
 def description(version: str, *, keys_needed: bool, public_url: str = "") -> Json:
-    """The whole document; without a `public_url` its paths begin where it was found."""
+    """The whole document; without a `public_url` its paths begin at the root of the server that answers it."""
     _, schemas = msgspec.json.schema_components(TYPES, ref_template="#/components/schemas/{name}")
     for name, example in EXAMPLES.items():
         schemas[name]["examples"] = [example]
     components: Json = {"schemas": schemas, "responses": {_problem_name(status): _problem(status) for status in PROBLEMS}}
-    paths: Json = {**_records("contacts", "contact"), **_records("companies", "company"), **_webhooks(), **_admin(), **_connections()}
+    paths: Json = {**_records("contacts", "contact"), **_records("companies", "company"), **_admin(), **_connections()}
+    paths |= webhook_paths(_operation, CLIENT_ID_IN_PATH)
     paths |= refusal_paths(_operation, _answer, _parameter, [LIMIT, CURSOR])
     made: Json = {
         "openapi": "3.1.0",
@@ -82,15 +85,14 @@ def description(version: str, *, keys_needed: bool, public_url: str = "") -> Jso
     }
     add_privacy(made["paths"], _operation, _answer, _parameter, {"id": ID, "limit": LIMIT, "cursor": CURSOR, "client": CLIENT})
     add_limits(made, _problem_name("429"))
-    if public_url:
-        made["servers"] = [{"url": public_url}]
+    made["security"] = []
     if keys_needed:
         components["securitySchemes"] = {
-            "key": {"type": "http", "scheme": "bearer", "description": "A key, `tb_...`"},
-            "keyHeader": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+            "key": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."},
+            "keyHeader": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "The same, in a header of its own."},
         }
         made["security"] = [{"key": []}, {"keyHeader": []}]
-    return made
+    return finished(made, public_url)
 
 
 def _records(many: str, one: str) -> Json:
@@ -126,35 +128,6 @@ def _records(many: str, one: str) -> Json:
         f"{path}/{{id}}": {"parameters": [ID], "get": get, "patch": change},
         f"{path}/{{id}}/timeline": {"parameters": [ID], "get": timeline},
     }
-
-
-def _webhooks() -> Json:
-    return {
-        f"/public/{name}/{{client_id}}": {"parameters": [CLIENT_ID_IN_PATH], "post": _webhook(name), "get": _webhook_check(name)}
-        for name in ("emailcampaign-webhook", "crm-webhook")
-    }
-
-
-def _webhook(name: str) -> Json:
-    made = _operation(
-        "Webhooks", name.replace("-", "_"), "Receive a call and keep it byte for byte",
-        {"200": {"description": "Kept, or had already. No body, unless the tool's own protocol demands one."}},
-        ("401", "404", "408", "413", "503"),
-    )  # fmt: skip
-    made["requestBody"] = {"required": False, "description": "Anything, of any content type.", "content": {"*/*": {}}}
-    made["security"] = []
-    return made
-
-
-def _webhook_check(name: str) -> Json:
-    made = _operation(
-        "Webhooks",
-        f"check_{name.replace('-', '_')}",
-        "For tools that check the address first",
-        {"200": {"description": "Nothing."}},
-        ("404",),
-    )
-    return {**made, "security": []}
 
 
 def _admin() -> Json:
@@ -297,8 +270,10 @@ STRUCTURE = _parameter("structure", {"enum": list(STRUCTURES), "default": "NESTE
 ON_DUPLICATE_PARAMETER = _parameter(
     "on_duplicate", {"enum": list(ON_DUPLICATE)}, "When the record exists: 409, answer it, or merge into it. Without it the client decides."
 )
-LIMIT = _parameter("limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": USUAL_PAGE})
-CURSOR = _parameter("cursor", {"type": "string"}, "`next_cursor` of the page before.")
+LIMIT = _parameter(
+    "limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": USUAL_PAGE}, "How many a page holds at most."
+)
+CURSOR = _parameter("cursor", {"type": "string"}, "`next_cursor` of the page before; blank or left out: the first page.")
 SINCE = _parameter("received_since", {"type": "string", "format": "date-time"}, "Only those received then or later.")
 UPDATED_SINCE = _parameter(
     "updated_since",

@@ -20,8 +20,8 @@ KEY: Json = {
     f"answer for {LIFETIME_HOURS} hours and is not carried out again; another request with it is refused.",
 }
 REPLAYED: Json = {
-    "schema": {"const": "true"},
-    "description": f"This is the kept answer to an earlier request with this {HEADER}; nothing was done now.",
+    "schema": {"type": "boolean"},
+    "description": f"Always true: this is the stored answer to an earlier request with this {HEADER}; nothing was done now.",
 }
 
 

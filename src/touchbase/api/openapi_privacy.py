@@ -14,7 +14,7 @@ def add_privacy(
 ) -> None:
     """Add the calls, and what creating a contact has to do with them; `shared` holds the parameters id, limit, cursor, client."""
     one = "/public/v2/contacts/{id}"
-    erase = parameter("erase", {"enum": ["true"]}, "A contact goes only when its person is erased.")
+    erase = parameter("erase", {"type": "boolean"}, "Must be true: a contact goes only when its person is erased.")
     erasing = operation(
         "Contacts", "erase_contact", "Erase a person: the contact, its timeline, the calls that told of it",
         {"200": answer("What went.", "ErasureOut")}, PROBLEMS, parameters=[erase | {"required": True}, shared["client"]],
@@ -25,5 +25,5 @@ def add_privacy(
     )  # fmt: skip
     paths[one]["delete"] = erasing
     paths[f"{one}/export"] = {"parameters": [shared["id"]], "get": exporting}
-    restore = parameter("restore_erased", {"enum": ["true", "false"]}, "Create a person who was erased; without it that is a 409 `erased`.")
+    restore = parameter("restore_erased", {"type": "boolean"}, "Create a person who was erased; without it that is a 409 `erased`.")
     paths["/public/v2/contacts"]["post"]["parameters"].append(restore)

@@ -12,7 +12,7 @@ from touchbase.api.answers import Answer
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text
 from touchbase.api.records import contact_out
-from touchbase.api.schemas import ContactResponse, FieldChangeOut, Time, encode
+from touchbase.api.schemas import ChannelOut, ContactResponse, DeliveryStateOut, FieldChangeOut, Time, encode
 from touchbase.domain.client import Client
 from touchbase.domain.errors import Fault
 from touchbase.domain.times import SECOND, Micros, to_text
@@ -73,9 +73,9 @@ class ExportedDelivery(Struct):
     """A call that told about the person, as it came; without its content where it tells of other people too (`shared`)."""
 
     id: int
-    channel: str
+    channel: ChannelOut
     tool: str | None
-    state: str
+    state: DeliveryStateOut
     received_at: Time
     shared: bool
     headers: dict[str, str] | None

@@ -89,7 +89,10 @@ class Parameters:
         return self.integer("limit", 1, LARGEST_PAGE) or USUAL_PAGE
 
     def cursor(self, listing: str, kind: type[Any]) -> Any:
-        """Where a page begins: the values that `cursor_text` was given for the same listing."""
+        """Where a page begins: the values that `cursor_text` was given for the same listing; None, the first page, where it is blank."""
+        if "cursor" not in self._repeated and not self._given.get("cursor", "").strip():
+            self._known.add("cursor")
+            return None
         value = self.text("cursor")
         if value is None:
             return None

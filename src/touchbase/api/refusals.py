@@ -10,7 +10,7 @@ from touchbase.api.admin import client_number, no_such_tool
 from touchbase.api.answers import Answer
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text
-from touchbase.api.schemas import Time, encode
+from touchbase.api.schemas import ChannelOut, Time, encode
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.refusals import CAUSES, ListRefusals, RefusedCall
 from touchbase.domain.times import to_text
@@ -24,9 +24,9 @@ class RefusalOut(Struct):
 
     received_at: Time
     client_id: Annotated[str, Meta(description="The id in the address, also where there is no such client.")]
-    channel: str
+    channel: ChannelOut
     tool: Annotated[str | None, Meta(description="The tool that the call looks like; it has not proved to be that tool's.")]
-    cause: Annotated[str, Meta(description="; ".join(f"{cause}: {about}" for cause, about in CAUSES.items()))]
+    cause: Annotated[str, Meta(extra_json_schema={"enum": list(CAUSES)})]
     size: Annotated[int, Meta(description="Bytes of the body, as far as it was read.")]
     calls: Annotated[int, Meta(description="How many calls alike came in that second, where more came than are listed one by one.")]
     headers: Annotated[

@@ -13,7 +13,7 @@ from touchbase.api.answers import Answer
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text, cursor_value, moment
 from touchbase.api.reading import read_json, read_struct
-from touchbase.api.schemas import Time, encode
+from touchbase.api.schemas import ChannelOut, DeliveryStateOut, Time, encode
 from touchbase.domain import text as limits
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.errors import Fault
@@ -34,9 +34,9 @@ class DeliveryGroupOut(Struct):
     """Deliveries in one state that look alike; `reason` is that of the newest, `example_id`."""
 
     client_id: str
-    channel: str
+    channel: ChannelOut
     tool: str | None
-    state: str
+    state: DeliveryStateOut
     event: Annotated[str | None, Meta(description="The event as the tool names it, where that is known.")]
     keys: Annotated[list[str], Meta(description="The keys at the top of the body, the first twelve.")]
     count: int

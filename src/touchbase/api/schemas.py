@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.domain import text as limits
+from touchbase.domain.delivery import CHANNELS, STATES
 
 Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
 Email = Annotated[
@@ -36,6 +37,8 @@ FieldName = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 RecordId = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC.", examples=["2026-11-20T09:30:00Z"], extra_json_schema={"format": "date-time"})]
 MaybeTime = Time | None
+ChannelOut = Annotated[str, Meta(extra_json_schema={"enum": list(CHANNELS)})]
+DeliveryStateOut = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})]
 
 
 class CustomFieldInput(Struct):

@@ -114,7 +114,7 @@ class ClientOut(Struct):
 
     client_id: Annotated[str, Meta(description="Its name in addresses and headers; treat it as a secret.")]
     name: Annotated[str, Meta(description="Its name for people; may be empty.")]
-    state: Annotated[str, Meta(description="active, suspended or deleting")]
+    state: Annotated[str, Meta(extra_json_schema={"enum": list(CLIENT_STATES)})]
     created_time: Time
     deletion: DeletionOut | None
     settings: SettingsBody
