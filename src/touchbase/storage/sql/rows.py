@@ -47,7 +47,7 @@ EVENT: Columns = (
 DELIVERY: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("channel", "text"), ("state", "text"), ("received_us", "bigint"), ("tool", "text"),
     ("attempts", "bigint"), ("repeats", "bigint"), ("error", "text"), ("applied_us", "bigint"), ("next_attempt_us", "bigint"),
-    ("size", "bigint"), ("verified", "bigint"), ("key", "bytea"),
+    ("size", "bigint"), ("verified", "bigint"), ("twin", "bigint"), ("dated", "bigint"), ("problems", "text"), ("key", "bytea"),
 )  # fmt: skip
 
 CONNECTION: Columns = (
@@ -156,13 +156,13 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 def delivery_of(row: Row) -> Delivery:
     """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
-    made = _delivery(row[1], row[0], *row[2:14])
+    made = _delivery(row[1], row[0], *row[2:16], _decode_secrets(row[16]) if row[16] else [])
     if made.verified is not None:
         made.verified = bool(made.verified)
-    if len(row) > 14:
-        made.query, made.headers, made.body = row[14], _decode_headers(row[15] or b"{}"), row[16] or b""
     if len(row) > 17:
-        made.body_gone, made.body_gone_us = row[17:19]
+        made.query, made.headers, made.body = row[17], _decode_headers(row[18] or b"{}"), row[19] or b""
+    if len(row) > 20:
+        made.body_gone, made.body_gone_us = row[20:22]
     return made
 
 
@@ -182,6 +182,11 @@ def connection_row(c: Connection) -> Row:
 def secrets_text(secrets: Sequence[str]) -> str:
     """Secrets as they are kept: JSON."""
     return _encode(list(secrets))
+
+
+def problems_text(problems: Sequence[str]) -> str | None:
+    """Codes of problems as they are stored: JSON, or NULL for none."""
+    return _encode(sorted(set(problems))) if problems else None
 
 
 def client_of(row: Row) -> Client:
