@@ -57,7 +57,7 @@ CONNECTION: Columns = (
 
 CLIENT: Columns = (
     ("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("state", "text"),
-    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"),
+    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"), ("made_by", "text"),
 )  # fmt: skip
 KEY: Columns = (
     ("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint"),
@@ -191,9 +191,9 @@ def problems_text(problems: Sequence[str]) -> str | None:
 
 def client_of(row: Row) -> Client:
     """A client of a row that begins with `client_names`."""
-    number, client_id, created_us, settings, name, state, state_us, removed, total, has_erased = row[:10]
+    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, has_erased = row[:11]
     deletion = Deletion(state_us, removed, total) if state == DELETING else None
-    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased))
+    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by)
 
 
 def key_of(row: Row) -> ApiKey:

@@ -241,8 +241,8 @@ RESERVE_IDS = Op(
 )
 INSERT_CLIENT = Op(
     "insert_client",
-    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text")),
-    body="INSERT INTO client (id, client_id, created_us, settings) SELECT * FROM p "
+    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("made_by", "text")),
+    body="INSERT INTO client (id, client_id, created_us, settings, made_by) SELECT * FROM p "
     "WHERE NOT EXISTS (SELECT 1 FROM client_alias a WHERE a.client_id = p.client_id) ON CONFLICT DO NOTHING",
 )
 CLIENT_BY_CLIENT_ID = Op(

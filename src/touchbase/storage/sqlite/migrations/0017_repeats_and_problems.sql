@@ -5,6 +5,10 @@ ALTER TABLE delivery ADD COLUMN dated INTEGER;
 ALTER TABLE delivery ADD COLUMN problems TEXT;
 CREATE INDEX delivery_problems ON delivery (client, id) WHERE problems IS NOT NULL;
 
+-- Who made a client: an administrator, or the first call that named it. NULL: older, and not known.
+ALTER TABLE client ADD COLUMN made_by TEXT;
+UPDATE client SET made_by = 'administrator' WHERE name <> '';
+
 -- Whether other calls came after one with equal bytes.
 ALTER TABLE recent_call ADD COLUMN twin INTEGER;
 CREATE INDEX recent_call_received ON recent_call (client, received_us);
