@@ -119,6 +119,17 @@ async def test_a_repeat_decides_nothing_about_who_it_is(store: Store) -> None:
     assert await told(store, client, 1) == ["Dead", "Dead"]  # the tool spoke about the person in between
 
 
+async def test_another_object_of_the_same_person_is_another_object(store: Store) -> None:
+    client = await made(store)
+    await keep(store, client, NOON, state(1, "Dead", email="p1@example.com"))
+    await keep(store, client, NOON + 1, state(7, "New", email="p1@example.com"))
+
+    await keep(store, client, NOON + 2, state(1, "Dead", email="p1@example.com"))
+    await apply(store)
+
+    assert await told(store, client, 1) == ["Dead", "New"]
+
+
 async def test_a_replay_is_the_call_itself_and_no_repeat(store: Store) -> None:
     client = await made(store)
     kept = [await keep(store, client, NOON + step, state(1, word)) for step, word in enumerate(["A", "B", "A"])]

@@ -1,13 +1,15 @@
 """Repeats among calls that carry neither a time nor an id: decided when they are applied, where their objects are known.
 
 Such a call repeats the one of equal bytes before it (its twin) only within `TWIN_WINDOW`, and only if no other call of the tool
-about the same record came between. What cannot be known counts as a new fact: an equal state once more does no harm, a lost one
-does. A fact is inserted under its own delivery, so a replay never decides again.
+about the same object came between (the same record, where calls name no object). What cannot be known counts as a new fact: an
+equal state once more does no harm, a lost one does. A fact is inserted under its own delivery, so a replay never decides again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from touchbase.domain.delivery import TWIN_WINDOW, Delivery
 from touchbase.domain.keys import event_key
@@ -17,6 +19,14 @@ from touchbase.storage.sql.op import Op, Plan, Row, Step
 from touchbase.storage.sql.sightings import Outcome, Sighted, is_undated
 from touchbase.storage.sql.statements import COUNT_REPEAT, ONE, ONE_MATCH, RECORD
 
+
+class _Object(msgspec.Struct):
+    """What an event's detail says of its object."""
+
+    object: list[str] | None = None
+
+
+_detail = msgspec.json.Decoder(_Object).decode
 MOST_BETWEEN = 1000
 """Calls between two equal ones that are looked at; with more between them, the second counts as a new fact."""
 
@@ -25,7 +35,7 @@ SET_TWIN = Op("set_twin", (*ONE, ("twin", "bigint")), body=f"UPDATE delivery AS 
 CALLS_ABOUT = Op(
     "calls_about",
     (*RECORD, ("tool", "text"), ("after_us", "bigint"), ("upto_us", "bigint")),
-    body="SELECT DISTINCT e.received_us, e.delivery_id FROM p JOIN event e ON e.client = p.client AND e.record_kind = p.record_kind "
+    body="SELECT e.received_us, e.delivery_id, e.detail FROM p JOIN event e ON e.client = p.client AND e.record_kind = p.record_kind "
     "AND e.record_id = p.record_id AND e.tool = p.tool WHERE e.delivery_id IS NOT NULL "
     "AND e.received_us >= p.after_us AND e.received_us <= p.upto_us",
 )
@@ -108,10 +118,16 @@ def _is_news(client: int, delivery: Delivery, seen: Sighting, base: Row, twin: i
     """Whether another call about the record came after the fact, or one of which nobody knows whom it is about."""
     kind, record, _, _, first, since = base
     between = yield Step(CALLS_ABOUT, [(client, kind, record, seen.tool, since, delivery.received_us)])
-    if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != twin):
+    if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != twin and _is_about(seen, row[2])):
         return True
     calls = yield Step(CALLS_BETWEEN, [(client, since, delivery.received_us, MOST_BETWEEN)])
     return len(calls) >= MOST_BETWEEN or any(row[2] in UNREAD and _lies_between(row[:2], (since, first), delivery) for row in calls)
+
+
+def _is_about(seen: Sighting, detail: str) -> bool:
+    """Whether an event of the record may be about the same object; only one that names another is not."""
+    own, other = seen.detail.get("object"), _detail(detail).object
+    return own is None or other is None or own == other
 
 
 def _lies_between(call: Row, since: tuple[int, int], delivery: Delivery) -> bool:
