@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,10 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.\-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+NO_SETTINGS = ("TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES")
+"""Names that are taken for other things: the key in our examples of calls, and the server that tests may use."""
+_OF_CONTAINERS = re.compile(r"TOUCHBASE_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP)(?:_(?:PROTO|PORT|ADDR))?)")
+"""What Kubernetes and Docker set for a service or container that is called touchbase."""
 _USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
@@ -60,6 +65,7 @@ class Settings:
         "Allow open mode where other machines can reach us, and for calls by any name: something in front checks who calls. By the public "
         "URL's name and through trusted proxies, only webhook addresses answer.",
     )
+    migration_copy: bool = _setting(True, "Copy a SQLite store to a file beside it before its schema is brought up to date.")
     inbox_worker: bool = _setting(
         True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase work` runs elsewhere."
     )
@@ -116,6 +122,7 @@ class Settings:
     @classmethod
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
         """The settings from command-line options (None: not given), the environment and the defaults."""
+        check_names(environ)
         given = {name: value for name, value in options.items() if value is not None}
         for each in fields(cls):
             text = None if each.name in given else _from_environment(each, environ)
@@ -206,6 +213,16 @@ class Settings:
 def environment_name(setting: str) -> str:
     """The environment variable of a setting."""
     return PREFIX + setting.upper()
+
+
+def check_names(environ: Mapping[str, str]) -> None:
+    """Raise `BadSettings` for names that begin as settings do and are none: a typing error would change nothing, and show nowhere."""
+    known = [environment_name(each.name) for each in fields(Settings)]
+    known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
+            nearest = get_close_matches(name, known, 1, cutoff=0.0)[0]
+            raise BadSettings(f"{name} is no setting: the nearest is {nearest}; correct the name, or unset it")
 
 
 # Not every Python says the same of an IPv4 address in IPv6 clothes.

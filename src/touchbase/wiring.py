@@ -90,7 +90,7 @@ def chores(store: Store) -> list[Chore]:
 async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[Application]:
     """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
     parts_played = [Part.SERVER, Part.WORKER] if settings.inbox_worker else [Part.SERVER]
-    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played)
+    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played, copies=settings.migration_copy)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
@@ -177,7 +177,7 @@ class Workers:
 async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house: bool = False) -> AsyncIterator[Workers]:
     """The workers on an open store; with `keeps_house`, beside them those who remove what has to go some day."""
     parts_played = [Part.WORKER] if keeps_house else []
-    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played)
+    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played, copies=settings.migration_copy)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         adapters, connections, caller, reader = load_adapters(), Connections(store, clock), _caller(settings), Reader()
@@ -218,7 +218,7 @@ async def first_key(store: Store, clock: Clock = clock) -> str | None:
 
 async def prepare(settings: Settings) -> str | None:
     """Make the store ready to be served; answers the first key if one had to be made."""
-    store = await open_store(settings.database, master_keys=master_keys(settings))
+    store = await open_store(settings.database, master_keys=master_keys(settings), copies=settings.migration_copy)
     try:
         return None if settings.open_mode else await first_key(store)
     finally:

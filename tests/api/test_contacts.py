@@ -92,7 +92,7 @@ async def test_text_is_trimmed_and_blank_text_is_unset(call: Caller) -> None:
 
 
 async def test_read_only_and_unknown_fields_are_ignored(call: Caller) -> None:
-    body = {"id": 77, "updated_time": "never", "previous_status": 3, "contact_custom_fields": "x", "nonsense": [{}], "first_name": "Jane"}
+    body = {"id": 77, "updated_time": "never", "previous_status": 3, "last_reply_received": "x", "nonsense": [{}], "first_name": "Jane"}
 
     reply = await call.post("/public/v2/contacts", body)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.api.conftest import Caller
 
@@ -151,3 +153,46 @@ async def test_etag__of_flat_differs_after_a_type_declaration(call: Caller) -> N
     assert after[1].headers["etag"] == before[1]
     changed = await call.patch(nested, {"first_name": "Ann"}, if_match=after[0].headers["etag"])
     assert changed.status == 200
+
+
+SEATS = [{"field_name": "Seats", "field_value": "40"}]
+
+
+def values_of(body: dict[str, Any]) -> dict[str, str]:
+    return {each["field_name"]: each["field_value"] for each in body["contact_custom_fields"]}
+
+
+@pytest.mark.parametrize("names", [["contact_custom_fields"], ["contact_custom_fields", "contact_custom_fields_input"]])
+async def test_custom_fields_of_a_contact_are_taken_under_the_name_of_the_answer_too(call: Caller, names: list[str]) -> None:
+    made = await call.post("/public/v2/contacts", {"email": "a@example.com", **dict.fromkeys(names, SEATS)})
+    change = [{"field_name": "Seats", "field_value": "50"}, {"field_name": "Team", "field_value": "Sales"}]
+    changed = await call.patch("/public/v2/contacts/1", dict.fromkeys(names, change))
+    merged = await call.post(
+        "/public/v2/contacts?on_duplicate=update",
+        {"email": "a@example.com", **{name: [{"field_name": "Seats", "field_value": "60"}] for name in names}},
+    )
+    cleared = await call.patch("/public/v2/contacts/1", dict.fromkeys(names))
+
+    assert (made.status, values_of(made.json())) == (201, {"Seats": "40"})
+    assert values_of(changed.json()) == {"Seats": "50", "Team": "Sales"}
+    assert values_of(merged.json()) == {"Seats": "60", "Team": "Sales"}
+    assert values_of(cleared.json()) == {}
+
+
+@pytest.mark.parametrize("other", [[], [{"field_name": "Seats", "field_value": "41"}]])
+async def test_custom_fields_under_two_names_that_differ_are_refused_by_both(call: Caller, other: list[Any]) -> None:
+    await call.post("/public/v2/contacts", {})
+    body = {"contact_custom_fields": SEATS, "contact_custom_fields_input": other}
+
+    for reply in (await call.post("/public/v2/contacts", body), await call.patch("/public/v2/contacts/1", body)):
+        assert reply.status == 422
+        assert [each["pointer"] for each in reply.problem["errors"]] == ["/contact_custom_fields_input", "/contact_custom_fields"]
+        assert "send one of the two" in reply.problem["errors"][0]["detail"]
+
+
+async def test_a_fault_in_custom_fields_names_the_field_that_was_sent(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {})
+    body = {"contact_custom_fields": [{"field_name": " ", "field_value": "x"}]}
+
+    for reply in (await call.post("/public/v2/contacts", body), await call.patch("/public/v2/contacts/1", body)):
+        assert [each["pointer"] for each in reply.problem["errors"]] == ["/contact_custom_fields/0/field_name"]

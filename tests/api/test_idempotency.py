@@ -504,11 +504,11 @@ async def test_many_deliveries_are_put_back_once(call: Caller, dry_run: bool) ->
 
 
 async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header(call: Caller) -> None:
-    replies = [await call("POST", "/public/crm-webhook/abc", raw=body, **KEY) for body in (b"1", b"2", b"1")]
+    replies = [await call("POST", "/public/crm-webhook/abc", raw=body, **KEY) for body in (b"1", b"2", b"2")]
     odd = await call("POST", "/public/crm-webhook/abc", raw=b"3", idempotency_key="a b")
 
     assert [(reply.status, reply.body, is_replayed(reply)) for reply in (*replies, odd)] == [(200, b"", False)] * 4
-    assert [each["repeats"] for each in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 0, 1]
+    assert [each["repeats"] for each in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 1, 0]
 
 
 async def test_other_methods_ignore_the_header(here: Caller) -> None:

@@ -14,7 +14,7 @@ from tests.api.conftest import Caller
 from touchbase.api.settings import SettingsBody
 
 NOW = "2026-11-20T09:30:00Z"
-NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None}
+NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator"}
 OPEN = {
     "on_duplicate": "error",
     "contact_statuses": None,
@@ -47,7 +47,7 @@ async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(cal
     reply = await call.get("/admin/v1/clients/ours")
 
     assert reply.status == 200
-    assert reply.json() == {"client_id": "ours", **NEW, "settings": OPEN, "former_ids": []}
+    assert reply.json() == {"client_id": "ours", **NEW, "made_by": "call", "settings": OPEN, "former_ids": []}
 
 
 async def test_settings_are_answered_as_they_were_put(call: Caller) -> None:

@@ -18,6 +18,8 @@ from touchbase import __version__
 from touchbase.cli.common import cut
 from touchbase.domain.commands import EnsureClient, KeepDelivery
 from touchbase.storage import open_store
+from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sqlite.schema import migrate
 
 SENT = b'{"event_type":"email_sent","lead_email":"contact@example.com","timestamp":"2026-11-20T09:30:00Z"}'
 NONSENSE = b"nothing that a tool would send"
@@ -85,6 +87,40 @@ def test_migrating_makes_a_store_and_then_has_nothing_to_do(run: Run) -> None:
 
     assert first.output.splitlines()[0].startswith("ran 0001")
     assert second.output == "sqlite:///touchbase.db is up to date\n"
+
+
+@pytest.mark.parametrize("words", [("clients", "list"), ("inbox", "list"), ("verify",), ("clients", "add", "acme")])
+def test_only_what_serves_works_or_migrates_brings_a_store_up_to_date(run: Run, words: tuple[str, ...]) -> None:
+    connection = apsw.Connection("touchbase.db")
+    migrate(connection.cursor(), packaged("sqlite")[:-1])
+    connection.close()
+
+    refused = run(*words)
+    migrated = run("migrate")
+
+    assert (refused.exit_code, refused.output.count("run touchbase migrate")) == (1, 1)
+    (copy,) = Path().glob("touchbase.db.before-*[0-9]Z")
+    assert migrated.output.splitlines()[0] == f"ran {packaged('sqlite')[-1].name}"
+    assert copy.name in migrated.output
+    assert run(*words).exit_code == 0
+
+
+def test_a_store_is_brought_up_to_date_without_a_copy_where_none_is_wanted(run: Run) -> None:
+    connection = apsw.Connection("touchbase.db")
+    migrate(connection.cursor(), packaged("sqlite")[:-1])
+    connection.close()
+
+    assert run("migrate", "--no-migration-copy").exit_code == 0
+    assert list(Path().glob("*.before-*")) == []
+
+
+@pytest.mark.parametrize("words", [("tools",), ("migrate",), ("clients", "list"), ("work", "--once"), ("serve", "--port", "0")])
+def test_a_name_in_the_environment_that_is_no_setting_stops_every_command(run: Run, words: tuple[str, ...]) -> None:
+    result = run(*words, env={"TOUCHBASE_DATABSE": "sqlite:///x.db"})
+
+    assert result.exit_code == 2
+    assert "TOUCHBASE_DATABSE is no setting: the nearest is TOUCHBASE_DATABASE" in result.output
+    assert list(Path().iterdir()) == []
 
 
 def test_a_client_is_added_once_and_listed(store: Run) -> None:

@@ -198,8 +198,8 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
 
     assert status == 200
     assert json.loads(contacts)["data"][0]["contact_status"] == "contacted"
-    first = json.loads(server.log().splitlines()[0])
-    assert (first["event"], first["route"]) == ("request", "webhook.email_campaign")
+    first = next(line for line in map(json.loads, server.log().splitlines()) if line["event"] == "request")
+    assert first["route"] == "webhook.email_campaign"
     assert "unguessable" not in server.log()
     assert "contact@example.com" not in server.log()
 
@@ -219,7 +219,7 @@ def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve
 
     refused, _ = server.post("/public/crm-webhook/acme", calls)
     taken = [server.post("/public/crm-webhook/acme?token=a-secret-of-ours", body)[0] for body in calls]
-    challenge = server.post("/public/crm-webhook/other", {"challenge": "abc"})
+    challenge = server.post("/public/crm-webhook/acme?token=a-secret-of-ours", {"challenge": "abc"})
     while '"state":"received"' in (listed := server.get("/admin/v1/deliveries?client=acme")[1]):
         pass
     _, contacts = server.get("/public/v2/contacts", **{"X-Client-Id": "acme"})

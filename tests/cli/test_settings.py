@@ -186,3 +186,26 @@ def test_several_hosts_are_shown_without_the_password() -> None:
 @pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
 def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
     assert without_password(url) == url
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("TOUCHBASE_DATABSE", "TOUCHBASE_DATABASE"),
+        ("TOUCHBASE_CORS_ORIGIN", "TOUCHBASE_CORS_ORIGINS"),
+        ("TOUCHBASE_HOST_FILE", "TOUCHBASE_HOST"),
+        ("TOUCHBASE_XYZ", "TOUCHBASE_"),
+    ],
+)
+def test_a_name_that_is_no_setting_is_refused_with_the_nearest(name: str, nearest: str) -> None:
+    with pytest.raises(BadSettings, match=f"{name} is no setting: the nearest is {nearest}"):
+        Settings.read({name: "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES", "TOUCHBASE_SERVICE_HOST", "TOUCHBASE_SERVICE_PORT_HTTP", "TOUCHBASE_PORT_8000_TCP_ADDR",
+     "TOUCHBASES", "touchbase_x", "_TOUCHBASE_COMPLETE"],
+)  # fmt: skip
+def test_names_that_are_taken_for_other_things_are_left_alone(name: str) -> None:
+    Settings.read({name: "x"})

@@ -18,6 +18,7 @@ from touchbase.domain.ports import Store
 OF_ALL: dict[str, str] = {
     "client_reads._deleting": "clients themselves",
     "client_reads.every": "as above",
+    "clients.ensure_clients": "whether anybody has made a client by hand",
     "erase_reads.open_erasures": "erasures of all clients that go on",
     "erase_restore.add_erasures": "whether this store has erased anybody; an operator's",
     "fetching.due": "whom of all one may ask for something now",

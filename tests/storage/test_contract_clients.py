@@ -29,7 +29,7 @@ async def test_a_client_comes_into_being_once(engine_url: str, open_with) -> Non
 async def test_a_client_has_the_default_settings_until_it_decides(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 5))
 
-    assert client == Client(client.number, "acme", 5, ClientSettings())
+    assert client == Client(client.number, "acme", 5, ClientSettings(), made_by="call")
 
 
 async def test_settings_are_replaced_whole(store: Store) -> None:

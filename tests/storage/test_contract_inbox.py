@@ -76,7 +76,7 @@ async def test_the_same_call_again_is_the_delivery_we_had(store: Store, client: 
     if together:
         first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
     else:
-        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=LATER))
+        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + dl.TWIN_WINDOW))
     await asyncio.gather(*(store.write(CountRepeat(client, first.id)) for _ in range(3)))
 
     assert (first.is_repeat, second) == (False, Kept(first.id, True))
@@ -97,11 +97,11 @@ async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> 
     assert len(await store.read(ListDeliveries(10))) == 2
 
 
-async def test_the_hour_begins_with_the_first_and_not_with_its_last_repeat(store: Store, client: int) -> None:
+async def test_the_two_minutes_begin_with_the_first_and_not_with_its_last_repeat(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
-    again = await store.write(call(client, b"same", at=LATER))
+    again = await store.write(call(client, b"same", at=NOON + dl.TWIN_WINDOW))
 
-    after = await store.write(call(client, b"same", at=LATER + 1))
+    after = await store.write(call(client, b"same", at=NOON + dl.TWIN_WINDOW + 1))
 
     assert again == Kept(first.id, True)
     assert not after.is_repeat
@@ -118,13 +118,14 @@ async def test_of_many_that_keep_the_same_bytes_anew_at_once_one_does(store: Sto
 
 
 async def test_equal_calls_written_together_are_told_apart_by_their_times(store: Store, client: int) -> None:
-    times = [NOON, NOON + 1, LATER + 1, LATER + 2, NOON]
+    times = [NOON, NOON + 1, NOON + 3, LATER + 4, LATER + 5, NOON]
+    other = store.write(call(client, b"other", at=NOON + 2))
 
-    kept = await asyncio.gather(*(store.write(call(client, b"same", at=at)) for at in times), store.write(call(client, b"other")))
+    *kept, last = await asyncio.gather(*(store.write(call(client, b"same", at=at)) for at in times), other)
 
-    assert [each.is_repeat for each in kept[:2]] == [False, True]
-    assert [each.is_repeat for each in kept[2:]] == [False, True, True, False]
-    assert len({each.id for each in kept}) == 3
+    assert [each.is_repeat for each in kept] == [False, True, False, False, True, True]
+    assert not last.is_repeat
+    assert len({each.id for each in (*kept, last)}) == 4
 
 
 async def test_the_same_bytes_at_two_clients_are_two_calls(store: Store, client: int) -> None:
@@ -139,11 +140,13 @@ async def test_several_processes_keep_one_delivery_of_equal_calls(engine_url: st
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     client = (await stores[0].write(EnsureClient("acme", NOON))).number
 
-    calls = [(stores[n % 3], f"call {n // 3 % 8}".encode(), NOON + n) for n in range(96)]
-    kept = await asyncio.gather(*(store.write(call(client, body, at=at)) for store, body, at in calls))
+    rounds = []
+    for turn in range(8):
+        calls = [(store, f"call {turn}".encode(), NOON + turn) for store in stores for _ in range(4)]
+        rounds.append(await asyncio.gather(*(store.write(call(client, body, at=at)) for store, body, at in calls)))
 
-    assert sum(not each.is_repeat for each in kept) == 8
-    assert len({each.id for each in kept}) == len(await stores[0].read(ListDeliveries(50))) == 8
+    assert [sum(not each.is_repeat for each in kept) for kept in rounds] == [1] * 8
+    assert len({each.id for kept in rounds for each in kept}) == len(await stores[0].read(ListDeliveries(50))) == 8
 
 
 async def test_a_call_that_is_forgotten_is_news_and_its_delivery_stays(store: Store, client: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 
 import apsw
 import asyncpg
@@ -15,6 +16,7 @@ from touchbase.storage import open_store
 from touchbase.storage.postgres import schema as postgres_schema
 from touchbase.storage.sql.migrate import Migration, packaged, pending
 from touchbase.storage.sqlite import schema as sqlite_schema
+from touchbase.storage.sqlite.backup import read_backup
 
 TWO = [Migration("0001_first", "CREATE TABLE a (x BIGINT);"), Migration("0002_second", "CREATE TABLE b (y BIGINT);")]
 
@@ -88,6 +90,58 @@ def test_both_engines_have_the_same_migrations() -> None:
     assert [m.name for m in packaged("sqlite")] == [m.name for m in packaged("postgres")]
 
 
+def test_no_migration_that_has_landed_is_edited() -> None:
+    """A store that ran the old text refuses the new one, so a change goes into a new file. A new migration adds its lines to the list."""
+    landed = dict(reversed(line.split("  ")) for line in (Path(__file__).parent / "migrations.sha256").read_text().splitlines())
+    here = {f"{engine}/{each.name}.sql": each.digest for engine in ("postgres", "sqlite") for each in packaged(engine)}
+
+    missing = [f"{digest}  {name}" for name, digest in here.items() if name not in landed]
+    assert missing == [], "add these lines to tests/storage/migrations.sha256"
+    assert {name for name in landed if here.get(name) != landed[name]} == set()
+
+
+async def test_a_store_is_copied_before_its_schema_changes(tmp_path) -> None:
+    _older(tmp_path)
+
+    store = await open_store(f"sqlite:///{tmp_path}/old.db")
+    (said,) = store.warnings
+    await store.close()
+
+    (copy,) = tmp_path.glob("old.db.before-*[0-9]Z")
+    assert str(copy) in said
+    assert read_backup(copy).schema == packaged("sqlite")[-2].name
+    assert _sqlite_schema(f"{tmp_path}/old.db") != _sqlite_schema(str(copy))
+
+
+@pytest.mark.parametrize("name", ["old", "fresh"])
+async def test_no_copy_is_made_of_a_new_store_or_where_none_is_wanted(tmp_path, name: str) -> None:
+    _older(tmp_path)
+
+    await (await open_store(f"sqlite:///{tmp_path}/{name}.db", copies=name == "fresh")).close()
+
+    assert list(tmp_path.glob("*.before-*")) == []
+
+
+async def test_what_only_reads_does_not_bring_a_store_up_to_date(tmp_path, empty_postgres_url) -> None:
+    _older(tmp_path)
+    connection = await asyncpg.connect(empty_postgres_url)
+    await postgres_schema.migrate(connection, packaged("postgres")[:-1])
+    await connection.close()
+    before = _sqlite_schema(f"{tmp_path}/old.db")
+
+    for url in (f"sqlite:///{tmp_path}/old.db", empty_postgres_url):
+        with pytest.raises(UnusableStore, match=f"waits for {packaged('sqlite')[-1].name}; run touchbase migrate"):
+            await open_store(url, upgrade=False)
+
+    assert _sqlite_schema(f"{tmp_path}/old.db") == before
+
+
+def _older(folder: Path) -> None:
+    connection = apsw.Connection(f"{folder}/old.db")
+    sqlite_schema.migrate(connection.cursor(), packaged("sqlite")[:-1])
+    connection.close()
+
+
 def test_only_what_is_new_is_pending() -> None:
     assert pending(TWO, {}) == TWO
     assert pending(TWO, {"0001_first": TWO[0].digest}) == TWO[1:]
@@ -122,7 +176,7 @@ async def test_a_migration_that_breaks_leaves_nothing_behind(tmp_path, empty_pos
     with pytest.raises(asyncpg.PostgresError):
         await postgres_schema.migrate(connection, broken)
 
-    assert sqlite_schema.migrate(cursor, TWO) == ["0002_second"]
+    assert sqlite_schema.migrate(cursor, TWO) == ["0001_first", "0002_second"]  # SQLite runs all or none
     assert await postgres_schema.migrate(connection, TWO) == ["0002_second"]
     await connection.close()
 

@@ -198,6 +198,7 @@ ASKING: list[Any] = [
     kl.StoreFirstKey(KEY), e.ErasePerson(1, 10, 1), e.SweepErasure(1, 1, [], 5, False, 10),
     e.AddErasures(1, b"another", [], 10), e.RetainBodies(1, 2**40, 5, 10), e.DropUnrecognised(1, 10, 1, 5, 10),
     seals.SealAgain(5), seals.RetireKeys(), seals.ReplaceLost(), cl.RemoveClientRows(2, 10, 100),
+    c.EnsureClient("unknown", 5, first_use=True),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

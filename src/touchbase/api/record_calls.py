@@ -7,7 +7,7 @@ the others are handlers of resources.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import msgspec
@@ -21,7 +21,7 @@ from touchbase.api.query import Parameters, creating_options, cursor_text, is_fl
 from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
-from touchbase.api.schemas import FieldChangeOut, TimelineEvent, TimelinePage, encode, given
+from touchbase.api.schemas import CompanyRequest, ContactChange, ContactRequest, FieldChangeOut, TimelineEvent, TimelinePage, encode, given
 from touchbase.api.whole import of_client
 from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.commands import Created
@@ -35,7 +35,7 @@ from touchbase.service.changes import Change
 from touchbase.service.read_records import Wanted
 from touchbase.service.timeline import Told, timeline
 
-A = TypeVar("A", bound=msgspec.Struct)
+A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
 
@@ -51,7 +51,7 @@ class Kind(Generic[A, C, R]):
     wanted: type[A]
     change: type[C]
     custom: str
-    """The request's field that holds custom fields."""
+    """The field of a change that holds custom fields."""
     rules: Callable[[A, Client, Micros], object]
     create: Callable[[Writes, A, Client, Micros, str | None], Awaitable[Created[R]]]
     change_rules: Callable[[Client, int, Change, Micros], object]
@@ -70,7 +70,7 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
     route, location = f"{kind.name}.create", api.parts.reached_at(f"{kind.path}/")
     keyed = once(RecordCalls(kind).create, of_client)
     store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
-    limiter, custom = api.limiter, kind.custom
+    limiter = api.limiter
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
@@ -89,7 +89,7 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
             if at - began > FRESH:  # a slow body must not write for a client or a key that has ended meanwhile
                 client = await api.caller(headers, key_in(headers), WRITE, at, scope)
             asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
-            limiter.storing(client, 1 + len(getattr(asked, custom)), len(body), at)
+            limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
             create = kind.restore if options.restore_erased and kind.restore is not None else kind.create
             created = await create(store, asked, client, at, options.on_duplicate)
             record = created.record
@@ -114,7 +114,7 @@ class RecordCalls(Generic[A, C, R]):
     def __init__(self, kind: Kind[A, C, R]) -> None:
         self._kind: Kind[A, C, R] = kind
         self._decoder = msgspec.json.Decoder(kind.change)
-        self._create_decoder = msgspec.json.Decoder(kind.wanted)
+        self._create_decoder: msgspec.json.Decoder[A] = msgspec.json.Decoder(kind.wanted)
 
     async def create(self, call: Call) -> Answer:
         """`POST` of one record, as `creating` does it."""
@@ -123,7 +123,7 @@ class RecordCalls(Generic[A, C, R]):
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
         asked = read_struct(body, self._create_decoder, kind.wanted, lambda partly: kind.rules(partly, client, at))
-        call.api.limiter.storing(client, 1 + len(getattr(asked, kind.custom)), len(body), at)
+        call.api.limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
 
         def answer(result: Created[R] | R) -> Answer:
             # A merge is an update, which answers the record alone.
@@ -188,7 +188,10 @@ class RecordCalls(Generic[A, C, R]):
 
     def _change(self, asked: C, if_updated_us: Micros | None = None) -> Change:
         fields = given(asked)
-        return Change(fields, fields.pop(self._kind.custom, ()), if_updated_us)
+        change = Change(fields, fields.pop(self._kind.custom, ()), if_updated_us)
+        if isinstance(asked, ContactChange):
+            change = replace(change, custom_pointer=asked.custom_pointer, custom_faults=asked.custom_faults)
+        return change
 
     async def _state(self, call: Call, client: Client, record: int) -> Micros | None:
         """The state in which the record must still be, when the caller insists on one."""

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.domain import text as limits
 from touchbase.domain.delivery import CHANNELS, STATES
+from touchbase.domain.errors import Fault
 
 Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
 Email = Annotated[
@@ -51,7 +52,36 @@ class CustomFieldInput(Struct):
 CustomFieldsInput = Annotated[list[CustomFieldInput], Meta(max_length=limits.CUSTOM_FIELDS)]
 
 
-class ContactRequest(Struct):
+CONTACT_FIELDS = "contact_custom_fields_input"
+OTHER_NAME = "contact_custom_fields"
+"""What custom fields of a contact are called in answers; requests may call them so too, as callers of other products do."""
+_ALSO = f"The same as `{CONTACT_FIELDS}`, under the name of the answer. Both may be given only if they are equal."
+_BOTH = "differs from {}: send one of the two, or the same in both"
+
+
+class _ContactFields(Struct):
+    """Custom fields of a contact in a request, under either name."""
+
+    @property
+    def custom_pointer(self) -> str:
+        """Where the custom fields stand in the body."""
+        return f"/{OTHER_NAME}" if _under(self, CONTACT_FIELDS) is UNSET and _under(self, OTHER_NAME) is not UNSET else f"/{CONTACT_FIELDS}"
+
+    @property
+    def custom_faults(self) -> list[Fault]:
+        """Two faults where both names are given and say different things."""
+        one, other = _under(self, CONTACT_FIELDS), _under(self, OTHER_NAME)
+        if UNSET in (one, other) or one == other:
+            return []
+        pairs = ((CONTACT_FIELDS, OTHER_NAME), (OTHER_NAME, CONTACT_FIELDS))
+        return [Fault(f"/{name}", "contradiction", _BOTH.format(f"/{another}")) for name, another in pairs]
+
+
+def _under(asked: Struct, name: str) -> Any:
+    return getattr(asked, name)
+
+
+class ContactRequest(_ContactFields):
     """A contact to be created (interface 2.1). Fields that are not named here are ignored."""
 
     email: Email | None = None
@@ -59,9 +89,16 @@ class ContactRequest(Struct):
     first_name: Name = ""
     last_name: Name = ""
     company_id: RecordId | None = None
-    contact_custom_fields_input: CustomFieldsInput = []
+    contact_custom_fields_input: CustomFieldsInput | UnsetType = UNSET
+    contact_custom_fields: Annotated[CustomFieldsInput, Meta(description=_ALSO)] | UnsetType = UNSET
     origin: Name = ""
     contact_status: Status = ""
+
+    @property
+    def custom_fields(self) -> list[CustomFieldInput]:
+        """The custom fields, whatever they are called."""
+        given = self.contact_custom_fields if self.contact_custom_fields_input is UNSET else self.contact_custom_fields_input
+        return [] if given is UNSET else given
 
 
 class CompanyRequest(Struct):
@@ -71,6 +108,11 @@ class CompanyRequest(Struct):
     name: Name = ""
     company_status: Status = ""
     company_custom_fields: CustomFieldsInput = []
+
+    @property
+    def custom_fields(self) -> list[CustomFieldInput]:
+        """The custom fields."""
+        return self.company_custom_fields
 
 
 class CustomFieldChange(Struct):
@@ -89,7 +131,7 @@ CustomFieldChanges = Annotated[
 ]
 
 
-class ContactChange(Struct):
+class ContactChange(_ContactFields):
     """A JSON merge patch over a contact: an absent field stays, null or blank unsets it."""
 
     email: Email | UnsetType | None = UNSET
@@ -98,6 +140,7 @@ class ContactChange(Struct):
     last_name: Name | UnsetType | None = UNSET
     company_id: RecordId | UnsetType | None = UNSET
     contact_custom_fields_input: CustomFieldChanges | UnsetType | None = UNSET
+    contact_custom_fields: Annotated[CustomFieldChanges, Meta(description=_ALSO)] | UnsetType | None = UNSET
     origin: Name | UnsetType | None = UNSET
     contact_status: Status | UnsetType | None = UNSET
 
@@ -205,5 +248,9 @@ encode = msgspec.json.Encoder().encode
 
 
 def given(change: Struct) -> dict[str, Any]:
-    """The fields of a change that were sent, by name."""
-    return {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
+    """The fields of a change that were sent, by name; custom fields of a contact under one name."""
+    sent = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
+    if OTHER_NAME in sent:
+        sent.setdefault(CONTACT_FIELDS, sent.pop(OTHER_NAME))
+    sent.pop(OTHER_NAME, None)
+    return sent

@@ -116,6 +116,9 @@ class ClientOut(Struct):
     name: Annotated[str, Meta(description="Its name for people; may be empty.")]
     state: Annotated[str, Meta(extra_json_schema={"enum": list(CLIENT_STATES)})]
     created_time: Time
+    made_by: Annotated[
+        str | None, Meta(description="administrator, or call: the first call that named it made it. null: older, and not known.")
+    ]
     deletion: DeletionOut | None
     settings: SettingsBody
 
@@ -252,7 +255,7 @@ def described(client: Client) -> ClientOut:
     settings = msgspec.convert(client.settings, SettingsBody, from_attributes=True)
     known = client.deletion
     deletion = None if known is None else DeletionOut(to_text(known.started_us), known.removed, known.total)
-    return ClientOut(client.client_id, client.name, client.state, to_text(client.created_us), deletion, settings)
+    return ClientOut(client.client_id, client.name, client.state, to_text(client.created_us), client.made_by, deletion, settings)
 
 
 async def detailed(call: Call, client: Client) -> ClientDetail:

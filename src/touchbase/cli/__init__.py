@@ -14,7 +14,7 @@ import click
 
 import touchbase
 from touchbase.domain.errors import BadAddress, TouchbaseError
-from touchbase.settings import BadSettings
+from touchbase.settings import BadSettings, check_names
 
 COMMANDS = {
     "serve": "Run the HTTP server, with the inbox worker beside it.",
@@ -63,6 +63,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; an error that we can explain is one line, not a traceback."""
         try:
+            check_names(os.environ)
             return super().invoke(ctx)
         except BadSettings as error:
             raise click.UsageError(str(error)) from error

@@ -38,8 +38,8 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
     if as_json:
         print_json(found)
         return
-    columns = ("client_id", "name", "state", "created_time", "log_name")
-    print_table(("client", "name", "state", "created", "log name"), ([each[column] for column in columns] for each in found))
+    columns = ("client_id", "name", "state", "created_time", "made_by", "log_name")
+    print_table(("client", "name", "state", "created", "made by", "log name"), ([each[column] for column in columns] for each in found))
     if more is not None:
         click.echo(f"there are more: --after {more}", err=True)
 

@@ -88,15 +88,16 @@ def run_fast(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def opened(database: str | None, *, as_is: bool = False, new: bool = False) -> AsyncIterator[Store]:
-    """The store that a command works on; it must be there already, unless it may be `new`."""
+async def opened(database: str | None, *, as_is: bool = False, new: bool = False, copies: bool | None = None) -> AsyncIterator[Store]:
+    """The store that a command works on; it must be there already, unless it may be `new`, and wait for no migration, unless `as_is`."""
     from touchbase.storage import open_store
     from touchbase.storage.sealing.keys import MasterKeys
 
-    settings = read_settings(database=database)
+    settings = read_settings(database=database, migration_copy=copies)
     if not new:
         must_exist(settings.database)
-    store = await open_store(settings.database, as_is=as_is, master_keys=MasterKeys(settings.master_key, settings.master_key_old))
+    keys = MasterKeys(settings.master_key, settings.master_key_old)
+    store = await open_store(settings.database, as_is=as_is, master_keys=keys, upgrade=False, copies=settings.migration_copy)
     try:
         yield store
     finally:

@@ -8,18 +8,24 @@ from touchbase.cli.common import opened, read_settings, run, setting_options, sh
 
 
 @click.command()
-@setting_options("database")
-def migrate(database: str | None) -> None:
+@setting_options("database", "migration_copy")
+def migrate(database: str | None, migration_copy: bool | None) -> None:
     """Bring the store's schema up to date.
 
-    An empty store gets its schema. Run it before starting a newer Touchbase on PostgreSQL; on SQLite the
-    server does it by itself.
+    An empty store gets its schema. Run it before starting a newer Touchbase on PostgreSQL; on SQLite `serve` and
+    `work` do it by themselves. A SQLite store is copied to a file beside it first. Stop a server of an older version before.
     """
-    for name in run(_migrate(database)):
+    names, told = run(_migrate(database, migration_copy))
+    for name in names:
         click.echo(f"ran {name}")
+    for line in told:
+        click.echo(line)
     click.echo(f"{shown(read_settings(database=database).database)} is up to date")
 
 
-async def _migrate(database: str | None) -> list[str]:
-    async with opened(database, as_is=True, new=True) as store:
-        return await store.migrate()
+async def _migrate(database: str | None, migration_copy: bool | None) -> tuple[list[str], list[str]]:
+    """The migrations that ran, and what is said about the copy."""
+    async with opened(database, as_is=True, new=True, copies=migration_copy) as store:
+        before = len(store.warnings)
+        names = await store.migrate()
+        return names, list(store.warnings[before:])

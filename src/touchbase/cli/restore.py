@@ -69,7 +69,7 @@ async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> i
 
     settings = read_settings()
     mine = replace(MasterKeys(settings.master_key, settings.master_key_old), file=Path(f"{target}.key"))
-    restored = await open_store(f"sqlite:///{part}", master_keys=mine)
+    restored = await open_store(f"sqlite:///{part}", master_keys=mine, copies=False)  # a copy itself
     try:
         return await erase_again(restored, known)
     finally:

@@ -12,6 +12,9 @@ SUSPENDED = "suspended"
 """Its records are closed to everybody, its webhook calls are kept and not applied; until it is resumed."""
 DELETING = "deleting"
 """Nothing of it is served any more, and its data is being removed."""
+BY_ADMINISTRATOR = "administrator"
+BY_CALL = "call"
+"""Who made a client: somebody who administrates, or the first call that named it, in open mode."""
 NOT_THERE = -1
 """Stands for the number of a client that nobody has made: nothing is kept under it."""
 CLIENT_STATES = (ACTIVE, SUSPENDED, DELETING)
@@ -116,6 +119,8 @@ class Client:
     deletion: Deletion | None = None
     has_erased: bool = False
     """Whether somebody of this client was erased, as far as was known when this was read."""
+    made_by: str | None = None
+    """BY_ADMINISTRATOR or BY_CALL; None for one that was made before this was stored."""
     until_us: Micros | None = field(default=None, compare=False)
     """Where it was found by a former `client_id`: until when that one is honoured."""
 

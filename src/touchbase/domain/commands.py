@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from touchbase.domain.client import Client, ClientSettings
+from touchbase.domain.client import BY_CALL, Client, ClientSettings
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.contact import Contact
@@ -178,11 +178,14 @@ class ReplayMany(Command[int]):
 class EnsureClient(Command[Client]):
     """The client of this `client_id`, made now if there is none.
 
-    A former id answers its client while it is honoured, and is `NotFound` afterwards: it stays that client's.
+    A former id answers its client while it is honoured, and is `NotFound` afterwards: it stays that client's. With `first_use`, a
+    client that is not there is `NotFound` too where an administrator has made any: then an unknown id is a mistyped one.
     """
 
     client_id: str
     at: Micros
+    made_by: str = BY_CALL
+    first_use: bool = False
 
 
 @dataclass(slots=True)

@@ -27,11 +27,9 @@ GONE_RETENTION = "retention"
 
 MAX_ATTEMPTS = 10
 REPEAT_WINDOW: Micros = 3600 * SECOND
-"""How long an identical body counts as a repeat of the first.
-
-Later the same bytes may be news: a body without time or id ("category: interested") can come again and
-mean it. A retry that comes later still is recognised by its events, where they have a time or an id.
-"""
+"""How long a body whose events have times or ids counts as a repeat of the first. A later retry is recognised by its events."""
+TWIN_WINDOW: Micros = 120 * SECOND
+"""How long a body with neither counts as a repeat, and only while no other call about its object came between: later it is news."""
 
 _REPLAYS: Micros = 2**52
 """Replays stand in the queue before what was never tried, each at its time less this: below zero until the year 2112."""
@@ -95,6 +93,12 @@ class Delivery:
     size: int = 0
     verified: bool | None = None
     """Whether the call has proved who sends it; None for one kept before anybody asked."""
+    twin: int | None = None
+    """The delivery with equal bytes that it came after within the hour; the fact that it repeats, once that is known."""
+    dated: int | None = None
+    """1 where all that it says has a time or an id of its own, so that equal bytes are a repeat; None before it was read."""
+    problems: list[str] = field(default_factory=list)
+    """Codes of `domain/problems.py`: what went wrong with what was applied."""
     headers: dict[str, str] = field(default_factory=dict)
     query: str = ""
     body: bytes = b""

@@ -140,16 +140,23 @@ class Doorkeeper:
         return Holder(held.client, _scopes(held))
 
     async def receiver(self, client_id: str) -> Client:
-        """The client of a webhook address. Where keys are needed it must exist, else it is made; `NotFound`.
+        """The client of a webhook address; `NotFound`. Only in open mode, and until an administrator has made any client, it is made.
 
         A suspended one is answered too: its calls are kept.
         """
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
-        found = await (self._clients.find(client_id) if self.keys_needed else self._clients.ensure(client_id))
+        found = await (self._clients.find(client_id) if self.keys_needed else self._receiver(client_id))
         if found is None or found.state == DELETING:
             raise NotFound(NO_SUCH_ADDRESS)
         return found
+
+    async def _receiver(self, client_id: str) -> Client | None:
+        """The client of a webhook address in open mode: its first use makes it, until an administrator has made one."""
+        try:
+            return await self._clients.ensure(client_id, first_use=True)
+        except NotFound:
+            return None
 
     def forget(self, key_id: str) -> None:
         """Ask the store again about this key, which was changed just now."""

@@ -49,6 +49,10 @@ class Change:
     fields: Mapping[str, str | int | None]
     custom: Sequence[NewValue] | None = ()
     if_updated_us: Micros | None = None
+    custom_pointer: str | None = None
+    """Where custom fields stand in the body, if not in the usual place."""
+    custom_faults: Sequence[Fault] = ()
+    """What is wrong with them as a whole."""
 
 
 def text_or_none(value: object) -> str | None:

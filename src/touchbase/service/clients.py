@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
-from touchbase.domain.client import DELETING, NOT_THERE, Client, ClientSettings
+from touchbase.domain.client import BY_ADMINISTRATOR, BY_CALL, DELETING, NOT_THERE, Client, ClientSettings
 from touchbase.domain.client_life import FindClientByNumber, ListClientPage
 from touchbase.domain.commands import Command, EnsureClient, SetClientSettings
 from touchbase.domain.errors import NotFound, WrongState
@@ -16,6 +17,12 @@ from touchbase.domain.text import CLIENT_ID
 from touchbase.domain.times import SECOND, Micros, has_passed
 from touchbase.service.asking import Asking
 
+LOG = logging.getLogger("touchbase.clients")
+MADE_BY_CALL = (
+    "a client was made by the first call that names it; `touchbase clients list` shows it as made by a call. "
+    "Once you add a client yourself, webhook calls for unknown ones are refused"
+)
+"""Its id is a secret, and is not logged."""
 FRESH: Micros = SECOND
 """How long another process's change of a client may stay unseen here."""
 
@@ -83,12 +90,17 @@ class Clients:
             raise NotFound(f"there is no client {client_id!r}")
         return found
 
-    async def ensure(self, client_id: str) -> Client:
-        """The client of this `client_id`, made now if there is none. The id must be a valid one; `NotFound` if it was another's."""
+    async def ensure(self, client_id: str, *, first_use: bool = False) -> Client:
+        """The client of this `client_id`, made now if there is none. The id must be a valid one; `NotFound` if it was another's.
+
+        With `first_use` none is made, and it is `NotFound`, where an administrator has made any client.
+        """
         found = await self.find(client_id)
         if found is None:
             now = self._clock()
-            found = await self._store.write(EnsureClient(client_id, now))
+            found = await self._store.write(EnsureClient(client_id, now, first_use=first_use))
+            if found.created_us == now and found.made_by == BY_CALL:
+                LOG.warning("%s", MADE_BY_CALL)
             if found.client_id == client_id:
                 self._remember(client_id, found, now)
         return found
@@ -137,7 +149,7 @@ class Clients:
         found = await self._store.read(FindClient(client_id, self._clock()))
         is_new = found is None
         if found is None:
-            found = await self._store.write(EnsureClient(client_id, self._clock()))
+            found = await self._store.write(EnsureClient(client_id, self._clock(), BY_ADMINISTRATOR))
         if found.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
         return await self.change(SetClientSettings(found.client_id, settings, keep_limits)), is_new

@@ -49,8 +49,18 @@ class NewContact(Protocol):
         ...
 
     @property
-    def contact_custom_fields_input(self) -> Sequence[NamedValue]:
+    def custom_fields(self) -> Sequence[NamedValue]:
         """Custom fields, each name once."""
+        ...
+
+    @property
+    def custom_pointer(self) -> str:
+        """Where they stand in the body."""
+        ...
+
+    @property
+    def custom_faults(self) -> Sequence[Fault]:
+        """What is wrong with them as a whole."""
         ...
 
     @property
@@ -71,8 +81,9 @@ def contact_command(asked: NewContact, client: Client, at: Micros, on_duplicate:
     email = asked.email.strip() or None if asked.email else None
     linkedin = asked.linkedin_url.strip() or None if asked.linkedin_url else None
     custom: list[tuple[str, str]] = []
-    if asked.contact_custom_fields_input:
-        custom = validation.custom_fields(asked.contact_custom_fields_input, settings.contact_fields, CUSTOM, faults)
+    if asked.custom_fields:
+        custom = validation.custom_fields(asked.custom_fields, settings.contact_fields, asked.custom_pointer, faults)
+    faults += asked.custom_faults
     contact = Contact(
         client=client.number,
         id=0,

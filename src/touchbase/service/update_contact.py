@@ -32,7 +32,8 @@ def update_contact_command(client: Client, contact_id: int, change: Change, at: 
     if "contact_status" in asked:
         status = text_or_none(asked["contact_status"])
         columns["status"] = validation.status(status, settings.contact_statuses, "/contact_status", faults)
-    fields: CustomChanges = custom_changes(change.custom, settings.contact_fields, CUSTOM, faults)
+    fields: CustomChanges = custom_changes(change.custom, settings.contact_fields, change.custom_pointer or CUSTOM, faults)
+    faults += change.custom_faults
     validation.raise_if_any(faults)
     return UpdateContact(
         client.number, contact_id, columns, fields.values, at, new_write_key(), fields.clear, change.if_updated_us,

@@ -23,13 +23,21 @@ _WRITE = "write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"
 
 
 async def open_store(
-    url: str, *, queue_limit: int = QUEUE_LIMIT, as_is: bool = False, master_keys: MasterKeys = NO_KEYS, parts: Sequence[Part] = ()
+    url: str,
+    *,
+    queue_limit: int = QUEUE_LIMIT,
+    as_is: bool = False,
+    master_keys: MasterKeys = NO_KEYS,
+    parts: Sequence[Part] = (),
+    upgrade: bool = True,
+    copies: bool = True,
 ) -> Store:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
     Its schema is brought up to date where that is safe by itself: on SQLite, and in an empty PostgreSQL
     database. Another PostgreSQL database with pending migrations is refused. With `as_is` the schema is
-    left as found, for `migrate` to be called.
+    left as found, for `migrate` to be called. Without `upgrade` a store that waits for migrations is refused: a server of an older
+    program may be at work on it. With `copies` a SQLite store is copied to a file beside it before its schema changes.
 
     `master_keys` open what is sealed in the store; a store whose master key is not at hand is refused too, unless `as_is`.
     `parts` are what this process is going to do all the time; the store's `warnings` say where that is for one process and another does it.
@@ -38,8 +46,8 @@ async def open_store(
     check_address(url)
     sealer = MasterSealer(keys_of(url, master_keys))
     if _scheme(url) == "sqlite":
-        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, parts=parts)
-    return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer)
+        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, parts=parts, upgrade=upgrade, copies=copies)
+    return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, upgrade=upgrade)
 
 
 def check_address(url: str) -> None:

@@ -65,9 +65,16 @@ class PostgresStore:
 
     @classmethod
     async def open(
-        cls, url: str, *, queue_limit: int, as_is: bool = False, commands: Handlers = COMMANDS, sealer: Sealer = NO_SEALER
+        cls,
+        url: str,
+        *,
+        queue_limit: int,
+        as_is: bool = False,
+        commands: Handlers = COMMANDS,
+        sealer: Sealer = NO_SEALER,
+        upgrade: bool = True,
     ) -> PostgresStore:
-        """Open the database at this address; an empty one gets its schema, an outdated one is refused, unless `as_is`."""
+        """Open the database at this address; an empty one gets its schema (with `upgrade`), an outdated one is refused, unless `as_is`."""
         try:
             connection = await connect(url)
         except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
@@ -77,7 +84,7 @@ class PostgresStore:
                 await refuse_shared_sessions(connection, lambda: connect(url))
                 await refuse_unsafe(connection)
                 if not as_is:
-                    await _prepare(connection)
+                    await _prepare(connection, upgrade=upgrade)
                     await _make_sealed(connection, sealer)
                 warnings = await gaps(connection)
             finally:
@@ -191,11 +198,11 @@ def _told() -> Iterator[None]:
         raise UnusableStore(f"cannot use this PostgreSQL: {why}; serve as a role that owns the database (docs/operations.md)") from error
 
 
-async def _prepare(connection: Connection) -> None:
+async def _prepare(connection: Connection, *, upgrade: bool) -> None:
     migrations = packaged("postgres")
     known = await applied(connection)
     if todo := pending(migrations, known):
-        if known:
+        if known or not upgrade:
             raise out_of_date(todo)
         await migrate(connection, migrations)
 

@@ -31,8 +31,10 @@ from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.known import by_receipt, set_aside_known
 from touchbase.storage.sql.lookup import fill_resolvers
 from touchbase.storage.sql.op import Plan, Row, Step
+from touchbase.storage.sql.repeats import drop_repeats, parts_of
 from touchbase.storage.sql.rows import client_of, event_of, event_row
 from touchbase.storage.sql.sightings import Outcome, Sighted, outcome_of, stored
+from touchbase.storage.sql.turn import merged
 from touchbase.storage.sql.wants import note_wants
 
 IN_USE = (ACTIVE,)
@@ -64,12 +66,22 @@ def apply_batch(
     Nothing is applied of a client that is not in one of these states any more since they were claimed. With a division, what was
     claimed is a part of one delivery, which is marked after the last.
     """
+    report = WorkReport()
+    for part in parts_of(claimed):
+        report = merged(report, (yield from _apply_part(client, part, ids, now_us, states, division)))
+    return report
+
+
+def _apply_part(
+    client: int, claimed: Sequence[Sighted], ids: Ids, now_us: Micros, states: Container[str], division: Division | None
+) -> Plan[WorkReport]:
     found = [client_of(row) for row in (yield Step(sql.CLIENT_BY_NUMBER, [(client,)]))]
     if not found or found[0].state not in states:
         return WorkReport()
     settings = found[0].settings
     outcomes = [outcome_of(seen) for seen in claimed]
     withheld = yield from withhold(client, outcomes, now_us)
+    yield from drop_repeats(client, outcomes)
     batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
     yield from set_aside_known(batch, outcomes)
     sightings = [seen for outcome in outcomes for seen in outcome.sightings]

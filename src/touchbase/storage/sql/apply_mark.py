@@ -12,7 +12,7 @@ from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.claims import by_id
 from touchbase.storage.sql.op import Op, Plan, Row, Step
-from touchbase.storage.sql.rows import Columns
+from touchbase.storage.sql.rows import Columns, problems_text
 from touchbase.storage.sql.shapes import outcome_shape
 from touchbase.storage.sql.sightings import Outcome
 
@@ -21,7 +21,7 @@ NAMES_NOBODY = "waits until a call names the e-mail address or domain of this ob
 BARRED = "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
 _MARK: Columns = (
     *sql.ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
-    ("next_attempt_us", "bigint"), ("shape", "text"),
+    ("next_attempt_us", "bigint"), ("shape", "text"), ("dated", "bigint"), ("problems", "text"),
 )  # fmt: skip
 _MARKED = f"SET {', '.join(f'{column} = p.{column}' for column, _ in _MARK[2:])} FROM p WHERE {sql.ONE_MATCH} AND t.state = 'received'"
 # A worker that was slower finds nothing to mark: what it applied changed nothing, and the first ending stays.
@@ -32,10 +32,10 @@ MARK_DELIVERY = Op(
     body=f"UPDATE delivery AS t {by_id(_MARKED)} RETURNING t.id",
 )
 # Nearly all end so: what is the same of all is said once.
-_APPLIED: Columns = (*sql.ONE, ("tool", "text"), ("applied_us", "bigint"))
+_APPLIED: Columns = (*sql.ONE, ("tool", "text"), ("applied_us", "bigint"), ("dated", "bigint"), ("problems", "text"))
 _MARKED_APPLIED = (
     "SET state = 'applied', tool = p.tool, attempts = t.attempts + 1, error = NULL, applied_us = p.applied_us, next_attempt_us = 0, "
-    f"shape = NULL FROM p WHERE {sql.ONE_MATCH} AND t.state = 'received'"
+    f"shape = NULL, dated = p.dated, problems = p.problems FROM p WHERE {sql.ONE_MATCH} AND t.state = 'received'"
 )
 MARK_APPLIED = Op(
     "mark_applied",
@@ -57,11 +57,15 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
             # A replay: what it had caused is there, and stays its own.
             outcome.applied, outcome.repeated = outcome.repeated or 1, 0
         state, error = _ending(outcome)
+        problems = problems_text(outcome.problems)
         if state == dl.APPLIED:
-            applied.append((batch.client, delivery.id, seen.tool, batch.now_us))
+            applied.append((batch.client, delivery.id, seen.tool, batch.now_us, int(seen.is_dated), problems))
             continue
         done = batch.now_us if state == dl.IGNORED else None
-        others[delivery.id] = (batch.client, delivery.id, state, seen.tool, delivery.attempts + 1, error, done, 0, outcome_shape(outcome))
+        others[delivery.id] = (
+            batch.client, delivery.id, state, seen.tool, delivery.attempts + 1, error, done, 0, outcome_shape(outcome),
+            int(seen.is_dated), problems,
+        )  # fmt: skip
     ended: Counter[str] = Counter()
     if applied:
         ended[dl.APPLIED] = len((yield Step(MARK_APPLIED, applied)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.domain import client_life as life
-from touchbase.domain.client import DELETING, Client
+from touchbase.domain.client import BY_ADMINISTRATOR, DELETING, Client
 from touchbase.domain.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.clients import former_owners
@@ -16,7 +16,8 @@ _MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "t
 ADD_CLIENT = Op(
     "add_client",
     _MADE,
-    body="INSERT INTO client (id, client_id, created_us, settings, name) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
+    body="INSERT INTO client (id, client_id, created_us, settings, name, made_by) "
+    f"SELECT p.*, '{BY_ADMINISTRATOR}' FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
 )
 RENAME = Op(
     "rename_client",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from touchbase.domain.client import Client, ClientSettings, keeping_limits
+from touchbase.domain.client import BY_ADMINISTRATOR, Client, ClientSettings, keeping_limits
 from touchbase.domain.commands import EnsureClient, SetClientSettings
 from touchbase.domain.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Op, Plan, Retry, Step
+from touchbase.storage.sql.op import Ask, Op, Plan, Retry, Step
 from touchbase.storage.sql.rows import client_names, client_of, settings_text
 
+_ANY_MADE = f"SELECT 1 FROM client WHERE made_by = '{BY_ADMINISTRATOR}' LIMIT 1"
 FORMER_OWNER = Op(
     "former_owner",
     (("client_id", "text"),),
@@ -23,15 +24,21 @@ FORMER_OWNER = Op(
 
 def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
     """Make those that are not there; answer all."""
-    fresh = {command.client_id: command.at for command in commands}
+    fresh = {
+        command.client_id: command for command in sorted(commands, key=lambda one: (one.made_by == BY_ADMINISTRATOR, not one.first_use))
+    }
+    strict = {client_id for client_id, command in fresh.items() if command.first_use}
+    unknown = strict if strict and (yield Ask(_ANY_MADE, ())) else set()
     text = settings_text(ClientSettings())
-    yield Step(sql.INSERT_CLIENT, [(ids.take("client"), client_id, at, text) for client_id, at in sorted(fresh.items())])
+    made = [fresh[client_id] for client_id in sorted(fresh.keys() - unknown)]
+    if made:
+        yield Step(sql.INSERT_CLIENT, [(ids.take("client"), one.client_id, one.at, text, one.made_by) for one in made])
     rows = yield Step(sql.CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in fresh])
     found = {row[1]: client_of(row) for row in rows}
     former = yield from former_owners(fresh)
     if former.keys() & found.keys():
         raise Retry  # an id was given up, and made its former owner's, while we took it
-    if set(fresh) - former.keys() - found.keys():
+    if fresh.keys() - unknown - former.keys() - found.keys():
         raise Retry  # the client was there as we would have made it, and is deleted by now
     return [found.get(command.client_id) or _former(command, former) for command in commands]
 
@@ -43,6 +50,8 @@ def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Mic
 
 
 def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) -> object:
+    if command.client_id not in former:
+        return NotFound(f"there is no client {command.client_id!r}")
     client, until = former[command.client_id]
     if until <= command.at:
         return NotFound(f"there is no client {command.client_id!r} any more: it has another id now")

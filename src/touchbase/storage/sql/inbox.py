@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDeliveries, ReplayMany
-from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, Delivery, place_of_replay
+from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, TWIN_WINDOW, Delivery, place_of_replay
 from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.times import SECOND, Micros
@@ -28,24 +28,27 @@ def keep_deliveries(commands: Sequence[KeepDelivery], ids: Ids) -> Plan[list[obj
     numbers = [ids.take("delivery") for _ in commands]
     kept: dict[int, object] = {}
     left = list(range(len(commands)))
+    twins: dict[int, int | None] = {}
     while left:
         # The same call twice at once: the first of them is looked at, and the others are then told from it.
         firsts = list({(commands[n].client, commands[n].key): n for n in reversed(left)}.values())[::-1]
         made = yield Step(
             sql.KEEP_DELIVERY,
-            [_delivery_row(commands[n], numbers[n]) for n in firsts],
+            [_delivery_row(commands[n], numbers[n], twins.get(n)) for n in firsts],
             [_body_row(commands[n], numbers[n]) for n in firsts],
         )
         new = {row[0] for row in made}
         kept.update({n: Kept(numbers[n], False) for n in firsts if numbers[n] in new})
         if len(kept) == len(commands):
             break
-        left = yield from _not_repeats(commands, [n for n in left if n not in kept], kept)
+        left = yield from _not_repeats(commands, [n for n in left if n not in kept], kept, twins)
     return [kept[n] for n in range(len(commands))]
 
 
-def _not_repeats(commands: Sequence[KeepDelivery], left: Sequence[int], kept: dict[int, object]) -> Plan[list[int]]:
-    """Tell those that repeat a call; answers which do not, because that call came too long before (both may be written together)."""
+def _not_repeats(
+    commands: Sequence[KeepDelivery], left: Sequence[int], kept: dict[int, object], twins: dict[int, int | None]
+) -> Plan[list[int]]:
+    """Find those that repeat a call; answers which are stored, with the call of equal bytes that each came after within the hour."""
     rows = yield Step(sql.CALL_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
     known = {(row[0], bytes(row[1])): row for row in rows}
     again: list[int] = []
@@ -53,11 +56,19 @@ def _not_repeats(commands: Sequence[KeepDelivery], left: Sequence[int], kept: di
         row = known.get((commands[n].client, commands[n].key))
         if row is None:
             kept[n] = Overloaded("the call that this one repeats has just been removed; send it again")
-        elif commands[n].received_us > row[3] + REPEAT_WINDOW:
-            again.append(n)
-        else:
+        elif _repeats(commands[n].received_us, *row[3:]):
             kept[n] = Kept(row[2], True)
+        else:
+            twins[n] = row[2] if commands[n].received_us <= row[3] + REPEAT_WINDOW else None
+            again.append(n)
     return again
+
+
+def _repeats(at: Micros, twin_us: Micros, dated: int | None, next_us: Micros | None) -> bool:
+    """Whether a call repeats its twin in any case. Where that depends on whom it is about, `storage/sql/repeats.py` decides later."""
+    if at > twin_us + REPEAT_WINDOW:
+        return False
+    return bool(dated) or (at <= twin_us + TWIN_WINDOW and (next_us is None or next_us > at))
 
 
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
@@ -71,9 +82,27 @@ def _body_row(c: KeepDelivery, number: int) -> Row:
     return (c.client, number, c.query, c.headers, c.body)
 
 
-def _delivery_row(c: KeepDelivery, number: int) -> Row:
+def _delivery_row(c: KeepDelivery, number: int, twin: int | None) -> Row:
     verified = None if c.verified is None else int(c.verified)
-    return (c.client, number, c.channel, RECEIVED, c.received_us, c.tool, 0, 0, None, None, 0, len(c.body), verified, c.key)
+    return (
+        c.client,
+        number,
+        c.channel,
+        RECEIVED,
+        c.received_us,
+        c.tool,
+        0,
+        0,
+        None,
+        None,
+        0,
+        len(c.body),
+        verified,
+        twin,
+        None,
+        None,
+        c.key,
+    )
 
 
 def replay_deliveries(command: ReplayDeliveries) -> Plan[int]:
@@ -128,10 +157,10 @@ def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *,
     attempts = delivery.attempts + 1
     key = yield from names_erased(client, delivery)
     if key is not None:  # kept for nobody: what could be read from it one day must not be
-        yield Step(MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None)])
+        yield Step(MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None, 0, None)])
         yield from clear_deliveries(key, client, [delivery.id], now_us)
         return
     state = FAILED if for_good or attempts >= MAX_ATTEMPTS else RECEIVED
     again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
     shape = delivery_shape(delivery) if state == FAILED else None
-    yield Step(MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape)])
+    yield Step(MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape, 0, None)])

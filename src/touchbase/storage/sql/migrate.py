@@ -1,4 +1,4 @@
-"""Migrations: numbered SQL files beside each engine, each run once, in order, in a transaction of its own.
+"""Migrations: numbered SQL files beside each engine, each run once, in order, in a transaction (SQLite: all that wait in one).
 
 The table `migration` records the name and digest of every file that ran. A file that was applied never
 changes afterwards, and a store that knows more than this program is left alone.
@@ -66,5 +66,5 @@ def refuse_foreign(tables: Sequence[str]) -> None:
 
 
 def out_of_date(todo: Sequence[Migration]) -> UnusableStore:
-    """The refusal to serve from a store that still waits for migrations."""
+    """The refusal of a store that waits for migrations: only what serves, works or migrates may run them."""
     return UnusableStore(f"the store waits for {', '.join(migration.name for migration in todo)}; run touchbase migrate, then start again")

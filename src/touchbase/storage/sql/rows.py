@@ -47,7 +47,7 @@ EVENT: Columns = (
 DELIVERY: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("channel", "text"), ("state", "text"), ("received_us", "bigint"), ("tool", "text"),
     ("attempts", "bigint"), ("repeats", "bigint"), ("error", "text"), ("applied_us", "bigint"), ("next_attempt_us", "bigint"),
-    ("size", "bigint"), ("verified", "bigint"), ("key", "bytea"),
+    ("size", "bigint"), ("verified", "bigint"), ("twin", "bigint"), ("dated", "bigint"), ("problems", "text"), ("key", "bytea"),
 )  # fmt: skip
 
 CONNECTION: Columns = (
@@ -57,7 +57,7 @@ CONNECTION: Columns = (
 
 CLIENT: Columns = (
     ("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("state", "text"),
-    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"),
+    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"), ("made_by", "text"),
 )  # fmt: skip
 KEY: Columns = (
     ("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint"),
@@ -156,13 +156,13 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 def delivery_of(row: Row) -> Delivery:
     """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
-    made = _delivery(row[1], row[0], *row[2:14])
+    made = _delivery(row[1], row[0], *row[2:16], _decode_secrets(row[16]) if row[16] else [])
     if made.verified is not None:
         made.verified = bool(made.verified)
-    if len(row) > 14:
-        made.query, made.headers, made.body = row[14], _decode_headers(row[15] or b"{}"), row[16] or b""
     if len(row) > 17:
-        made.body_gone, made.body_gone_us = row[17:19]
+        made.query, made.headers, made.body = row[17], _decode_headers(row[18] or b"{}"), row[19] or b""
+    if len(row) > 20:
+        made.body_gone, made.body_gone_us = row[20:22]
     return made
 
 
@@ -184,11 +184,16 @@ def secrets_text(secrets: Sequence[str]) -> str:
     return _encode(list(secrets))
 
 
+def problems_text(problems: Sequence[str]) -> str | None:
+    """Codes of problems as they are stored: JSON, or NULL for none."""
+    return _encode(sorted(set(problems))) if problems else None
+
+
 def client_of(row: Row) -> Client:
     """A client of a row that begins with `client_names`."""
-    number, client_id, created_us, settings, name, state, state_us, removed, total, has_erased = row[:10]
+    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, has_erased = row[:11]
     deletion = Deletion(state_us, removed, total) if state == DELETING else None
-    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased))
+    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by)
 
 
 def key_of(row: Row) -> ApiKey:

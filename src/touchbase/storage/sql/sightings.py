@@ -54,6 +54,11 @@ class Sighted:
     may_ask: bool = False
     """Whether the tool can be asked for the records that the delivery only names."""
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether all that it says has a time or an id of its own, so that equal bytes within the hour say nothing new."""
+        return self.error is None and not self.nameless and not any(is_undated(seen) for seen in self.sightings)
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -68,6 +73,8 @@ class Outcome:
     repeated: int = 0
     unknown: int = 0
     """Events about people that we do not know and may not create."""
+    problems: list[str] = field(default_factory=list)
+    """Codes of what went wrong with what was applied."""
     names_erased: bool = False
     """It tells of a person who was erased: events about them were taken out, and its body goes."""
 
@@ -80,6 +87,11 @@ def sight(delivery: Delivery, translation: Translation | TouchbaseError) -> Sigh
     for event in translation.events:
         _sight_one(seen, event, _may_create(delivery, event, translation.create_unknown))
     return seen
+
+
+def is_undated(seen: Sighting) -> bool:
+    """Whether an event carries neither a time nor an id: then only its receipt tells it from an equal one."""
+    return seen.event.occurred_us is None and seen.event.key is None
 
 
 def outcome_of(seen: Sighted) -> Outcome:

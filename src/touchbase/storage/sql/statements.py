@@ -161,9 +161,9 @@ MOVE_CONTACTS_TO_COMPANY = Op(
 # The table of recent calls decides what is new, so that the deliveries, which are many and change, need no index of keys. In
 # the order of keys, so that two batches with the same calls wait for each other instead of dying.
 _RECENT = (
-    "INSERT INTO recent_call (client, key, id, received_us) SELECT client, key, id, received_us FROM p WHERE true{} "
-    "ON CONFLICT (client, key) DO UPDATE SET id = excluded.id, received_us = excluded.received_us "
-    f"WHERE recent_call.received_us < excluded.received_us - {REPEAT_WINDOW}"
+    "INSERT INTO recent_call (client, key, id, received_us, twin) SELECT client, key, id, received_us, twin FROM p WHERE true{} "
+    "ON CONFLICT (client, key) DO UPDATE SET id = excluded.id, received_us = excluded.received_us, twin = excluded.twin "
+    f"WHERE recent_call.received_us < excluded.received_us - {REPEAT_WINDOW} OR recent_call.id = excluded.twin"
 )
 _KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
 _KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
@@ -182,11 +182,18 @@ KEEP_DELIVERY = Op(
         f"more AS ({_KEEP_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
     ),
 )
+# With whether equal bytes are a repeat in any case, and when the next call of its client came, whatever it was.
+_CALL = (
+    "t.client, t.key, t.id, t.received_us, "
+    "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.id), "
+    "(SELECT n.received_us FROM recent_call n WHERE n.client = t.client AND n.received_us >= t.received_us "
+    "AND (n.received_us > t.received_us OR n.id > t.id) ORDER BY n.received_us LIMIT 1)"
+)
 CALL_BY_KEY = Op(
     "call_by_key",
     CALL,
-    sqlite="SELECT client, key, id, received_us FROM recent_call WHERE client = ?1 AND key = ?2",
-    body="SELECT t.client, t.key, t.id, t.received_us FROM p JOIN recent_call t ON t.client = p.client AND t.key = p.key",
+    sqlite=f"SELECT {_CALL} FROM recent_call t WHERE t.client = ?1 AND t.key = ?2",
+    body=f"SELECT {_CALL} FROM p JOIN recent_call t ON t.client = p.client AND t.key = p.key",
 )
 COUNT_REPEAT = Op(
     "count_repeat",
@@ -234,8 +241,8 @@ RESERVE_IDS = Op(
 )
 INSERT_CLIENT = Op(
     "insert_client",
-    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text")),
-    body="INSERT INTO client (id, client_id, created_us, settings) SELECT * FROM p "
+    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("made_by", "text")),
+    body="INSERT INTO client (id, client_id, created_us, settings, made_by) SELECT * FROM p "
     "WHERE NOT EXISTS (SELECT 1 FROM client_alias a WHERE a.client_id = p.client_id) ON CONFLICT DO NOTHING",
 )
 CLIENT_BY_CLIENT_ID = Op(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from touchbase.domain.errors import UnusableStore
-from touchbase.domain.times import Micros
+from touchbase.domain.times import SECOND, Micros, to_text
 from touchbase.storage.part_file import BESIDE, part_of
 from touchbase.storage.sql.migrate import APPLIED, packaged, pending
 from touchbase.storage.sqlite.connection import BUSY_MS, advice
@@ -67,6 +69,14 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
         return read_backup(target)
     except (OSError, apsw.Error) as error:
         raise UnusableStore(f"cannot back up {source} to {target}: {why(error)}") from error
+
+
+def copy_before(store: Path, migration: str) -> Path:
+    """Copy a store to a file beside it, named by the migration that it is brought up to and by the time; answers the copy."""
+    now = time.time_ns() // 1000
+    copy = store.with_name(f"{store.name}.before-{migration[:4]}-{to_text(now - now % SECOND).replace(':', '')}")
+    back_up(store, copy, version("touchbase"), now, lambda done, total: None)
+    return copy
 
 
 def _refuse_own(source: Path, target: Path) -> None:

@@ -35,18 +35,16 @@ from touchbase.storage.sealing.sealer import NO_SEALER
 from touchbase.storage.sql.group import PROBES, Handlers, Probe
 from touchbase.storage.sql.handlers import COMMANDS, IN_USE, KEPT, Answers, claim, claim_named, with_sealer
 from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sql.once import with_once
 from touchbase.storage.sql.op import Plan
 from touchbase.storage.sql.rehearse import load_deliveries
-from touchbase.storage.sql.sealed import check_keys, seal_again
 from touchbase.storage.sql.turn import Turn, apart, groups, merged, read_turn, translated, turns, weight
 from touchbase.storage.sqlite.alone import Alone, Part
 from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
 from touchbase.storage.sqlite.backup import refuse_backup
-from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable, write
-from touchbase.storage.sqlite.schema import migrate, refuse_others
+from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
 from touchbase.storage.sqlite.threads import started_threads
+from touchbase.storage.sqlite.upgrade import Change, bring_up_to_date, prepared, told_of
 from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -87,8 +85,11 @@ class SqliteStore:
         private: tempfile.TemporaryDirectory[str] | None,
         sealer: Sealer,
         alone: Alone,
+        copies: bool,
+        copied: Path | None,
     ) -> None:
-        self.warnings: Sequence[str] = alone.warnings
+        self.warnings: Sequence[str] = [*alone.warnings, *told_of(copied)]
+        self._copies = copies
         self._alone = alone
         self._writer = writer
         self._private = private
@@ -109,8 +110,10 @@ class SqliteStore:
         commands: Handlers = COMMANDS,
         sealer: Sealer = NO_SEALER,
         parts: Sequence[Part] = (),
+        upgrade: bool = True,
+        copies: bool = True,
     ) -> SqliteStore:
-        """Open the store that a `sqlite:` address names and bring its schema up to date, unless `as_is`."""
+        """Open the store that a `sqlite:` address names and bring its schema up to date (or refuse it), unless `as_is`."""
         path = path_of(url)
         private = tempfile.TemporaryDirectory(prefix="touchbase-") if path is None else None
         if private is not None:
@@ -118,13 +121,14 @@ class SqliteStore:
         assert path is not None
         try:
             refuse_backup(Path(path))
-            connection = await _patiently(lambda: _prepared(path, None if as_is else sealer, durable=private is None))
+            change = Change(sealer, upgrade or private is not None, copies and private is None)
+            connection, copied = await _patiently(lambda: prepared(path, None if as_is else change, durable=private is None))
             readers = await _patiently(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
         handlers = with_once({**with_sealer(commands, sealer), **PROBES})
         writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
-        return cls(writer, readers, private, sealer, Alone(path, parts if private is None else ()))
+        return cls(writer, readers, private, sealer, Alone(path, parts if private is None else ()), change.copies, copied)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -198,7 +202,10 @@ class SqliteStore:
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
-        names: list[str] = await self._writer.ask(lambda writer: _bring_up_to_date(writer.cursor, self._sealer))
+        change = Change(self._sealer, upgrade=True, copies=self._copies)
+        names: list[str]
+        names, copied = await self._writer.ask(lambda writer: bring_up_to_date(writer.cursor, change))
+        self.warnings = [*self.warnings, *told_of(copied)]
         return names
 
     async def scrub(self, *, whole: bool = False) -> bool:
@@ -260,28 +267,6 @@ async def _patiently(opened: Callable[[], T]) -> T:
         except apsw.BusyError:
             await asyncio.sleep(OPENING_PAUSE)
     return opened()
-
-
-def _prepared(path: str, sealer: Sealer | None, *, durable: bool) -> apsw.Connection:
-    """The connection that writes; with a sealer the store's schema and its secrets are brought up to date."""
-    refuse_others(path)
-    connection = open_writer(path, durable=durable)
-    try:
-        if sealer is not None:
-            _bring_up_to_date(connection.cursor(), sealer)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _bring_up_to_date(cursor: apsw.Cursor, sealer: Sealer) -> list[str]:
-    """Run what is pending, refuse a store whose master key is not at hand, and seal what lies there in clear."""
-    names = migrate(cursor, packaged("sqlite"))
-    if read(cursor, check_keys(sealer)):
-        write(cursor, seal_again(sealer))  # with `secure_delete`: the clear text must not stay behind in the file, nor in its log
-        cursor.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    return names
 
 
 def _read(connection: apsw.Connection, plan: Plan[T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -28,20 +28,25 @@ def todo(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[Migration
     return pending(migrations, {str(name): str(digest) for name, digest in applied})
 
 
-def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[str]:
-    """Run what is pending, each in a transaction; answers the names. Safe beside another process doing the same."""
-    ran: list[str] = []
-    while todo(cursor, migrations):
-        cursor.execute("BEGIN IMMEDIATE")
-        try:
-            cursor.execute(TABLE)
-            for migration in todo(cursor, migrations)[:1]:  # asked again: another process may have been faster
-                cursor.execute(migration.sql).fetchall()
-                cursor.execute(RECORD.format("?1", "?2"), (migration.name, migration.digest))
-                ran.append(migration.name)
-            cursor.execute("COMMIT")
-        except BaseException:
-            if cursor.connection.in_transaction:
-                cursor.execute("ROLLBACK")
-            raise
-    return ran
+def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callable[[Migration], None] = lambda last: None) -> list[str]:
+    """Run what is pending, in one transaction; answers the names. Safe beside another process doing the same.
+
+    `before` is called before a store changes that is not new, with the last migration: no other process can write then.
+    """
+    if not todo(cursor, migrations):
+        return []
+    cursor.execute("BEGIN IMMEDIATE")
+    try:
+        pending_now = todo(cursor, migrations)  # asked again: another process may have been faster
+        if 0 < len(pending_now) < len(migrations):
+            before(pending_now[-1])
+        cursor.execute(TABLE)
+        for migration in pending_now:
+            cursor.execute(migration.sql).fetchall()
+            cursor.execute(RECORD.format("?1", "?2"), (migration.name, migration.digest))
+        cursor.execute("COMMIT")
+    except BaseException:
+        if cursor.connection.in_transaction:
+            cursor.execute("ROLLBACK")
+        raise
+    return [migration.name for migration in pending_now]

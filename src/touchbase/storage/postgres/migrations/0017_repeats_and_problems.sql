@@ -1,0 +1,14 @@
+-- Which call one with equal bytes came after, whether all that a call says has a time or an id of its own, and what went wrong
+-- with what was applied (domain/problems.py). NULL for what is older.
+ALTER TABLE delivery ADD COLUMN twin bigint;
+ALTER TABLE delivery ADD COLUMN dated bigint;
+ALTER TABLE delivery ADD COLUMN problems text;
+CREATE INDEX delivery_problems ON delivery (client, id) WHERE problems IS NOT NULL;
+
+-- Who made a client: an administrator, or the first call that named it. NULL: older, and not known.
+ALTER TABLE client ADD COLUMN made_by text;
+UPDATE client SET made_by = 'administrator' WHERE name <> '';
+
+-- Whether other calls came after one with equal bytes.
+ALTER TABLE recent_call ADD COLUMN twin bigint;
+CREATE INDEX recent_call_received ON recent_call (client, received_us);
