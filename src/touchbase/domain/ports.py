@@ -32,6 +32,8 @@ class WorkReport:
     """When the oldest of them was received: how far the inbox is behind."""
     failing: int = 0
     """Clients whose turns failed, so that what waits for them still waits; the log says why."""
+    problems: dict[str, int] = field(default_factory=dict)
+    """Deliveries that have a problem now and had not before, by its code."""
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,8 +56,8 @@ def reason(error: Exception) -> str:
 
 def merged(one: WorkReport, other: WorkReport) -> WorkReport:
     """Both reports as one."""
-    ended = dict(one.ended)
-    for state, count in other.ended.items():
-        ended[state] = ended.get(state, 0) + count
+    ended, problems = Counter(one.ended), Counter(one.problems)
+    ended.update(other.ended)
+    problems.update(other.problems)
     oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
-    return WorkReport(one.taken + other.taken, ended, one.created + other.created, oldest)
+    return WorkReport(one.taken + other.taken, dict(ended), one.created + other.created, oldest, problems=dict(problems))
