@@ -215,3 +215,20 @@ def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) ->
     ]
     assert (whole.exit_code, one.exit_code, none.exit_code) == (1, 1, 0)
     assert "verified 1 contacts" in one.output
+
+
+def test_calls_that_were_applied_with_a_problem_are_listed(store: Run) -> None:
+    keep(*(b'{"lead_email":"%b@example.com","event_type":"email_sent"}' % name for name in (b"a", b"b")))
+    store("clients", "set", "acme", "-", given='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
+    store("work", "--once")
+    store("clients", "set", "acme", "-", given="{}")
+    keep(b'{"lead_email":"c@example.com","event_type":"email_sent"}')
+    store("work", "--once")
+
+    listed = store("inbox", "list", "--problems")
+    grouped = store("inbox", "list", "--problems", "--group")
+
+    assert len(listed.output.splitlines()) == 3
+    assert "asks for the status 'contacted'" in listed.output
+    assert len(json.loads(store("inbox", "list", "--json").output)) == 3
+    assert grouped.exit_code == 2

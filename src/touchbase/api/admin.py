@@ -13,7 +13,7 @@ from touchbase.api.answers import Answer
 from touchbase.api.body import read_body
 from touchbase.api.core import Call
 from touchbase.api.query import Parameters, cursor_text
-from touchbase.api.schemas import ChannelOut, DeliveryStateOut, Time, encode
+from touchbase.api.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, problems_out
 from touchbase.domain.delivery import CHANNELS, GONE_ERASED, GONE_RETENTION, STATES, Delivery
 from touchbase.domain.errors import Fault, Forbidden, Invalid
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
@@ -43,6 +43,7 @@ class DeliveryOut(Struct):
         bool | None,
         Meta(description="Whether the call has proved who sends it; false: nobody asked it to; null: kept before that was known."),
     ]
+    problems: Annotated[list[ProblemOut], Meta(description="What went wrong with what was applied.")]
 
 
 class DeliveryPage(Struct):
@@ -94,7 +95,7 @@ def described(delivery: Delivery) -> DeliveryOut:
     return DeliveryOut(
         delivery.id, delivery.client_id, delivery.channel, delivery.state, delivery.tool, to_text(delivery.received_us),
         None if applied is None else to_text(applied), delivery.attempts, delivery.repeats, delivery.error, delivery.size,
-        delivery.verified,
+        delivery.verified, problems_out(delivery.problems),
     )  # fmt: skip
 
 
@@ -137,11 +138,12 @@ async def deliveries(call: Call) -> Answer:
     client_id = parameters.text("client")
     channel, state = parameters.choice("channel", CHANNELS), parameters.choice("state", STATES)
     tool, since, limit = parameters.text("tool"), parameters.time("received_since"), parameters.limit()
+    problems = parameters.choice("problems", ("true", "false")) == "true"
     before: int | None = parameters.cursor("deliveries", int)
     parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state, since), limit, before)
+    page, place = await list_deliveries(call.api.parts.store, Sought(client, channel, tool, state, since, problems), limit, before)
     more = None if place is None else cursor_text("deliveries", place)
     return Answer(body=encode(DeliveryPage([described(each) for each in page], more)))
 

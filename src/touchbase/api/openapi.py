@@ -136,7 +136,7 @@ def _admin() -> Json:
     sought += [_parameter("channel", {"enum": list(CHANNELS)}), _parameter("state", {"enum": list(STATES)})]
     inbox = _operation(
         "Inbox", "list_deliveries", "List deliveries, newest first", {"200": _answer("A page.", "DeliveryPage")},
-        (*denied, "422"), parameters=[LIMIT, CURSOR, *sought, SINCE],
+        (*denied, "422"), parameters=[LIMIT, CURSOR, *sought, SINCE, WITH_PROBLEMS],
     )  # fmt: skip
     delivery = _operation(
         "Inbox", "get_delivery", "Get one delivery with its body", {"200": _answer("The delivery.", "DeliveryDetail")}, (*denied, "404")
@@ -275,6 +275,7 @@ LIMIT = _parameter(
 )
 CURSOR = _parameter("cursor", {"type": "string"}, "`next_cursor` of the page before; blank or left out: the first page.")
 SINCE = _parameter("received_since", {"type": "string", "format": "date-time"}, "Only those received then or later.")
+WITH_PROBLEMS = _parameter("problems", {"type": "boolean"}, "Only those that were applied with a problem.")
 UPDATED_SINCE = _parameter(
     "updated_since",
     {"type": "string", "format": "date-time"},

@@ -21,7 +21,17 @@ from touchbase.api.query import Parameters, creating_options, cursor_text, is_fl
 from touchbase.api.rates import STANDING
 from touchbase.api.reading import read_json, read_struct
 from touchbase.api.records import etag, states_named
-from touchbase.api.schemas import CompanyRequest, ContactChange, ContactRequest, FieldChangeOut, TimelineEvent, TimelinePage, encode, given
+from touchbase.api.schemas import (
+    CompanyRequest,
+    ContactChange,
+    ContactRequest,
+    FieldChangeOut,
+    TimelineEvent,
+    TimelinePage,
+    encode,
+    given,
+    problems_out,
+)
 from touchbase.api.whole import of_client
 from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.commands import Created
@@ -213,5 +223,6 @@ def _told(told: Told) -> TimelineEvent:
     event = told.event
     changed = [FieldChangeOut(change.field, change.value, change.previous) for change in told.changed]
     return TimelineEvent(
-        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, changed
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, changed,
+        problems_out(event.detail.get("problems", {})),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -10,6 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.domain import text as limits
 from touchbase.domain.delivery import CHANNELS, STATES
 from touchbase.domain.errors import Fault
+from touchbase.domain.problems import told
 
 Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
 Email = Annotated[
@@ -225,6 +227,18 @@ class FieldChangeOut(Struct):
     previous: str | None
 
 
+class ProblemOut(Struct):
+    """What went wrong with an event that was applied all the same."""
+
+    code: str
+    detail: Annotated[str, Meta(description="What happened and what to do, for people.")]
+
+
+def problems_out(problems: Mapping[str, str]) -> list[ProblemOut]:
+    """Problems as they are shown."""
+    return [ProblemOut(code, detail) for code, detail in told(problems)]
+
+
 class TimelineEvent(Struct):
     """One event in a record's history."""
 
@@ -235,6 +249,7 @@ class TimelineEvent(Struct):
     campaign: str | None
     delivery_id: int | None
     changed: list[FieldChangeOut]
+    problems: list[ProblemOut]
 
 
 class TimelinePage(Struct):

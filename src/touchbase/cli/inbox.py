@@ -12,6 +12,7 @@ from touchbase.cli.inbox_refused import refused
 from touchbase.cli.inbox_replay import filters, received_since, replay, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
+from touchbase.domain.problems import told
 from touchbase.domain.shape import parts_of
 from touchbase.domain.times import to_text
 
@@ -42,6 +43,7 @@ inbox.add_command(refused)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
 @click.option("--before", type=ID, help="Only deliveries with an id below this one: the next page.")
 @click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
+@click.option("--problems", is_flag=True, help="Only those that were applied with a problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: Any) -> None:
     """List deliveries, newest first, or groups of those that changed nothing."""
@@ -50,6 +52,8 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
             raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
         if sought["received_since_us"] is not None:
             raise click.UsageError("--received-since goes with a list of deliveries; a group tells when its first and last came")
+        if sought["problems"]:
+            raise click.UsageError("--problems goes with a list of deliveries: those in groups changed nothing")
         _show_groups(run(_groups(database, sought, limit)), as_json)
         return
     found = run(_list(database, sought, limit, before))
@@ -160,10 +164,14 @@ def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def _why(delivery: Delivery) -> str:
+    return "; ".join([*([delivery.error] if delivery.error else []), *(detail for _, detail in told(delivery.problems))])
+
+
 def _row(delivery: Delivery) -> tuple[object, ...]:
     return (
         delivery.id, to_text(delivery.received_us)[:19], delivery.client_id, delivery.channel, delivery.tool,
-        delivery.state, _yes_or_no(delivery.verified), delivery.attempts, delivery.repeats, cut(delivery.error or "", WHY),
+        delivery.state, _yes_or_no(delivery.verified), delivery.attempts, delivery.repeats, cut(_why(delivery), WHY),
     )  # fmt: skip
 
 

@@ -141,7 +141,9 @@ async def sought_of(store: Store, sought: dict[str, Any]) -> Sought:
 
     name = sought["client_id"]
     client = (await find_client(store, name)).number if name is not None else None
-    return Sought(client, sought["channel"], sought["tool"], sought["state"], sought.get("received_since_us"))
+    return Sought(
+        client, sought["channel"], sought["tool"], sought["state"], sought.get("received_since_us"), sought.get("problems", False)
+    )
 
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, done: Done) -> None:

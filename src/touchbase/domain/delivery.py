@@ -97,8 +97,8 @@ class Delivery:
     """The delivery with equal bytes that it came after within the hour; the fact that it repeats, once that is known."""
     dated: int | None = None
     """1 where all that it says has a time or an id of its own, so that equal bytes are a repeat; None before it was read."""
-    problems: list[str] = field(default_factory=list)
-    """Codes of `domain/problems.py`: what went wrong with what was applied."""
+    problems: dict[str, str] = field(default_factory=dict)
+    """What went wrong with what was applied (`domain/problems.py`)."""
     headers: dict[str, str] = field(default_factory=dict)
     query: str = ""
     body: bytes = b""

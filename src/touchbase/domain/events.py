@@ -100,6 +100,10 @@ class Event:
     """For `linkedin_replied`: whether it counts as a reply; None leaves it to the client's settings."""
     unzoned: bool = False
     """Its time names no zone and was read as UTC: it is not believed where that lies after the receipt."""
+    word: str | None = None
+    """The client's own status for what a mail, a reply or a bounce sets by itself; empty: it sets none. None: our word."""
+    problems: dict[str, str] = field(default_factory=dict)
+    """What went wrong with it (`domain/problems.py`)."""
     thin: bool = False
     """It says that a CRM's record changed and not to what: worth asking the CRM."""
 
@@ -197,4 +201,4 @@ def status_word(event: Event, effect: str) -> str | None:
     """The status that an event asks for, in our words; a tool's own label is kept as it is."""
     if effect == st.STATUS:
         return (event.status or "").removeprefix("custom:") or None
-    return _WORDS.get(effect)
+    return _WORDS.get(effect) if event.word is None else event.word or None

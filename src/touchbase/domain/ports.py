@@ -35,6 +35,8 @@ class WorkReport:
     """Whether deliveries of the client are left that the turn could have taken: it ends early after a large one."""
     failing: int = 0
     """Clients whose turns failed, so that what waits for them still waits; the log says why."""
+    problems: dict[str, int] = field(default_factory=dict)
+    """Deliveries that have a problem now and had not before, by its code."""
 
 
 @dataclass(slots=True)

@@ -91,6 +91,8 @@ class ListDeliveries(Query[list[Delivery]]):
     state: str | None = None
     before: int | None = None
     received_since_us: Micros | None = None
+    problems: bool = False
+    """Only those that have a problem."""
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ HELP = {
         "Refused webhook calls by channel, likely tool and cause; no body was stored.",
     ),
     "touchbase_deliveries_processed_total": ("counter", "Deliveries worked on, by the state they ended in."),
+    "touchbase_delivery_problems_total": ("counter", "Deliveries that were applied with a problem, by its code."),
     "touchbase_records_created_total": ("counter", "Contacts and companies created by webhook calls."),
     "touchbase_fetch_calls_total": ("counter", "Calls to the APIs of tools for records, by tool and what they came to."),
     "touchbase_records_fetched_total": ("counter", "Records that tools' APIs gave us, by tool."),
@@ -69,6 +70,8 @@ class Metrics:
         """The inbox worker did a turn."""
         for state, count in report.ended.items():
             self._add("touchbase_deliveries_processed_total", "state", state, count)
+        for code, count in report.problems.items():
+            self._add("touchbase_delivery_problems_total", "code", code, count)
         self.counts["touchbase_records_created_total"] = self.counts.get("touchbase_records_created_total", 0) + report.created
 
     def fetched(self, told: Fetched) -> None:

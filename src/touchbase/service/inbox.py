@@ -25,11 +25,13 @@ class Sought:
     tool: str | None = None
     state: str | None = None
     received_since_us: Micros | None = None
+    problems: bool = False
+    """Only those that have a problem."""
 
 
 async def list_deliveries(store: Store, sought: Sought, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
     """A page of deliveries, newest first, and where the next, older one begins."""
-    wanted = (sought.client, sought.channel, sought.tool, sought.state, before, sought.received_since_us)
+    wanted = (sought.client, sought.channel, sought.tool, sought.state, before, sought.received_since_us, sought.problems)
     found = await store.read(ListDeliveries(limit + 1, *wanted))
     page = found[:limit]
     return page, page[-1].id if len(found) > limit else None

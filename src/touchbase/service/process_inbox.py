@@ -260,3 +260,5 @@ def add(total: WorkReport, report: WorkReport) -> None:
     total.failing = max(total.failing, report.failing)
     for state, count in report.ended.items():
         total.ended[state] = total.ended.get(state, 0) + count
+    for code, count in report.problems.items():
+        total.problems[code] = total.problems.get(code, 0) + count

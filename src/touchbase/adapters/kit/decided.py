@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.domain.connection import IGNORE, ConnectionSettings
-from touchbase.domain.events import Event
+from touchbase.domain.events import Event, effect_of, status_word
+from touchbase.domain.status import STATUS
 
 _LABELLED = "lead_status_changed"
 _STATUS_CHANGED = ".status_changed"
@@ -18,9 +19,17 @@ def as_decided(events: Sequence[Event], settings: ConnectionSettings) -> list[Ev
             event.event = "ignored"
         if settings.status_labels and event.told_status is None:
             reworded(event, settings, event.source_event)
+            _renamed(event, settings)
         if event.event == "linkedin_replied":
             event.counts = settings.linkedin_reply_counts
     return list(events)
+
+
+def _renamed(event: Event, settings: ConnectionSettings) -> None:
+    """Give what a mail, a reply or a bounce sets by itself the client's own word; what it does stays the same."""
+    effect = effect_of(event)
+    if effect != STATUS and (word := status_word(event, effect)) and settings.has_word_for(word):
+        event.word = settings.word_for(word) or ""
 
 
 def reworded(event: Event, settings: ConnectionSettings, *told: str | None) -> None:

@@ -147,6 +147,7 @@ def _is_told(batch: Batch, seen: Sighting) -> bool:
 
 def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> None:
     event = stored(seen, outcome.delivery, *target, batch.settings)
+    outcome.problems |= event.detail.get("problems", {})
     batch.pending.setdefault(target, []).append(event)
     if target[0] == EXTERNAL:
         outcome.parked += 1

@@ -51,13 +51,18 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
     had = {row[0] for row in (yield Step(sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
     applied: list[Row] = []
     others: dict[int, Row] = {}
+    noted: Counter[str] = Counter()
     for outcome in outcomes:
         seen, delivery = outcome.seen, outcome.delivery
         if delivery.id in had:
             # A replay: what it had caused is there, and stays its own.
             outcome.applied, outcome.repeated = outcome.repeated or 1, 0
         state, error = _ending(outcome)
-        problems = problems_text(outcome.problems)
+        told = outcome.problems if state in (dl.APPLIED, dl.PARKED) else {}
+        if delivery.id in had or outcome.repeated:
+            told = delivery.problems | told  # a replay says nothing new of events that are there
+        problems = problems_text(told)
+        noted.update(told.keys() - delivery.problems.keys())
         if state == dl.APPLIED:
             applied.append((batch.client, delivery.id, seen.tool, batch.now_us, int(seen.is_dated), problems))
             continue
@@ -67,6 +72,7 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
             int(seen.is_dated), problems,
         )  # fmt: skip
     ended: Counter[str] = Counter()
+    report.problems = dict(noted)
     if applied:
         ended[dl.APPLIED] = len((yield Step(MARK_APPLIED, applied)))
     if others:

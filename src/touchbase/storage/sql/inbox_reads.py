@@ -50,6 +50,8 @@ def _where(query: q.ListDeliveries | q.CountDeliveries) -> Where:
     where.equal("d.tool", query.tool)
     if query.state in STATES:
         where.hold(f"d.state = '{query.state}'")
+    if isinstance(query, q.ListDeliveries) and query.problems:
+        where.hold("d.problems IS NOT NULL")
     where.less("d.id", query.before)
     where.at_least("d.received_us", query.received_since_us)
     return where

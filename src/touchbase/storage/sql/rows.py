@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -82,6 +82,7 @@ def _encode(value: object) -> str:
 
 _decode_stamps = msgspec.json.Decoder(dict[str, tuple[int, int, str]]).decode
 _decode_detail = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_problems = msgspec.json.Decoder(dict[str, str]).decode
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 _decode_settings = msgspec.json.Decoder(ClientSettings).decode
 _decode_secrets = msgspec.json.Decoder(list[str]).decode
@@ -156,7 +157,7 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 def delivery_of(row: Row) -> Delivery:
     """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
-    made = _delivery(row[1], row[0], *row[2:16], _decode_secrets(row[16]) if row[16] else [])
+    made = _delivery(row[1], row[0], *row[2:16], _decode_problems(row[16]) if row[16] else {})
     if made.verified is not None:
         made.verified = bool(made.verified)
     if len(row) > 17:
@@ -184,9 +185,9 @@ def secrets_text(secrets: Sequence[str]) -> str:
     return _encode(list(secrets))
 
 
-def problems_text(problems: Sequence[str]) -> str | None:
-    """Codes of problems as they are stored: JSON, or NULL for none."""
-    return _encode(sorted(set(problems))) if problems else None
+def problems_text(problems: Mapping[str, str]) -> str | None:
+    """Problems as they are stored: JSON, or NULL for none."""
+    return _encode(problems) if problems else None
 
 
 def client_of(row: Row) -> Client:

@@ -25,6 +25,7 @@ from touchbase.domain.events import (
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
 from touchbase.domain.keys import effective_time, event_key, key_of_person
 from touchbase.domain.links import Ref
+from touchbase.domain.problems import STATUS_REFUSED, TIME_AHEAD, Problems, note
 from touchbase.domain.resolve import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
 from touchbase.domain.times import DAY, SECOND, Micros
@@ -57,7 +58,7 @@ class Sighted:
     @property
     def is_dated(self) -> bool:
         """Whether all that it says has a time or an id of its own, so that equal bytes within the hour say nothing new."""
-        return self.error is None and not self.nameless and not any(is_undated(seen) for seen in self.sightings)
+        return self.error is None and not self.nameless and not self.packed and not any(is_undated(seen) for seen in self.sightings)
 
 
 @dataclass(slots=True)
@@ -73,8 +74,8 @@ class Outcome:
     repeated: int = 0
     unknown: int = 0
     """Events about people that we do not know and may not create."""
-    problems: list[str] = field(default_factory=list)
-    """Codes of what went wrong with what was applied."""
+    problems: Problems = field(default_factory=dict)
+    """What went wrong with what was applied."""
     names_erased: bool = False
     """It tells of a person who was erased: events about them were taken out, and its body goes."""
 
@@ -112,6 +113,8 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
     event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
     at = effective_time(event.occurred_us, delivery.received_us, _UNZONED_AHEAD if event.unzoned else DAY)
     is_unsure = event.occurred_us is not None and at != event.occurred_us
+    if is_unsure:
+        note(event.problems, TIME_AHEAD)
     if is_unsure and event.key is None:
         # The receipt stands for the time, so the time that the tool gave tells a fact from its repetition.
         event.key = f"{event_key(tool, event, '')} {event.occurred_us}"
@@ -188,6 +191,12 @@ def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, se
     effect = effect_of(event)
     if event.event == "linkedin_replied" and not (settings.linkedin_reply_counts if event.counts is None else event.counts):
         effect = ""
+    status, detail = _status(sighting, effect, settings) if effect else None, sighting.detail
+    problems = dict(event.problems)
+    if status is None and effect and (asked := status_word(event, effect)):
+        note(problems, STATUS_REFUSED, asked)
+    if problems:
+        detail = {**detail, "problems": problems}
     return StoredEvent(
         record_kind=kind,
         record_id=record_id,
@@ -195,14 +204,14 @@ def stored(sighting: Sighting, delivery: Delivery, kind: int, record_id: int, se
         key=sighting.key,
         event=event.event,
         effect=effect,
-        status=_status(sighting, effect, settings) if effect else None,
+        status=status,
         tool=sighting.tool,
         channel=delivery.channel,
         campaign=keepable(event.campaign, NAME),
         delivery_id=delivery.id,
         received_us=delivery.received_us,
         via=_via(sighting, kind),
-        detail=sighting.detail,
+        detail=detail,
     )
 
 

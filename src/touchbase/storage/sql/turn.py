@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -147,11 +147,13 @@ def reason(error: Exception) -> str:
 
 def merged(one: WorkReport, other: WorkReport) -> WorkReport:
     """Both reports as one."""
-    ended = dict(one.ended)
-    for state, count in other.ended.items():
-        ended[state] = ended.get(state, 0) + count
+    ended, problems = Counter(one.ended), Counter(one.problems)
+    ended.update(other.ended)
+    problems.update(other.problems)
     oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
-    return WorkReport(one.taken + other.taken, ended, one.created + other.created, oldest, one.more or other.more)
+    return WorkReport(
+        one.taken + other.taken, dict(ended), one.created + other.created, oldest, one.more or other.more, problems=dict(problems)
+    )
 
 
 def _turn_of(deliveries: Sequence[Delivery], looked: Sequence[Looked]) -> Turn:
