@@ -110,6 +110,20 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
     if about is None:
         seen.other = event.source_event or event.event
         return
+    sighting = _sighting(delivery, tool, about, event, may_create)
+    if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
+        if event.event == "campaign_completed":
+            # It may be the whole campaign's end, which is about nobody.
+            seen.other = event.source_event or event.event
+            return
+        seen.nameless += 1
+    else:
+        _tell_apart(seen, sighting)
+        seen.sightings.append(sighting)
+
+
+def _sighting(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> Sighting:
+    """The identities, time and key of one event about a record."""
     event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
     at = effective_time(event.occurred_us, delivery.received_us, _UNZONED_AHEAD if event.unzoned else DAY)
     is_unsure = event.occurred_us is not None and at != event.occurred_us
@@ -137,15 +151,7 @@ def _sight_one(seen: Sighted, event: Event, may_create: bool | None) -> None:
         sighting.detail["object"] = [sighting.ref[1], sighting.ref[2]]
     if event.company_object is not None and about == CONTACT:
         sighting.detail["company"] = [keepable(each, NAME) or "" for each in event.company_object]
-    if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
-        if event.event == "campaign_completed":
-            # It may be the whole campaign's end, which is about nobody.
-            seen.other = event.source_event or event.event
-            return
-        seen.nameless += 1
-    else:
-        _tell_apart(seen, sighting)
-        seen.sightings.append(sighting)
+    return sighting
 
 
 def _tell_apart(seen: Sighted, sighting: Sighting) -> None:
