@@ -275,7 +275,7 @@ async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gon
     assert [reply.status for reply in closed] == [401, 401, 404, 404, 409, 409, 422]
     assert closed[3].problem["detail"] == "client 'ours' is being deleted"
     assert woken == [True]
-    assert shown["deletion"] == {"started_time": NOW, "removed_rows": 4, "total_rows": 4}
+    assert shown["deletion"] == {"started_time": NOW, "removed_rows": 7, "total_rows": 7}
     assert (await call.get("/admin/v1/clients/ours", **everything)).status == 404
     assert (await call.get(CONTACTS, **own)).status == 401
 

@@ -235,7 +235,7 @@ async def test_merges_at_once_are_one(call: Caller, engine_url: str, caller_of: 
 
     assert {(reply.status, reply.body) for reply in replies} == {(200, replies[0].body)}
     assert sum(not is_replayed(reply) for reply in replies) == 1
-    assert len((await call.get(f"{COMPANIES}/1/timeline")).json()["data"]) == 1
+    assert len((await call.get(f"{COMPANIES}/1/timeline")).json()["data"]) == 2
 
 
 @pytest.mark.parametrize("path", [CONTACTS, COMPANIES])

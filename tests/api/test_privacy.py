@@ -67,7 +67,7 @@ async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: Caller,
         "removed": {
             "contacts": 1,
             "custom_fields": 1,
-            "events": 2,
+            "events": 3,
             "wanted_records": 0,
             "links": 0,
             "company_claims": 0,
@@ -201,8 +201,8 @@ async def test_an_export_holds_everything_that_is_kept_and_nothing_of_others(cal
 
     assert (export["contact"]["email"], export["contact"]["contact_custom_fields"][0]["field_value"]) == (EMAIL, "V")
     assert export["identities"] == [{"tool": "", "object_type": "email", "object_id": "old@example.com"}]
-    assert [event["event"] for event in export["timeline"]] == ["contact.updated", "email_sent", "email_sent"]
-    assert {(source["tool"], source["events"]) for source in export["sources"]} == {("api", 1), ("instantly", 2)}
+    assert [event["event"] for event in export["timeline"]] == ["contact.updated", "contact.created", "email_sent", "email_sent"]
+    assert {(source["tool"], source["events"]) for source in export["sources"]} == {("api", 2), ("instantly", 2)}
     assert [(each["id"], each["shared"]) for each in export["deliveries"]] == [(alone, False), (shared, True)]
     assert EMAIL in export["deliveries"][0]["body"]["content"]
     assert export["deliveries"][1]["body"] is None

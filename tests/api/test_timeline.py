@@ -27,7 +27,7 @@ def campaign(*events: Event) -> Any:
 async def mailed_and_replied(call: Caller) -> None:
     """Jane was mailed and replied; the reply is told first."""
     call.clock.now = from_text("2026-11-17T08:00:00Z")
-    await call.post("/public/v2/contacts", {"email": "jane@example.com", "contact_status": "new"})
+    await call.post("/public/v2/contacts", {"email": "jane@example.com", "contact_status": "new"}, x_request_id="post-1")
     call.clock.now = from_text(NOW)
     for name, at in (("email_replied", REPLIED), ("email_sent", SENT)):
         event = Event(name, from_text(at), email="jane@example.com", campaign="Autumn")
@@ -38,12 +38,12 @@ async def mailed_and_replied(call: Caller) -> None:
 async def test_each_event_says_what_it_changed_in_the_order_of_time(call: Caller) -> None:
     await mailed_and_replied(call)
     later = call.clock.move(60)
-    await call.patch("/public/v2/contacts/1", {"contact_status": "customer", "first_name": "Jane"})
+    await call.patch("/public/v2/contacts/1", {"contact_status": "customer", "first_name": "Jane"}, x_request_id="patch-1")
 
     reply = await call.get("/public/v2/contacts/1/timeline")
 
-    by_api = {"tool": "api", "campaign": None, "delivery_id": None, "received_at": later}
-    by_tool = {"tool": "instantly", "campaign": "Autumn", "received_at": NOW}
+    by_api = {"tool": "api", "campaign": None, "delivery_id": None, "key_id": None}
+    by_tool = {"tool": "instantly", "campaign": "Autumn", "received_at": NOW, "key_id": None, "request_id": None}
     assert reply.status == 200
     assert reply.json() == {
         "data": [
@@ -51,6 +51,8 @@ async def test_each_event_says_what_it_changed_in_the_order_of_time(call: Caller
                 **by_api,
                 "event": "contact.updated",
                 "occurred_at": later,
+                "received_at": later,
+                "request_id": "patch-1",
                 "changed": [
                     {"field": "contact_status", "value": "customer", "previous": "replied"},
                     {"field": "first_name", "value": "Jane", "previous": None},
@@ -77,6 +79,17 @@ async def test_each_event_says_what_it_changed_in_the_order_of_time(call: Caller
                     {"field": "last_campaign_email_sent", "value": SENT, "previous": None},
                 ],
             },
+            {
+                **by_api,
+                "event": "contact.created",
+                "occurred_at": "2026-11-17T08:00:00Z",
+                "received_at": "2026-11-17T08:00:00Z",
+                "request_id": "post-1",
+                "changed": [
+                    {"field": "contact_status", "value": "new", "previous": None},
+                    {"field": "email", "value": "jane@example.com", "previous": None},
+                ],
+            },
         ],
         "next_cursor": None,
     }
@@ -92,7 +105,9 @@ async def test_a_value_of_a_crm_is_told_once_and_under_our_name(call: Caller) ->
     timeline = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
 
     changed = [(change["field"], change["value"]) for event in timeline for change in event["changed"]]
-    assert sorted(changed) == [("email", "nora@example.com"), ("first_name", "Nora"), ("last_name", "Quill"), ("phone", "1")]
+    assert sorted(changed) == [
+        ("email", "nora@example.com"), ("first_name", "Nora"), ("last_name", "Quill"), ("origin", "hubspot"), ("phone", "1"),
+    ]  # fmt: skip
 
 
 async def came(call: Caller, query: str, *bodies: object) -> None:
@@ -138,6 +153,7 @@ async def test_a_late_event_stands_at_its_own_time(call: Caller) -> None:
     assert [(each["event"], each["occurred_at"], each["delivery_id"]) for each in reply.json()["data"]] == [
         ("email_replied", REPLIED, 1),
         ("email_sent", SENT, 2),
+        ("contact.created", "2026-11-17T08:00:00Z", None),
     ]
     assert {"field": "last_reply_received", "value": REPLIED, "previous": None} in reply.json()["data"][0]["changed"]
     assert (record["first_campaign_email_sent"], record["last_reply_received"]) == (SENT, REPLIED)
@@ -156,13 +172,59 @@ async def test_a_timeline_comes_in_pages(call: Caller) -> None:
         names.append([each["changed"][0]["value"] for each in page["data"]])
         cursor = page["next_cursor"]
 
-    assert names == [["Example 4", "Example 3"], ["Example 2", "Example 1"], ["Example 0"]]
+    assert names == [["Example 4", "Example 3"], ["Example 2", "Example 1"], ["Example 0", "example.com"]]
 
 
-async def test_a_record_without_events_has_an_empty_timeline(call: Caller) -> None:
+async def test_a_creation_that_sets_nothing_is_an_entry_too(call: Caller) -> None:
     await call.post("/public/v2/contacts", {})
 
-    assert (await call.get("/public/v2/contacts/1/timeline")).json() == {"data": [], "next_cursor": None}
+    [entry] = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
+
+    assert (entry["event"], entry["occurred_at"], entry["changed"]) == ("contact.created", NOW, [])
+
+
+async def test_a_timeline_adds_up_to_the_record(call: Caller) -> None:
+    company = (await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example"})).json()["id"]
+    posted = {
+        "email": "Jane@example.com", "linkedin_url": "linkedin.com/in/jane", "first_name": "Jane", "company_id": company,
+        "contact_status": "new", "contact_custom_fields_input": [{"field_name": "plan", "field_value": "pro"}],
+    }  # fmt: skip
+    await call.post("/public/v2/contacts", posted)
+    call.clock.move(60)
+    await call.patch("/public/v2/contacts/1", {"email": None, "last_name": "Quill", "origin": "fair"})
+    call.clock.move(60)
+    fields = [{"field_name": "plan", "field_value": None}, {"field_name": "seats", "field_value": "3"}]
+    await call.patch("/public/v2/contacts/1", {"company_id": None, "contact_status": "won", "contact_custom_fields_input": fields})
+
+    timeline = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
+    record = (await call.get("/public/v2/contacts/1?structure=FLAT")).json()
+
+    sums: dict[str, Any] = {}
+    for entry in reversed(timeline):
+        for change in entry["changed"]:
+            assert sums.get(change["field"]) == change["previous"]
+            sums[change["field"]] = change["value"]
+    assert sums == {
+        "contact_status": "won", "email": None, "linkedin_url": "linkedin.com/in/jane", "first_name": "Jane", "last_name": "Quill",
+        "company_id": None, "origin": "fair", "plan": None, "seats": "3",
+    }  # fmt: skip
+    assert ("email" in record, "company_id" in record, record["contact_custom_fields"]) == (False, False, {"seats": "3"})
+
+
+async def test_previous_is_that_of_time_and_not_of_arrival(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"email": "jane@example.com"})
+    call.clock.move(60)
+    await call.patch("/public/v2/contacts/1", {"first_name": "Jane"})
+    earlier = Event("contact.updated", from_text(NOW) + 9, email="jane@example.com", fields={"first_name": "J."}, object_id="7")
+    await call("POST", "/public/crm-webhook/default", raw=b"1")
+    await call.parts.store.work(call.kept[-1], 10, campaign(earlier), call.clock.now)
+
+    timeline = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
+
+    assert [entry["changed"] for entry in timeline[:2]] == [
+        [{"field": "first_name", "value": "Jane", "previous": "J."}],
+        [{"field": "first_name", "value": "J.", "previous": None}],
+    ]
 
 
 async def test_the_timeline_of_nobody_is_not_found(call: Caller) -> None:

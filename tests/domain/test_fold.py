@@ -8,7 +8,8 @@ from hypothesis import strategies as some
 from touchbase.domain import status as st
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
-from touchbase.domain.fold import FieldChange, Folded, explain, fold_event, refold_status
+from touchbase.domain.explain import FieldChange, explain
+from touchbase.domain.fold import Folded, fold_event, refold_status
 from touchbase.domain.stamps import CARRIED, DELIBERATE, beats
 
 NOON = 1_790_000_000_000_000

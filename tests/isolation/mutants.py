@@ -18,7 +18,7 @@ from touchbase.storage.sql.op import Ask, Op
 _CONDITION = re.compile(
     r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?|(?<=FROM client WHERE )id = \?(?!\d)"
 )
-_PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "made", "postgres")
+_PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "made", "postgres")
 
 
 def forgetful(text: str) -> str:

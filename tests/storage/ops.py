@@ -50,7 +50,7 @@ def _kept() -> Iterator[tuple[str, Op]]:
 
 def texts(op: Op) -> list[str]:
     """A statement in all its words."""
-    return [text for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.made, op.postgres) if text]
+    return [text for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.made, op.postgres) if text]
 
 
 def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:

@@ -190,7 +190,9 @@ async def test_a_change_is_kept_explained_and_moves_the_status(store: Store) -> 
     assert (read.status, read.previous_status, read.status_changed_us) == ("won", "new", FRIDAY)
     assert {field.name: field.value for field in read.custom_fields} == {"seats": "13", "plan": None, "tier": "a"}
     assert read.updated_us >= FRIDAY
-    assert [(event.event, event.occurred_us, event.status) for event in history] == [("contact.updated", FRIDAY, "won")]
+    assert [(event.event, event.occurred_us, event.status) for event in history] == [
+        ("contact.created", MONDAY, "new"), ("contact.updated", FRIDAY, "won"),
+    ]  # fmt: skip
 
 
 async def test_what_is_asked_for_after_our_clock_was_put_back_comes_after_what_was_asked_for_before(store: Store) -> None:
@@ -201,7 +203,7 @@ async def test_what_is_asked_for_after_our_clock_was_put_back_comes_after_what_w
 
     history = await store.read(GetHistory(OURS, CONTACT, ann.id))
     assert (changed.status, changed.previous_status) == ("won", "open")
-    assert [event.status for event in sorted(history, key=lambda one: one.occurred_us)] == ["open", "won"]
+    assert [event.status for event in sorted(history, key=lambda one: one.occurred_us)] == [None, "open", "won"]
     assert [each async for each in verify(store, OURS, Verified())] == []
 
 
@@ -213,18 +215,21 @@ async def test_all_custom_fields_may_be_replaced(store: Store) -> None:
     read = await store.read(GetCompany(OURS, acme.id))
     assert read is not None
     assert {field.name: field.value for field in read.custom_fields} == {"size": None, "plan": None, "tier": "a"}
-    assert len(await store.read(GetHistory(OURS, COMPANY, acme.id))) == 1
+    assert len(await store.read(GetHistory(OURS, COMPANY, acme.id))) == 2
 
 
-async def test_a_change_that_changes_nothing_leaves_no_trace(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com", first_name="Ann"))
+async def test_a_write_that_changes_nothing_is_an_entry_and_no_new_state(store: Store) -> None:
+    ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("plan", "pro"))
 
-    await store.write(change(ann, {"first_name": "Ann"}))
+    await store.write(change(ann, {"first_name": "Ann", "status": "new"}, {"plan": "pro", "seats": None}))
+    await store.write(replace(change(ann, {}), at=FRIDAY + 1))
 
     read = await store.read(GetContact(OURS, ann.id))
     assert read is not None
     assert read.updated_us == ann.updated_us
-    assert await store.read(GetHistory(OURS, CONTACT, ann.id)) == []
+    [_, entry] = await store.read(GetHistory(OURS, CONTACT, ann.id))
+    assert (entry.event, entry.occurred_us, entry.effect, entry.status) == ("contact.updated", FRIDAY, "status", "new")
+    assert entry.detail == {"fields": {"first_name": "Ann"}, "custom": {"plan": "pro", "seats": None}}
 
 
 async def test_a_key_of_another_record_cannot_be_taken(store: Store) -> None:
@@ -263,7 +268,7 @@ async def test_changes_of_one_record_at_once_are_all_kept(engine_url: str, open_
 
     read = await stores[0].read(GetContact(OURS, ann.id))
     assert {field.name: field.value for field in read.custom_fields} == {f"field{n}": str(n) for n in range(30)}
-    assert len(await stores[0].read(GetHistory(OURS, CONTACT, ann.id))) == 30
+    assert len(await stores[0].read(GetHistory(OURS, CONTACT, ann.id))) == 31
 
 
 async def test_a_record_that_changed_since_it_was_read_is_not_overwritten(store: Store) -> None:

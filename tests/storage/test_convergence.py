@@ -27,7 +27,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.errors import Overloaded, UnrecognisedPayload
 from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
-from touchbase.domain.fold import explain
+from touchbase.domain.explain import explain
 from touchbase.domain.identity import email_key, linkedin_key
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store, WorkReport

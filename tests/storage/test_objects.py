@@ -147,7 +147,7 @@ async def test_a_company_id_of_the_api__stays_against_an_older_call(store: Store
     companies = {each.domain: each.id for each in await store.read(ListCompanies(client, 10))}
     await store.write(UpdateContact(client, contact.id, {"company_id": companies["b.test"]}, {}, NOON, "api:1"))
 
-    await receive(store, client, of_company("A", 200 if late else 4))
+    await receive(store, client, of_company("A", 200 if late else 4), at=NOON + 200)
 
     assert await company_of_contact(store, client) == ("a.test" if late else "b.test")
 

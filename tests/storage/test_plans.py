@@ -58,7 +58,7 @@ def steps(store: apsw.Cursor, sql: str, parameters: int) -> list[str]:
 
 def walks(plan: list[str]) -> list[str]:
     """Steps that read a whole table, or everything of one client."""
-    whole = [step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (p|q|g|\d+ CONSTANT ROWS?|CONSTANT ROW)$", step)]
+    whole = [step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (p|q|r|g|\d+ CONSTANT ROWS?|CONSTANT ROW)$", step)]
     # Whether a client has erased anybody is one look into the index: EXISTS reads one row.
     return whole + [step for step in plan if step.endswith("(client=?)") and "erased_together" not in step]
 
@@ -69,7 +69,8 @@ def texts(op: Op) -> list[tuple[str, int]]:
         return [(op.sqlite, len(op.columns))]
     bodies = [body for body in (op.first_set, op.sqlite_set or op.body, op.made) if body]
     asked = [(for_sqlite(op.columns, body, 2), 2 * len(op.columns)) for body in bodies]
-    return [*asked, *([(for_sqlite(op.more_columns, op.more_set, 2, "q"), 2 * len(op.more_columns))] if op.more_set else [])]
+    others = (("q", op.more_columns, op.more_set), ("r", op.last_columns, op.last_set))
+    return [*asked, *((for_sqlite(columns, text, 2, table), 2 * len(columns)) for table, columns, text in others if text)]
 
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.

@@ -340,8 +340,8 @@ async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(hand
     op = OPS[name]
     # The tables are empty, and then PostgreSQL would rather walk them.
     await hand.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET touchbase.clients = ',1,'")
-    types = ", ".join("bytea[]" if kind == "bytea" else "text" for _, kind in (*op.columns, *op.more_columns))
-    empty = ", ".join("'{}'" for _ in (*op.columns, *op.more_columns))
+    types = ", ".join("bytea[]" if kind == "bytea" else "text" for _, kind in (*op.columns, *op.more_columns, *op.last_columns))
+    empty = ", ".join("'{}'" for _ in (*op.columns, *op.more_columns, *op.last_columns))
     await hand.execute(f"PREPARE op({types}) AS {for_postgres(op)}")
 
     plan = [row[0] for row in await hand.fetch(f"EXPLAIN EXECUTE op({empty})")]

@@ -15,6 +15,7 @@ from touchbase.api.keeper import Keeper
 from touchbase.api.parts import Parts
 from touchbase.api.query import record_id
 from touchbase.api.rates import STANDING, standing
+from touchbase.domain.author import Author
 from touchbase.domain.client import ACTIVE, Client
 from touchbase.domain.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.domain.peer import peer_of
@@ -33,6 +34,9 @@ R = TypeVar("R")
 
 IN_PROGRESS = "touchbase.in_progress"
 """Where a request's scope holds the number of the client whose share of the requests in progress it takes up."""
+
+KEY_ID = "touchbase.key_id"
+"""Where a request's scope holds the id of the key that it came with, once that was found to be true."""
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
 OPERATOR = 0
@@ -63,8 +67,11 @@ class Api:
         key = None if self._open else key_in(headers)
         client = await self.caller(headers, key, needed, now, scope)
         scope["touchbase.client"] = client.client_id
+        key_id = None if key is None else key_id_of(key)
+        if key_id is not None:
+            scope[KEY_ID] = key_id
         if IN_PROGRESS not in scope:  # a request that asks twice is one
-            bucket = self.limiter.request(client, None if key is None else key_id_of(key), now)
+            bucket = self.limiter.request(client, key_id, now)
             if bucket is not None:
                 scope[STANDING] = standing(bucket)
             self.begin(client.number, scope)
@@ -116,6 +123,11 @@ def key_in(headers: Headers) -> bytes | None:
         if scheme.lower() == b"bearer":
             return token.strip()
     return headers.get(b"x-api-key")
+
+
+def author_of(scope: Scope) -> Author:
+    """Who asks for the write that a request is, as the record's history will name it."""
+    return Author(scope.get(KEY_ID), scope["touchbase.request_id"])
 
 
 def _text(raw: bytes | None) -> str | None:

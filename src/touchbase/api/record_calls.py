@@ -15,7 +15,7 @@ import msgspec
 from touchbase.api.answers import JSON, Answer, request_id_of, send_problem, send_whole
 from touchbase.api.asgi import App, Headers, Receive, Scope, Send
 from touchbase.api.body import CallerLeft
-from touchbase.api.core import Api, Call, answered, explained, key_in
+from touchbase.api.core import Api, Call, answered, author_of, explained, key_in
 from touchbase.api.once import IDEMPOTENCY_KEY, once
 from touchbase.api.query import Parameters, creating_options, cursor_text, is_flat
 from touchbase.api.rates import STANDING
@@ -33,6 +33,7 @@ from touchbase.api.schemas import (
     problems_out,
 )
 from touchbase.api.whole import of_client
+from touchbase.domain.author import NO_AUTHOR, Author
 from touchbase.domain.client import Client, ClientSettings
 from touchbase.domain.commands import Created
 from touchbase.domain.company import Company
@@ -63,14 +64,14 @@ class Kind(Generic[A, C, R]):
     custom: str
     """The field of a change that holds custom fields."""
     rules: Callable[[A, Client, Micros], object]
-    create: Callable[[Writes, A, Client, Micros, str | None], Awaitable[Created[R]]]
+    create: Callable[[Writes, A, Client, Micros, str | None, Author], Awaitable[Created[R]]]
     change_rules: Callable[[Client, int, Change, Micros], object]
-    update: Callable[[Store, Client, int, Change, Micros], Awaitable[R]]
+    update: Callable[[Store, Client, int, Change, Micros, Author], Awaitable[R]]
     get: Callable[[Store, int, int], Awaitable[R]]
     find: Callable[[Store, int, Wanted, int, tuple[Micros, int] | None], Awaitable[tuple[list[R], tuple[Micros, int] | None]]]
     wanted_by: Callable[[Parameters], Wanted]
     out: Callable[[R, bool, ClientSettings], msgspec.Struct]
-    restore: Callable[[Writes, A, Client, Micros, str | None], Awaitable[Created[R]]] | None = None
+    restore: Callable[[Writes, A, Client, Micros, str | None, Author], Awaitable[Created[R]]] | None = None
     """`create` for somebody who may have been erased (`restore_erased`); None where nobody can be."""
 
 
@@ -101,7 +102,7 @@ def creating(api: Api, kind: Kind[A, C, R]) -> App:
             asked = read_struct(body, decoder, wanted, lambda partly: kind.rules(partly, client, at))
             limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
             create = kind.restore if options.restore_erased and kind.restore is not None else kind.create
-            created = await create(store, asked, client, at, options.on_duplicate)
+            created = await create(store, asked, client, at, options.on_duplicate, author_of(scope))
             record = created.record
             payload = encode(kind.out(record, options.flat, client.settings))
         except CallerLeft:
@@ -144,7 +145,7 @@ class RecordCalls(Generic[A, C, R]):
             return made
 
         create = kind.restore if options.restore_erased and kind.restore is not None else kind.create
-        return await call.settle(lambda writes: create(writes, asked, client, at, options.on_duplicate), answer)
+        return await call.settle(lambda writes: create(writes, asked, client, at, options.on_duplicate, author_of(call.scope)), answer)
 
     async def get(self, call: Call) -> Answer:
         """`GET` of one record."""
@@ -175,7 +176,7 @@ class RecordCalls(Generic[A, C, R]):
         change = self._change(asked, await self._state(call, client, record))
         call.api.limiter.storing(client, 1 + len(change.custom or ()), len(body), at)
         try:
-            return self._answer(await kind.update(parts.store, client, record, change, at), flat, client)
+            return self._answer(await kind.update(parts.store, client, record, change, at, author_of(call.scope)), flat, client)
         except NotFound:
             await kind.get(parts.store, client.number, record)  # says what became of it
             raise
@@ -222,7 +223,8 @@ class RecordCalls(Generic[A, C, R]):
 def _told(told: Told) -> TimelineEvent:
     event = told.event
     changed = [FieldChangeOut(change.field, change.value, change.previous) for change in told.changed]
+    key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
-        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, changed,
-        problems_out(event.detail.get("problems", {})),
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, key_id,
+        request_id, changed, problems_out(event.detail.get("problems", {})),
     )  # fmt: skip

@@ -248,6 +248,8 @@ class TimelineEvent(Struct):
     tool: str
     campaign: str | None
     delivery_id: int | None
+    key_id: str | None
+    request_id: str | None
     changed: list[FieldChangeOut]
     problems: list[ProblemOut]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from touchbase.domain.author import NO_AUTHOR, Author
 from touchbase.domain.client import BY_CALL, Client, ClientSettings
 from touchbase.domain.company import Company
 from touchbase.domain.connection import Connection, ConnectionSettings
@@ -53,6 +54,7 @@ class CreateContact(Command[Created[Contact]]):
     """Its client has erased somebody: `ErasedPerson` when it is this person."""
     restore: bool = False
     """With `guarded`: an erased person comes back, and their erasure is lifted."""
+    by: Author = NO_AUTHOR
 
     @property
     def client(self) -> int:
@@ -67,6 +69,7 @@ class CreateCompany(Command[Created[Company]]):
     company: Company
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
+    by: Author = NO_AUTHOR
 
     @property
     def client(self) -> int:
@@ -82,6 +85,7 @@ class UpdateContact(Command[Contact]):
     first_name, last_name, company_id, origin, status). `custom` holds custom fields by name; None
     takes one away; `clear_custom` first takes all away. `NotFound`, `Conflict`, `Invalid` (company_id,
     a transition that is not allowed), `PreconditionFailed` (`if_updated_us` is not the record's `updated_us`).
+    It is an entry at `at` (after the last write where our clock was put back), also where it changes nothing; a later entry's value stays.
     """
 
     client: int
@@ -98,6 +102,9 @@ class UpdateContact(Command[Contact]):
     """Its client has erased somebody: `ErasedPerson` when the new address is theirs."""
     restore: bool = False
     """As in `CreateContact`."""
+    creates: bool = False
+    """It is a creation that met an existing record: then that is as if the creation had come first."""
+    by: Author = NO_AUTHOR
 
 
 @dataclass(slots=True)
@@ -113,6 +120,8 @@ class UpdateCompany(Command[Company]):
     clear_custom: bool = False
     if_updated_us: Micros | None = None
     transitions: dict[str, list[str]] | None = None
+    creates: bool = False
+    by: Author = NO_AUTHOR
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchbase.domain import status as st
+from touchbase.domain.stamps import Place, place_of
 from touchbase.domain.times import Micros
 
 EMAIL_EVENTS = frozenset(
@@ -135,7 +136,8 @@ Detail = dict[str, Any]
 """What an event carries besides its columns, only what is there:
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt stands for its time,
-`carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding."""
+`carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
+of an API write also `cleared`, where it took all custom fields away, and `by`, its key's id and its request's."""
 
 
 @dataclass(slots=True)
@@ -159,7 +161,18 @@ class StoredEvent:
     """Which identity led to the record: VIA_EMAIL, VIA_LINKEDIN, VIA_LINK, VIA_DOMAIN or VIA_API."""
     detail: Detail
 
+    @property
+    def place(self) -> Place:
+        """Its place among the entries of its record, by which everything is folded."""
+        return place_of(self.occurred_us, self.received_us, self.key)
 
+    @property
+    def is_creation(self) -> bool:
+        """Whether it is a `POST` of a record through the API."""
+        return self.via == VIA_API and self.event in CREATIONS
+
+
+CREATIONS = frozenset({"contact.created", "company.created"})
 VIA_API = 0
 VIA_EMAIL = 1
 VIA_LINKEDIN = 2

@@ -5,16 +5,16 @@ from __future__ import annotations
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import COMPANY
-from touchbase.domain.fold import Record
+from touchbase.domain.fold import Record, held_stamp, write_field
 from touchbase.domain.links import Ref
-from touchbase.domain.stamps import API_KEY, Stamp, beats, stamp_of
+from touchbase.domain.stamps import API_KEY, CLEARED, LAST_WRITE, NEVER, Stamp, beats, stamp_of
 from touchbase.domain.times import Micros
 
 
 def api_since(record: Record, field_name: str) -> Micros | None:
     """Since when a record has a key that the API gave it, at the earliest; None where the API did not."""
     stamp = record.stamps.get(field_name)
-    if stamp is not None and stamp[2].startswith(API_KEY):
+    if stamp is not None and (not stamp[2] or stamp[2].startswith(API_KEY)):  # a creation's key is empty
         return stamp[1]
     return record.created_us if record.from_api else None
 
@@ -58,7 +58,7 @@ def take_primary(kept: Record, gone: Record) -> None:
 def join_fields(kept: Record, gone: Record) -> None:
     """Give a record what another, united with it, has from later writes."""
     for name in ("first_name", "last_name", "company_id") if isinstance(kept, Contact) else ("name",):
-        theirs = stamp_of(gone.stamps, name, getattr(gone, name), gone.created_us)
-        if beats(theirs, stamp_of(kept.stamps, name, getattr(kept, name), kept.created_us)):
-            setattr(kept, name, getattr(gone, name))
-            kept.stamps[name] = theirs
+        write_field(kept, name, getattr(gone, name), held_stamp(gone, name))
+    for name in (LAST_WRITE, CLEARED):
+        if beats(gone.stamps.get(name, NEVER), kept.stamps.get(name, NEVER)):
+            kept.stamps[name] = gone.stamps[name]

@@ -14,16 +14,15 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.domain.custom_field import CustomField
-from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
-from touchbase.domain.fold import Record, field_writes
-from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Stamp, beats, stamp_of
+from touchbase.domain.events import VIA_API, StoredEvent
+from touchbase.domain.fold import Record, field_writes, held_stamp, is_told_whole, origin_write
+from touchbase.domain.stamps import DELIBERATE, NEVER, Place, Stamp, beats
 from touchbase.domain.times import Micros
 
-Moment = tuple[Micros, str]
-"""Time and key of an event."""
 Object = tuple[str, str, str]
 """A tool, its word for the kind of object, and the object's id."""
-_API: Object = ("", "", "")
+API: Object = ("", "", "")
+"""Stands for no object: values of the API and of campaign tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +31,46 @@ class Written:
 
     value: str | None
     stamp: Stamp
-    source: Object = _API
+    source: Object = API
 
 
 @dataclass(slots=True)
-class _Objects:
+class Objects:
     """The objects of CRMs in one history: which are one by a merge, and which came first."""
 
     leader: dict[Object, Object] = field(default_factory=dict)
-    first: dict[Object, tuple[Micros, str]] = field(default_factory=dict)
+    first: dict[Object, Place] = field(default_factory=dict)
     last: dict[Object, tuple[Micros, str, bool]] = field(default_factory=dict)
 
+    @classmethod
+    def of_history(cls, history: Iterable[StoredEvent]) -> Objects:
+        """Those that the events of a history are about."""
+        objects = cls()
+        named = [(one, event) for event in history if (one := object_of(event)) is not None]
+        for one, event in named:
+            if (survivor := event.detail.get("merged_into")) is not None:
+                pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
+                objects.leader[pair[1]] = pair[0]
+        for one, event in named:
+            leader, at = objects.of(one), event.place
+            objects.first[leader] = min(objects.first.get(leader, at), at)
+            gone = event.event.endswith(".deleted") and "merged_into" not in event.detail
+            objects.last[leader] = max(objects.last.get(leader, (*at, gone)), (*at, gone))
+        return objects
+
+    def source(self, event: StoredEvent) -> Object:
+        """The object that an event's values are of."""
+        one = object_of(event)
+        if one is not None:
+            return self.of(one)
+        if event.via == VIA_API or "." not in event.event:
+            return API
+        # An event of before events said so: the tool's first object, as a record has one of each tool as a rule.
+        ours = [each for each in self.first if each[0] == event.tool]
+        return min(ours, key=self.rank, default=(event.tool, "", ""))
+
     def of(self, one: Object) -> Object:
+        """The object that one is by a merge."""
         while self.leader.get(one, one) != one:
             one = self.leader[one]
         return one
@@ -64,83 +91,58 @@ def has_several_objects(history: Iterable[StoredEvent]) -> bool:
     return len({one for event in history if (one := object_of(event)) is not None}) > 1
 
 
-def projected_fields(
-    record: Record, history: Sequence[StoredEvent], gone: Container[Moment] = ()
-) -> Iterator[tuple[str, Written, Written]]:
+def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Container[Place] = ()) -> Iterator[tuple[str, Written, Written]]:
     """Our own fields that a history writes: each name, what the record holds, and what it must hold.
 
-    `gone` are moments of events that turned out to be older: what they had set is of no event any more.
+    `gone` are places of events that turned out to be older: what they had set is of no event any more.
     """
     writes: dict[str, list[Written]] = {}
-    objects = _objects(history)
+    objects = Objects.of_history(history)
+    has_origins = is_told_whole(record, history)
     for event in history:
-        source = _source(event, objects)
+        source = objects.source(event)
         for name, value, stamp in field_writes(event):
             writes.setdefault(name, []).append(Written(value, stamp, source))
-        if event.record_kind == CONTACT and not record.from_api and event.via != VIA_API:
-            writes.setdefault("origin", []).append(Written(event.tool, (CARRIED, event.occurred_us, event.key)))
+        if has_origins and (origin := origin_write(event)) is not None:
+            writes.setdefault("origin", []).append(Written(*origin))
     for name, each in writes.items():
-        value = getattr(record, name)
-        held = Written(value, stamp_of(record.stamps, name, value, record.created_us))
+        held = Written(getattr(record, name), held_stamp(record, name))
         yield name, held, _settled(each, held, objects, gone)
 
 
 def projected_custom_fields(
-    fields: Iterable[CustomField], history: Sequence[StoredEvent], gone: Container[Moment] = ()
+    fields: Iterable[CustomField], history: Sequence[StoredEvent], gone: Container[Place] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
     """The same of the custom fields of a record."""
+    fields = list(fields)
     writes: dict[str, list[Written]] = {}
-    objects = _objects(history)
+    objects = Objects.of_history(history)
     for event in history:
-        source = _source(event, objects)
-        for name, value in event.detail.get("custom", {}).items():
-            writes.setdefault(name, []).append(Written(value, (DELIBERATE, event.occurred_us, event.key), source))
+        custom = event.detail.get("custom", {})
+        if event.detail.get("cleared"):
+            custom = {**{one.name: None for one in fields}, **custom}
+        for name, value in custom.items():
+            writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.place), objects.source(event)))
     for one in fields:
         if one.name in writes:
             held = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
             yield one.name, held, _settled(writes[one.name], held, objects, gone)
 
 
-def _settled(writes: list[Written], held: Written, objects: _Objects, gone: Container[Moment]) -> Written:
+def _settled(writes: list[Written], held: Written, objects: Objects, gone: Container[Place]) -> Written:
     """The winner; a value that no event of the history has set is one of a creation through the API."""
     if held.stamp != NEVER and held.stamp[1:] not in gone and all(each.stamp != held.stamp for each in writes):
         writes = [*writes, held]
-    return _winner(writes, objects)
+    return winner(writes, objects)
 
 
-def _objects(history: Iterable[StoredEvent]) -> _Objects:
-    objects = _Objects()
-    named = [(one, event) for event in history if (one := object_of(event)) is not None]
-    for one, event in named:
-        if (survivor := event.detail.get("merged_into")) is not None:
-            pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
-            objects.leader[pair[1]] = pair[0]
-    for one, event in named:
-        leader = objects.of(one)
-        at = (event.occurred_us, event.key)
-        objects.first[leader] = min(objects.first.get(leader, at), at)
-        gone = event.event.endswith(".deleted") and "merged_into" not in event.detail
-        objects.last[leader] = max(objects.last.get(leader, (*at, gone)), (*at, gone))
-    return objects
-
-
-def _source(event: StoredEvent, objects: _Objects) -> Object:
-    one = object_of(event)
-    if one is not None:
-        return objects.of(one)
-    if event.via == VIA_API or "." not in event.event:
-        return _API
-    # An event of before events said so: the tool's first object, as a record has one of each tool as a rule.
-    ours = [each for each in objects.first if each[0] == event.tool]
-    return min(ours, key=objects.rank, default=(event.tool, "", ""))
-
-
-def _winner(writes: Sequence[Written], objects: _Objects) -> Written:
+def winner(writes: Sequence[Written], objects: Objects) -> Written:
+    """Which of these writes of one value counts."""
     deliberate = [each for each in writes if each.stamp[0] == DELIBERATE]
     if not deliberate:
         return _last(writes)
-    by_api = [each for each in deliberate if each.source == _API]
-    latest = {source: _last(each) for source, each in _by_source(deliberate) if source != _API}
+    by_api = [each for each in deliberate if each.source == API]
+    latest = {source: _last(each) for source, each in _by_source(deliberate) if source != API}
     told = [_last(by_api)] if by_api else []
     standing = [each for each in latest.values() if each.value is not None and not (told and beats(told[0].stamp, each.stamp))]
     if standing:
@@ -148,7 +150,7 @@ def _winner(writes: Sequence[Written], objects: _Objects) -> Written:
     return _last([*told, *(each for each in latest.values() if each.value is None)] or list(latest.values()))
 
 
-def _first_of_kind(writes: Sequence[Written], objects: _Objects) -> Written:
+def _first_of_kind(writes: Sequence[Written], objects: Objects) -> Written:
     return min(writes, key=lambda each: objects.rank(each.source)) if len(writes) > 1 else writes[0]
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from touchbase.domain import status as st
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
-from touchbase.domain.fold import Record, field_writes, refold_status
+from touchbase.domain.events import VIA_API, StoredEvent
+from touchbase.domain.fold import Record, field_writes, held_stamp, is_told_whole, origin_write, refold_status
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
 from touchbase.domain.projection import has_several_objects, projected_custom_fields, projected_fields
-from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Stamp, beats, stamp_of
+from touchbase.domain.stamps import DELIBERATE, NEVER, Stamp, beats
 from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import Micros, to_text
 
@@ -62,10 +62,12 @@ def differences(record: Record, history: Sequence[StoredEvent]) -> Iterator[Diff
     if has_several_objects(history):
         yield from _projected(subject, record, history)
         return
-    writes = [(event, *write) for event in history for write in _writes(record, event)]
+    # Of a record from before creations were entries nobody knows whether its creation named an origin.
+    has_origins = is_told_whole(record, history)
+    writes = [(event, *write) for event in history for write in _writes(event, has_origins=has_origins)]
     for event, name, value, stamp in writes:
         present = getattr(record, name)
-        held = _Held(name, present, stamp_of(record.stamps, name, present, record.created_us))
+        held = _Held(name, present, held_stamp(record, name))
         yield from _lost(subject, held, event, value, stamp, history)
     yield from _custom(subject, record, history)
 
@@ -113,10 +115,10 @@ def _repeats(subject: str, history: Sequence[StoredEvent]) -> Iterator[Differenc
         seen.add((event.occurred_us, event.key))
 
 
-def _writes(record: Record, event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
+def _writes(event: StoredEvent, *, has_origins: bool) -> Iterator[tuple[str, str | None, Stamp]]:
     yield from field_writes(event)
-    if event.record_kind == CONTACT and not record.from_api and event.via != VIA_API:
-        yield "origin", event.tool, (CARRIED, event.occurred_us, event.key)
+    if has_origins and (origin := origin_write(event)) is not None:
+        yield "origin", *origin
 
 
 def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
@@ -128,7 +130,7 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
                 continue  # a full record takes no new names
             stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
             held = _Held(f"custom field {name}", None if one is None else one.value, stamp)
-            yield from _lost(subject, held, event, value, (DELIBERATE, event.occurred_us, event.key), history)
+            yield from _lost(subject, held, event, value, (DELIBERATE, *event.place), history)
 
 
 def _lost(
@@ -144,9 +146,7 @@ def _lost(
 
 def _overruled(event: StoredEvent, stamp: Stamp, history: Sequence[StoredEvent]) -> bool:
     """Whether a later call of the API took the place of an event whose time runs ahead: what is asked for there is done."""
-    return any(
-        each.via == VIA_API and (each.occurred_us, each.key) == stamp[1:] and each.received_us >= event.received_us for each in history
-    )
+    return any(each.via == VIA_API and each.place == stamp[1:] and each.received_us >= event.received_us for each in history)
 
 
 def _shown(name: str, value: object) -> str:

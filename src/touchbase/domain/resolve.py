@@ -30,7 +30,7 @@ from touchbase.domain.primary_keys import (
     primary_stamp,
     take_primary,
 )
-from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, place_of
 from touchbase.domain.times import Micros
 
 
@@ -60,7 +60,7 @@ class Sighting:
     @property
     def stamp(self) -> Stamp:
         """How strongly the event's own values are meant: a CRM's deliberately, a campaign tool's in passing."""
-        return (DELIBERATE if "." in self.event.event else CARRIED, self.at, self.key)
+        return (DELIBERATE if "." in self.event.event else CARRIED, *place_of(self.at, self.received_us, self.key))
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class Resolver:
         return record
 
     def _known(self, seen: Sighting) -> Record | None:
-        owner = self._owner(seen.primary, seen.at) if seen.primary is not None else None
+        owner = self._owner(seen.primary, seen.stamp[1]) if seen.primary is not None else None
         linked = self._linked(seen.ref) if seen.ref is not None else None
         if owner is None and linked is None:
             return self._known_by_linkedin(seen)
@@ -125,7 +125,7 @@ class Resolver:
         return self._unite(owner, linked)
 
     def _known_by_linkedin(self, seen: Sighting) -> Record | None:
-        found = self._linkedin_owner(seen.linkedin, seen.at) if seen.linkedin is not None else None
+        found = self._linkedin_owner(seen.linkedin, seen.stamp[1]) if seen.linkedin is not None else None
         # Another address on the same profile is another person until something says otherwise.
         if found is None or (seen.primary is not None and primary_key(found) is not None):
             return None
@@ -141,8 +141,8 @@ class Resolver:
             return None
         is_deliberate = seen.stamp[0] == DELIBERATE
         if self._linked(former_key(self.kind, seen.primary)) is linked:
-            return linked if is_deliberate or seen.at < since else owner
-        is_stale = is_deliberate and seen.at < since and not beats(seen.stamp, primary_stamp(linked, self._primary_field))
+            return linked if is_deliberate or seen.stamp[1] < since else owner
+        is_stale = is_deliberate and seen.stamp[1] < since and not beats(seen.stamp, primary_stamp(linked, self._primary_field))
         return linked if is_stale else None
 
     def _since(self, record: Record) -> Micros | None:
@@ -181,7 +181,7 @@ class Resolver:
             made.stamps["domain"] = seen.stamp
         else:
             made = Contact(self.client, self.new_id(), seen.received_us, seen.received_us, origin=seen.tool, from_api=False)
-            made.stamps["origin"] = (CARRIED, seen.at, seen.key)
+            made.stamps["origin"] = (CARRIED, *seen.stamp[1:])
             if seen.primary is not None:
                 made.email, made.email_key = seen.event.email, seen.primary
                 made.stamps["email"] = seen.stamp
@@ -195,7 +195,7 @@ class Resolver:
         assert seen.primary is not None
         field_name = "domain" if self.kind == COMPANY else "email"
         old = primary_key(record)
-        if old is not None and not beats(seen.stamp, stamp_of(record.stamps, field_name, old, record.created_us)):
+        if not beats(seen.stamp, primary_stamp(record, field_name)):  # also where the address was taken away
             self.links.lead(former_key(self.kind, seen.primary), record.id)
             return
         if old is not None:
@@ -221,7 +221,7 @@ class Resolver:
         """The record with this LinkedIn address too, united with whoever had it if that can be the same person."""
         assert isinstance(record, Contact)
         assert seen.linkedin is not None
-        owner = self._linkedin_owner(seen.linkedin, seen.at)
+        owner = self._linkedin_owner(seen.linkedin, seen.stamp[1])
         if isinstance(owner, Contact) and owner is not record:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
                 return record
@@ -272,17 +272,17 @@ class Resolver:
 
     def _join_keys(self, kept: Record, gone: Record) -> None:
         field_name = "domain" if self.kind == COMPANY else "email"
-        mine, theirs = primary_key(kept), primary_key(gone)
-        if theirs is not None:
-            self.by_primary[theirs] = kept
-            if mine is None or beats(primary_stamp(gone, field_name), primary_stamp(kept, field_name)):
-                take_primary(kept, gone)
-                kept.stamps[field_name] = primary_stamp(gone, field_name)
-                theirs, mine = mine, theirs
-            if theirs is not None:
-                self.by_primary.pop(theirs, None)
-                self.links.lead(former_key(self.kind, theirs), kept.id)
-        if isinstance(kept, Contact) and isinstance(gone, Contact) and gone.linkedin_key is not None:
+        stamp = primary_stamp(gone, field_name)
+        if beats(stamp, primary_stamp(kept, field_name)):
+            take_primary(kept, gone)
+            kept.stamps[field_name] = stamp
+        present, former = primary_key(kept), primary_key(gone)
+        if former is not None:
+            self.by_primary.pop(former, None)
+            self.links.lead(former_key(self.kind, former), kept.id)
+        if present is not None:
+            self.by_primary[present] = kept
+        if isinstance(kept, Contact) and isinstance(gone, Contact):
             self._join_linkedin(kept, gone)
 
     def _join_linkedin(self, kept: Contact, gone: Contact) -> None:

@@ -12,6 +12,7 @@ walking the entries in (time, key) order with `advance`. Three kinds of entry:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from touchbase.domain.times import Micros
@@ -45,7 +46,7 @@ UNSUBSCRIBE = "unsubscribe"
 COMPLAINT = "complaint"
 RESUBSCRIBE = "resubscribe"
 
-STATUS_EFFECTS = frozenset({STATUS, SENT, REPLY, BOUNCE, UNSUBSCRIBE, COMPLAINT, RESUBSCRIBE})
+STATUS_EFFECTS = frozenset({INITIAL, STATUS, SENT, REPLY, BOUNCE, UNSUBSCRIBE, COMPLAINT, RESUBSCRIBE})
 
 
 class HasStatus(Protocol):
@@ -61,22 +62,37 @@ class HasStatus(Protocol):
     status_cause: str | None
 
 
-def is_newest(record: HasStatus, at: Micros, key: str) -> bool:
-    """Whether an entry comes after everything folded so far, so that `advance` may simply add it."""
+@dataclass(slots=True)
+class Walk:
+    """What a walk through the whole history remembers besides the record."""
+
+    restored: str | None = None
+    """The cause of the status that an unsubscribe replaced, and that a re-subscription sets again."""
+
+
+def may_add(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
+    """Whether `advance` may simply add an entry, because it comes after everything folded so far.
+
+    Not a reply after a re-subscription: what it may replace depends on what had set the status before.
+    """
     if record.status_entry_us is None:
         return True
+    if effect == REPLY and record.status_cause == RESUBSCRIBE:
+        return False
     return (at, key) > (record.status_entry_us, record.status_entry_key or "")
 
 
-def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key: str) -> None:
+def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key: str, walk: Walk | None = None) -> None:
     """Fold one entry, newer than all before it. Equal neighbours collapse into the first of them."""
     record.status_entry_us, record.status_entry_key = at, key
     if effect == RESUBSCRIBE:
         if record.status_cause == UNSUBSCRIBE:
             _set(record, record.previous_status, effect, at)
         return
-    if not _may_replace(record, effect):
+    if not _may_replace(record, effect, walk):
         return
+    if walk is not None and effect == UNSUBSCRIBE and status != record.status and record.status_cause != RESUBSCRIBE:
+        walk.restored = record.status_cause
     if status == record.status:
         # A complaint after an unsubscribe is final; an unsubscribe after anything firmer is not the cause.
         if effect != UNSUBSCRIBE:
@@ -99,14 +115,16 @@ def _set(record: HasStatus, status: str | None, effect: str, at: Micros) -> None
     record.status_changed_us, record.status_cause = at, effect
 
 
-def _may_replace(record: HasStatus, effect: str) -> bool:
+def _may_replace(record: HasStatus, effect: str, walk: Walk | None) -> bool:
     cause, word = record.status_cause, (record.status or "").casefold()
+    if effect == REPLY and cause == RESUBSCRIBE and walk is not None:
+        cause = walk.restored
     if effect == SENT:
         return record.status is None or word in NOT_CONTACTED_YET
     if effect == REPLY:
-        if cause in (INITIAL, STATUS):
-            return word in NOT_CONTACTED_YET or word == "out_of_office" or (cause == INITIAL and word not in FURTHER_ALONG)
-        return cause not in (UNSUBSCRIBE, COMPLAINT)
+        if cause == INITIAL:
+            return word not in FURTHER_ALONG
+        return cause not in (STATUS, UNSUBSCRIBE, COMPLAINT)
     if effect == BOUNCE:
         return cause not in (UNSUBSCRIBE, COMPLAINT) and word != DO_NOT_CONTACT
     return True

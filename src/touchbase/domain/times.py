@@ -6,12 +6,14 @@ and events carry it instead of `datetime`.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 Micros = int
 SECOND: Micros = 1_000_000
 DAY: Micros = 86_400 * SECOND
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LEAP_SECOND = re.compile(r"([T ]\d\d:\d\d):60(?!\d)", re.ASCII)
 _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 # RFC 3339 years are four digits; a time outside cannot be written and is no event time.
 EARLIEST: Micros = -62_135_596_800 * SECOND
@@ -32,10 +34,28 @@ def from_datetime(moment: datetime) -> Micros:
 
 def from_text(text: str) -> Micros:
     """Microseconds of an ISO 8601 text; raises `ValueError` when it is none, or one that UTC has no four-digit year for."""
-    at = from_datetime(datetime.fromisoformat(text))
+    try:
+        at = from_datetime(datetime.fromisoformat(text))
+    except ValueError:
+        second = before_leap_second(text)
+        if second is None:
+            raise
+        at = from_datetime(datetime.fromisoformat(second)) + SECOND
+        if not follows_leap_second(at):
+            raise
     if not EARLIEST <= at < LATEST + SECOND:
         raise ValueError("a time outside of the years 1 to 9999")
     return at
+
+
+def before_leap_second(text: str) -> str | None:
+    """The second before the leap second that a text names (`23:59:60Z`), which a calendar of Python has no place for; None for others."""
+    return _LEAP_SECOND.sub(r"\1:59", text, count=1) if ":60" in text and _LEAP_SECOND.search(text) else None
+
+
+def follows_leap_second(at: Micros) -> bool:
+    """Whether this is in the second that a leap second is counted as: the first of a day, as it ends the day before."""
+    return at % DAY < SECOND
 
 
 def has_passed(span: Micros, since: Micros, now: Micros) -> bool:

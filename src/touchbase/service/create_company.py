@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from touchbase.domain import validation
+from touchbase.domain.author import NO_AUTHOR, Author
 from touchbase.domain.client import Client
 from touchbase.domain.commands import CreateCompany, Created, UpdateCompany
 from touchbase.domain.company import Company
@@ -14,7 +15,6 @@ from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
 from touchbase.domain.validation import NamedValue
 from touchbase.service.merge import create_or_merge
-from touchbase.service.write_key import new_write_key
 
 CUSTOM = "/company_custom_fields"
 
@@ -63,12 +63,15 @@ def company_command(asked: NewCompany, client: Client, at: Micros, on_duplicate:
     return CreateCompany(company, custom, on_duplicate or settings.on_duplicate)
 
 
-async def create_company(store: Writes, asked: NewCompany, client: Client, at: Micros, on_duplicate: str | None = None) -> Created[Company]:
+async def create_company(
+    store: Writes, asked: NewCompany, client: Client, at: Micros, on_duplicate: str | None = None, by: Author = NO_AUTHOR
+) -> Created[Company]:
     """Store a company; without `on_duplicate` the client's setting decides about one that exists.
 
     Raises `Invalid`, and `Conflict` with the existing company's id.
     """
     command = company_command(asked, client, at, on_duplicate)
+    command.by = by
     if command.on_duplicate != "update":
         return await store.write(command)
     return await create_or_merge(store, command, lambda existing: _merging(command, existing, client))
@@ -77,7 +80,9 @@ async def create_company(store: Writes, asked: NewCompany, client: Client, at: M
 def _merging(command: CreateCompany, existing: int, client: Client) -> UpdateCompany:
     """The update that gives an existing company what was asked for; what was left out stays."""
     new, statuses = command.company, client.settings.company_statuses
-    columns = {name: getattr(new, name) for name in ("name", "status") if getattr(new, name) is not None}
+    columns = {name: getattr(new, name) for name in ("domain", "name", "status") if getattr(new, name) is not None}
     custom: dict[str, str | None] = dict(command.custom)
     transitions = statuses.transitions if statuses else None
-    return UpdateCompany(client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions)
+    return UpdateCompany(
+        client.number, existing, columns, custom, new.created_us, "", transitions=transitions, creates=True, by=command.by
+    )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from touchbase.domain import identity, validation
+from touchbase.domain.author import NO_AUTHOR, Author
 from touchbase.domain.client import Client
 from touchbase.domain.commands import CreateContact, Created, UpdateContact
 from touchbase.domain.contact import Contact
@@ -14,7 +15,6 @@ from touchbase.domain.ports import Writes
 from touchbase.domain.times import Micros
 from touchbase.domain.validation import NamedValue
 from touchbase.service.merge import create_or_merge
-from touchbase.service.write_key import new_write_key
 
 CUSTOM = "/contact_custom_fields_input"
 MERGED = ("email", "email_key", "linkedin_url", "first_name", "last_name", "company_id", "origin", "status")
@@ -104,13 +104,21 @@ def contact_command(asked: NewContact, client: Client, at: Micros, on_duplicate:
 
 
 async def create_contact(
-    store: Writes, asked: NewContact, client: Client, at: Micros, on_duplicate: str | None = None, *, restore: bool = False
+    store: Writes,
+    asked: NewContact,
+    client: Client,
+    at: Micros,
+    on_duplicate: str | None = None,
+    by: Author = NO_AUTHOR,
+    *,
+    restore: bool = False,
 ) -> Created[Contact]:
     """Store a contact; without `on_duplicate` the client's setting decides about one that exists.
 
     Raises `Invalid`, `Conflict` with the existing contact's id, and, unless `restore` is set, `ErasedPerson`.
     """
     command = contact_command(asked, client, at, on_duplicate)
+    command.by = by
     if restore:
         command.guarded = command.restore = True
     if command.on_duplicate != "update":
@@ -127,6 +135,6 @@ def _merging(command: CreateContact, existing: int, client: Client) -> UpdateCon
     custom: dict[str, str | None] = dict(command.custom)
     transitions = statuses.transitions if statuses else None
     return UpdateContact(
-        client.number, existing, columns, custom, new.created_us, new_write_key(), transitions=transitions, guarded=command.guarded,
-        restore=command.restore,
+        client.number, existing, columns, custom, new.created_us, "", transitions=transitions, guarded=command.guarded,
+        restore=command.restore, creates=True, by=command.by,
     )  # fmt: skip

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.domain.fold import FieldChange, explain
+from touchbase.domain.explain import FieldChange, explain
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetHistory
-from touchbase.domain.times import Micros
-
-Place = tuple[Micros, str]
-"""Where a page ends: time and key of its last event."""
+from touchbase.domain.stamps import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +22,12 @@ class Told:
 
 
 async def timeline(store: Store, record: Contact | Company, limit: int, before: Place | None) -> tuple[list[Told], Place | None]:
-    """A page of a record's timeline, and where the next, older one begins."""
+    """A page of a record's timeline, and the place of its last event, behind which the next, older one begins."""
     kind = CONTACT if isinstance(record, Contact) else COMPANY
     history = await store.read(GetHistory(record.client, kind, record.id))
     told = [Told(event, changed) for event, changed in explain(record, history)]
     if before is not None:
-        told = [each for each in told if (each.event.occurred_us, each.event.key) < before]
+        told = [each for each in told if each.event.place < before]
     page = told[:limit]
     more = len(told) > limit
-    return page, (page[-1].event.occurred_us, page[-1].event.key) if more else None
+    return page, page[-1].event.place if more else None

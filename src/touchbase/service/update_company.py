@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.domain import validation
+from touchbase.domain.author import NO_AUTHOR, Author
 from touchbase.domain.client import Client
 from touchbase.domain.commands import UpdateCompany
 from touchbase.domain.company import Company
@@ -38,6 +39,8 @@ def update_company_command(client: Client, company_id: int, change: Change, at: 
     )  # fmt: skip
 
 
-async def update_company(store: Store, client: Client, company_id: int, change: Change, at: Micros) -> Company:
+async def update_company(store: Store, client: Client, company_id: int, change: Change, at: Micros, by: Author = NO_AUTHOR) -> Company:
     """Change a company and answer it. Raises `Invalid`, `NotFound`, `Conflict` and `PreconditionFailed`."""
-    return await store.write(update_company_command(client, company_id, change, at))
+    command = update_company_command(client, company_id, change, at)
+    command.by = by
+    return await store.write(command)

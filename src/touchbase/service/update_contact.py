@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.domain import identity, validation
+from touchbase.domain.author import NO_AUTHOR, Author
 from touchbase.domain.client import Client
 from touchbase.domain.commands import UpdateContact
 from touchbase.domain.contact import Contact
@@ -41,6 +42,8 @@ def update_contact_command(client: Client, contact_id: int, change: Change, at: 
     )  # fmt: skip
 
 
-async def update_contact(store: Store, client: Client, contact_id: int, change: Change, at: Micros) -> Contact:
+async def update_contact(store: Store, client: Client, contact_id: int, change: Change, at: Micros, by: Author = NO_AUTHOR) -> Contact:
     """Change a contact and answer it. Raises `Invalid`, `NotFound`, `Conflict` and `PreconditionFailed`."""
-    return await store.write(update_contact_command(client, contact_id, change, at))
+    command = update_contact_command(client, contact_id, change, at)
+    command.by = by
+    return await store.write(command)

@@ -47,6 +47,25 @@ def test_a_written_time_is_read(written: str, micros: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "written",
+    ["2026-12-31T23:59:60Z", "2026-12-31 23:59:60", "2027-01-01T05:29:60+05:30", "Thu, 31 Dec 2026 23:59:60 +0000"],
+)
+def test_a_leap_second_is_the_first_second_of_the_next_day(written: str) -> None:
+    assert when(written) == from_text("2027-01-01T00:00:00Z")
+
+
+def test_a_leap_second_keeps_its_fraction() -> None:
+    assert when("2026-12-31T23:59:60.25Z") == from_text("2026-12-31T23:59:60.25Z") == from_text("2027-01-01T00:00:00.25Z")
+
+
+@pytest.mark.parametrize("written", ["2026-12-31T12:34:60Z", "2026-12-31T23:59:61Z", "2026-12-31T23:60:00Z"])
+def test_a_second_that_no_clock_shows_is_no_time(written: str) -> None:
+    assert when(written) is None
+    with pytest.raises(ValueError, match=r"must be in 0\.\.59"):
+        from_text(written)
+
+
+@pytest.mark.parametrize(
     ("counted", "micros"),
     [
         (1_795_167_000, 0),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
 
-from touchbase.domain.times import DAY, EARLIEST, EPOCH, LATEST, SECOND, Micros
+from touchbase.domain.times import DAY, EARLIEST, EPOCH, LATEST, SECOND, Micros, before_leap_second, follows_leap_second
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d)?)?)?",
@@ -55,7 +55,8 @@ def when(value: object) -> Micros | None:
     are no times.
     """
     if type(value) is str:
-        return _from_text(value)
+        at = _from_text(value)
+        return at if at is not None or ":60" not in value else _from_leap_second(value)
     if type(value) is int:
         return _from_number(value, "")
     if type(value) is float:
@@ -90,6 +91,13 @@ def _from_text(text: str) -> Micros | None:
     if match := _SCRIPT.fullmatch(text):
         return _from_script(f"{match[1]} {match[2]}")
     return _from_mail(text) if _MAIL.fullmatch(text) else None
+
+
+def _from_leap_second(text: str) -> Micros | None:
+    """A leap second is counted as the first of the next day."""
+    second = before_leap_second(text)
+    before = None if second is None else _from_text(second)
+    return before + SECOND if before is not None and follows_leap_second(before + SECOND) else None
 
 
 def _from_script(text: str) -> Micros | None:

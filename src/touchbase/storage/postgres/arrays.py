@@ -20,7 +20,7 @@ _ODD = re.compile(r"\\[bfnrtu]")
 
 def run_columns(step: Step) -> list[object]:
     """The step's rows as columns; p's columns, then q's."""
-    return _columns(step.rows, step.op.columns) + _columns(step.more, step.op.more_columns)
+    return _columns(step.rows, step.op.columns) + _columns(step.more, step.op.more_columns) + _columns(step.last, step.op.last_columns)
 
 
 def _columns(rows: Sequence[Row], columns: Sequence[tuple[str, str]]) -> list[object]:

@@ -10,12 +10,11 @@ from collections.abc import Container, Mapping, Sequence
 
 from touchbase.domain import delivery as dl
 from touchbase.domain.client import ACTIVE, DELETING, SUSPENDED, ClientSettings
-from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, VIA_API, StoredEvent
-from touchbase.domain.fold import Folded, Record, fold_event, refold_status, write_field
+from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.domain.fold import Folded, Record, fold_event, origin_write, refold_status, write_field
 from touchbase.domain.links import Link, Links
 from touchbase.domain.ports import WorkReport
 from touchbase.domain.resolve import Resolver, Sighting
-from touchbase.domain.stamps import CARRIED
 from touchbase.domain.text import CUSTOM_FIELDS
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import apply_custom
@@ -259,8 +258,8 @@ def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
         if folded is None:
             folded = batch.folded[event.record_kind, event.record_id] = Folded()
         fold_event(record, event, folded)
-        if not record.from_api and event.record_kind == CONTACT and event.via != VIA_API:
-            folded.changed |= write_field(record, "origin", event.tool, (CARRIED, event.occurred_us, event.key))
+        if (origin := origin_write(event)) is not None:
+            folded.changed |= write_field(record, "origin", *origin)
     late = [target for target, folded in batch.folded.items() if folded.late]
     if late:
         yield from _refold(batch, late)

@@ -8,6 +8,7 @@ from touchbase.domain.client import ClientSettings
 from touchbase.domain.events import EXTERNAL, StoredEvent
 from touchbase.domain.fold import Folded
 from touchbase.domain.resolve import Resolver
+from touchbase.domain.stamps import Place
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.sightings import Outcome
 
@@ -33,8 +34,8 @@ class Batch:
     """Deliveries whose waiting events found their record."""
     waiting: set[tuple[str, int]] = field(default_factory=set)
     """Keys that are the tool's own and wait already, with the deliveries that tell them again."""
-    retimed: list[tuple[Target, Micros, str]] = field(default_factory=list)
-    """Events whose earlier receipt came now: their record, the time that they had, and their key."""
+    retimed: list[tuple[Target, Place]] = field(default_factory=list)
+    """Events whose earlier receipt came now: their record, and the place that they had."""
     told: set[tuple[str, Micros | None]] = field(default_factory=set)
     """The facts that the batch has told so far: each key and, unless that is the tool's own, the time."""
     emptied: set[int] = field(default_factory=set)

@@ -62,7 +62,7 @@ def _claim(event: StoredEvent) -> Claim | None:
     named = event.detail.get("company")
     if named is None or event.record_kind != CONTACT:
         return None
-    return (event.tool, f"company:{named[0]}", named[1]), event.record_id, event.occurred_us, event.key
+    return (event.tool, f"company:{named[0]}", named[1]), event.record_id, *event.place
 
 
 def _waiting(batch: Batch) -> Plan[list[Claim]]:

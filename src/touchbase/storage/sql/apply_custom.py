@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.resolve import Resolver
-from touchbase.domain.stamps import DELIBERATE, NEVER, beats
+from touchbase.domain.stamps import CLEARED, DELIBERATE, NEVER, Stamp, beats
 from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
@@ -32,7 +32,9 @@ def fold_custom_fields(client: int, resolvers: Mapping[int, Resolver], new: Sequ
     changed: dict[Slot, CustomField] = {}
     for event in bringing:
         for name, value in event.detail["custom"].items():
-            _write(known, held, changed, (event.record_kind, event.record_id, name), value, event, ids, now_us)
+            slot = (event.record_kind, event.record_id, name)
+            cleared = resolvers[event.record_kind].by_id[event.record_id].stamps.get(CLEARED, NEVER)
+            _write(known, held, changed, slot, value, (DELIBERATE, *event.place), cleared, ids, now_us)
     if changed:
         yield Step(sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, slot[0], slot[1], one) for slot, one in changed.items()])
         for kind, number, _ in changed:
@@ -45,12 +47,14 @@ def _write(
     changed: dict[Slot, CustomField],
     slot: Slot,
     value: str | None,
-    event: StoredEvent,
+    stamp: Stamp,
+    cleared: Stamp,
     ids: Ids,
     now_us: Micros,
 ) -> None:
     one = known.get(slot)
-    stamp = (DELIBERATE, event.occurred_us, event.key)
+    if beats(cleared, stamp):
+        value, stamp = None, cleared  # all were taken away later, also those that nobody had heard of yet
     if not beats(stamp, NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)):
         return
     if one is None:

@@ -10,7 +10,8 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.fold import Folded, Record
-from touchbase.domain.projection import Moment, has_several_objects, object_of, projected_custom_fields, projected_fields
+from touchbase.domain.projection import has_several_objects, object_of, projected_custom_fields, projected_fields
+from touchbase.domain.stamps import Place, key_in
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch, Target
@@ -20,9 +21,9 @@ from touchbase.storage.sql.rows import custom_field_of, custom_field_row, event_
 
 def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[None]:
     """Project the records with events that turned out to be older, and those of several objects that these new events change."""
-    stale: dict[Target, set[Moment]] = {}
-    for (kind, number), was_us, key in batch.retimed:
-        stale.setdefault((kind, batch.final(kind, number)), set()).add((was_us, key))
+    stale: dict[Target, set[Place]] = {}
+    for (kind, number), place in batch.retimed:
+        stale.setdefault((kind, batch.final(kind, number)), set()).add(place)
     several = yield from _of_several_objects(batch, new)
     targets = sorted(stale.keys() | several)
     if not targets:
@@ -72,23 +73,23 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
         record.last_reply_us = max((event.occurred_us for event in history if event.effect == st.REPLY), default=None)
 
 
-def _restamp_identities(batch: Batch, target: Target, record: Record, gone: set[Moment], history: Sequence[StoredEvent]) -> None:
+def _restamp_identities(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> None:
     """An address that came with an event which is older now is as old as that event."""
-    moments = {event.key: event.occurred_us for event in history}
+    places = {event.key: event.place for event in history}
     for name in ("email", "linkedin_url", "domain", "company_id"):
         stamp = record.stamps.get(name)
         if stamp is not None and stamp[1:] in gone:
-            record.stamps[name] = (stamp[0], moments.get(stamp[2], stamp[1]), stamp[2])
+            record.stamps[name] = (stamp[0], *places.get(key_in(stamp[1:]), stamp[1:]))
             batch.resolvers[target[0]].rekeyed[record.id] = record
 
 
-def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Moment]) -> None:
+def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Place]) -> None:
     for name, _, best in projected_fields(record, history, gone):
         setattr(record, name, best.value)
         record.stamps[name] = best.stamp
 
 
-def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent], gone: set[Moment], now_us: Micros) -> list[CustomField]:
+def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent], gone: set[Place], now_us: Micros) -> list[CustomField]:
     known = {one.name: one for one in fields}
     changed = []
     for name, held, best in projected_custom_fields(fields, history, gone):

@@ -8,7 +8,7 @@ from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.fold import Record
 from touchbase.domain.resolve import Resolver
-from touchbase.domain.stamps import beats
+from touchbase.domain.stamps import CLEARED, NEVER, beats
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.kept_answers import MOVE_ANSWERS
@@ -117,7 +117,11 @@ def _unite_custom_fields(client: int, kind: int, gone: Record, kept: Record) -> 
         held = best.get(one.name)
         if held is None or beats(stamp, (held[1].priority, held[1].stamped_us, held[1].stamp_key)):
             best[one.name] = (row[2], one)
-    moved = [one for owner, one in best.values() if owner == gone.id]
+    moved = {one.name: one for owner, one in best.values() if owner == gone.id}
+    cleared = kept.stamps.get(CLEARED, NEVER)
+    for one in (each for _, each in best.values() if beats(cleared, (each.priority, each.stamped_us, each.stamp_key))):
+        one.value, (one.priority, one.stamped_us, one.stamp_key) = None, cleared
+        moved[one.name] = one
     yield Step(sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, gone.id)])
     if moved:
-        yield Step(sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, kept.id, one) for one in moved])
+        yield Step(sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, kept.id, one) for one in moved.values()])

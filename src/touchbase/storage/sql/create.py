@@ -9,15 +9,17 @@ from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
-from touchbase.domain.events import COMPANY, CONTACT
+from touchbase.domain.events import COMPANY, CONTACT, Detail
+from touchbase.domain.fold import FIELDS
 from touchbase.domain.stamps import DELIBERATE
+from touchbase.domain.status import INITIAL
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.erased import GUARD_NEEDED
 from touchbase.storage.sql.ids import Ids
 from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Plan, Row, Step
-from touchbase.storage.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.storage.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row, detail_text
 from touchbase.storage.sql.server_secret import erasure_key_of
 
 There = dict[tuple[int, str, str | None], int]
@@ -30,16 +32,18 @@ def create_contacts(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[ob
     there = yield from _there([command for command in commands if command.on_duplicate != "error"])
     rows: list[Row] = []
     customs: list[Row] = []
+    entries: list[Row] = []
     tried = [command for command in commands if _match(command, there) is None]
     for command in tried:
         contact = command.contact
         contact.id = ids.take("contact")
         _start_status(contact)
         rows.append(contact_row(contact))
+        entries.append(_entry("contact", contact, command))
         if command.custom:
             customs += _custom_rows(CONTACT, contact, command.custom, contact.created_us, ids)
     checked = all(command.guarded for command in commands)
-    made = yield Step(sql.CREATE_CHECKED_CONTACT if checked else sql.CREATE_CONTACT, rows, customs)
+    made = yield Step(sql.CREATE_CHECKED_CONTACT if checked else sql.CREATE_CONTACT, rows, customs, entries)
     if len(made) == len(commands):
         return [Created(command.contact, True) for command in commands]
     new = {row[0] for row in made}
@@ -69,13 +73,15 @@ def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[o
     """Insert them all; one that is not new answers `Conflict`, or the existing company where that was asked for."""
     rows: list[Row] = []
     customs: list[Row] = []
+    entries: list[Row] = []
     for command in commands:
         company = command.company
         company.id = ids.take("company")
         _start_status(company)
         rows.append(company_row(company))
+        entries.append(_entry("company", company, command))
         customs += _custom_rows(COMPANY, company, command.custom, company.created_us, ids)
-    made = yield Step(sql.CREATE_COMPANY, rows, customs)
+    made = yield Step(sql.CREATE_COMPANY, rows, customs, entries)
     new = {row[0] for row in made}
     refused = [command for command in commands if command.company.id not in new]
     found: list[Company] = []
@@ -92,8 +98,19 @@ def create_companies(commands: Sequence[CreateCompany], ids: Ids) -> Plan[list[o
 
 def _start_status(record: Contact | Company) -> None:
     if record.status is not None:
-        record.initial_status, record.status_cause = record.status, "initial"
-        record.status_entry_us, record.status_entry_key = record.created_us, ""
+        record.status_cause, record.status_entry_us, record.status_entry_key = INITIAL, record.created_us, ""
+
+
+def _entry(kind: str, record: Contact | Company, command: CreateContact | CreateCompany) -> Row:
+    """The first entry of a record's history, in the order of `CREATION`: all that its creation sets, and who asked for it."""
+    given = {name: value for name in FIELDS[kind] if (value := getattr(record, name)) is not None}
+    detail: Detail = {"fields": given}
+    if any(command.by):
+        detail["by"] = command.by
+    if command.custom:
+        detail["custom"] = dict(command.custom)
+    effect = "" if record.status is None else INITIAL
+    return (record.client, record.id, record.created_us, effect, record.status, detail_text(detail))
 
 
 def _custom_rows(kind: int, record: Contact | Company, custom: Sequence[tuple[str, str]], at: Micros, ids: Ids) -> list[Row]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import EXTERNAL
 from touchbase.domain.resolve import Sighting
+from touchbase.domain.stamps import place_of
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.op import Op, Plan, Row, Step, delete
@@ -25,7 +26,7 @@ _FACT: Columns = (
     ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"), ("delivery_id", "bigint"),
     ("received_us", "bigint"),
 )  # fmt: skip
-_SAME_KEY = "t.client = p.client AND t.key = p.key"
+_SAME_KEY = "t.client = p.client AND t.key = p.key AND t.delivery_id IS NOT NULL"
 FACT_BY_ID = Op("fact_by_id", _KEY, body=f"SELECT {names(_FACT, 't.')} FROM p CROSS JOIN event t WHERE {_SAME_KEY}")
 FACT_BY_TIME = Op(
     "fact_by_time",
@@ -103,7 +104,7 @@ def set_aside_known(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
                 else:
                     batch.waiting.add((seen.key, outcome.delivery.id))
                 rest.append(seen)
-            elif seen.own_id and fact not in retimed and _is_earlier(outcome, fact):
+            elif _moves(seen, outcome, fact) and fact not in retimed:
                 place = (batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key)
                 retimed[fact] = (*place[:3], fact.key, fact.occurred_us, seen.at, outcome.delivery.id, outcome.delivery.received_us)
                 batch.emptied.add(fact.delivery_id or 0)
@@ -115,7 +116,12 @@ def set_aside_known(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
         yield Step(FORGET_WAITING, forgotten)
     if retimed:
         yield Step(RETIME_EVENT, list(retimed.values()))
-    batch.retimed = [((fact.kind, fact.record_id), fact.occurred_us, fact.key) for fact in retimed]
+    batch.retimed = [((fact.kind, fact.record_id), place_of(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
+
+
+def _moves(seen: Sighting, outcome: Outcome, fact: Fact) -> bool:
+    """Whether an earlier receipt gives a fact another place: it brings another time, or the fact lies ahead of it."""
+    return _is_earlier(outcome, fact) and (seen.own_id or fact.occurred_us > outcome.delivery.received_us)
 
 
 def by_receipt(outcome: Outcome) -> tuple[Micros, int]:

@@ -55,13 +55,13 @@ def _may_be_anothers(resolver: Resolver, seen: Sighting, field_name: str) -> boo
     """Whether an address may have been another record's when the event happened, or be that of another record's object."""
     record = resolver.by_primary.get(seen.primary or "")
     since = None if record is None else api_since(record, field_name)
-    return since is not None and (seen.ref is not None or seen.at < since)
+    return since is not None and (seen.ref is not None or seen.stamp[1] < since)
 
 
 def _is_or_was_anothers(resolver: Resolver, key: str, sightings: Sequence[Sighting]) -> bool:
     record = resolver.by_linkedin.get(key)
     since = None if record is None else api_since(record, "linkedin_url")
-    return record is None or (since is not None and any(seen.linkedin == key and seen.at < since for seen in sightings))
+    return record is None or (since is not None and any(seen.linkedin == key and seen.stamp[1] < since for seen in sightings))
 
 
 def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> Plan[None]:

@@ -28,6 +28,8 @@ class Op:
     then `more_set` for those of q; `postgres` takes the columns of both in one statement (those of q
     numbered after those of p).
 
+    An op with `last_columns` has a third, `r`, in the same way: `last_set`.
+
     `made` is for inserts of rows with new ids: SQLite then asks this, over the same p, which of them went
     in, but only when not all did; where all did the answer is each row's id (its second column).
 
@@ -43,17 +45,20 @@ class Op:
     postgres: str = ""
     more_columns: tuple[tuple[str, str], ...] = ()
     more_set: str = ""
+    last_columns: tuple[tuple[str, str], ...] = ()
+    last_set: str = ""
     made: str = ""
     first_set: str = ""
 
 
 @dataclass(slots=True)
 class Step:
-    """Run one op for these rows (and, for a two-table op, those of q)."""
+    """Run one op for these rows (and, for an op of several tables, those of q and r)."""
 
     op: Op
     rows: Sequence[Row]
     more: Sequence[Row] = ()
+    last: Sequence[Row] = ()
 
 
 @dataclass(slots=True)

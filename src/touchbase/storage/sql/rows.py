@@ -14,7 +14,7 @@ from touchbase.domain.connection import Connection, ConnectionSettings
 from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.delivery import Delivery
-from touchbase.domain.events import StoredEvent
+from touchbase.domain.events import Detail, StoredEvent
 from touchbase.domain.stamps import Stamps
 from touchbase.storage.sql.op import Row
 
@@ -153,6 +153,11 @@ def event_row(client: int, e: StoredEvent) -> Row:
         client, e.record_kind, e.record_id, e.occurred_us, e.key, e.event, e.effect, e.status, e.tool, e.channel, e.campaign,
         e.delivery_id, e.received_us, e.via, _encode(e.detail) if e.detail else "{}",
     )  # fmt: skip
+
+
+def detail_text(detail: Detail) -> str:
+    """An event's detail as it is stored: JSON."""
+    return _encode(detail)
 
 
 def delivery_of(row: Row) -> Delivery:

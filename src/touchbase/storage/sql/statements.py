@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from touchbase.domain.delivery import REPEAT_WINDOW
+from touchbase.domain.events import COMPANY as COMPANY_KIND
+from touchbase.domain.events import CONTACT as CONTACT_KIND
+from touchbase.domain.events import VIA_API
 from touchbase.storage.sql.op import Op, array, delete
 from touchbase.storage.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, client_names, names
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
 ONE: Columns = (("client", "bigint"), ("id", "bigint"))
+CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "text"), ("detail", "text"))
+"""What a record's creation says of it in its history, besides what every creation says."""
 CALL: Columns = (("client", "bigint"), ("key", "bytea"))
 REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
 LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
@@ -26,21 +31,31 @@ def _table(name: str, columns: Columns, first: int = 1) -> str:
     return f"{name}({names(columns)}) AS (SELECT * FROM unnest({_arrays(columns, first)}))"
 
 
-def _create(table: str, columns: Columns, condition: str, name: str = "") -> Op:
-    """Insert records and their custom fields, those only for the records that went in; answers their ids."""
+def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "") -> Op:
+    """Insert records, and for those that went in their custom fields and the first entry of their history; answers their ids."""
     inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
     customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
+    # What is the same in every creation stands here, so that it is not sent with each.
+    entries = (
+        f"INSERT INTO event ({names(EVENT)}) SELECT r.client, {kind}, r.id, r.at, '', '{table}.created', r.effect, r.status, 'api', 'api', "
+        f"NULL, NULL, r.at, {VIA_API}, r.detail FROM r"
+    )
+    there = f"EXISTS (SELECT 1 FROM {table} t WHERE t.client = {{0}}.client AND t.id = {{0}}.{{1}})"
     return Op(
         name=name or f"create_{table}",
         columns=columns,
         more_columns=CUSTOM_FIELD,
         sqlite_set=inserted,
-        more_set=f"{customs} SELECT * FROM q WHERE EXISTS (SELECT 1 FROM {table} t WHERE t.client = q.client AND t.id = q.record_id)",
+        more_set=f"{customs} SELECT * FROM q WHERE {there.format('q', 'record_id')}",
+        last_columns=CREATION,
+        last_set=f"{entries} WHERE {there.format('r', 'id')}",
         made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
         postgres=(
             f"WITH {_table('p', columns)}, {_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
+            f"{_table('r', CREATION, len(columns) + len(CUSTOM_FIELD) + 1)}, "
             f"made AS ({inserted} RETURNING client, id), "
-            f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id) "
+            f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
+            f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id) "
             "SELECT id FROM made"
         ),
     )
@@ -48,9 +63,10 @@ def _create(table: str, columns: Columns, condition: str, name: str = "") -> Op:
 
 _COMPANY_IS_THERE = "(p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id))"
 # The statement itself looks for erasures: what was read of the client before may be older than its first one.
-CREATE_CONTACT = _create("contact", CONTACT, f"{_COMPANY_IS_THERE} AND NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)")
-CREATE_CHECKED_CONTACT = _create("contact", CONTACT, _COMPANY_IS_THERE, "create_checked_contact")
-CREATE_COMPANY = _create("company", COMPANY, "true")
+_NONE_ERASED = "NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)"
+CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED}")
+CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, _COMPANY_IS_THERE, "create_checked_contact")
+CREATE_COMPANY = _create("company", COMPANY_KIND, COMPANY, "true")
 
 
 def _insert(table: str, columns: Columns, returning: str = "") -> Op:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from touchbase.domain import status as st
 from touchbase.domain.commands import UpdateCompany, UpdateContact
-from touchbase.domain.custom_field import CustomField
 from touchbase.domain.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
-from touchbase.domain.events import COMPANY, CONTACT, VIA_API, StoredEvent
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.fold import Record, refold_status
-from touchbase.domain.stamps import DELIBERATE, beats, stamp_of
+from touchbase.domain.projection import has_several_objects
 from touchbase.domain.text import CUSTOM_FIELDS
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.create import no_such_company
@@ -20,13 +19,10 @@ from touchbase.storage.sql.load import with_custom_fields
 from touchbase.storage.sql.op import Op, Plan, Row, Step
 from touchbase.storage.sql.rows import company_of, contact_of, custom_field_row, event_of, event_row
 from touchbase.storage.sql.update_save import save_updates
+from touchbase.storage.sql.update_write import Update, Write, names_anything, project_record, write_record
 
-Update = UpdateContact | UpdateCompany
 Records = Mapping[tuple[int, int], Record]
 """By client and id."""
-
-# Fields whose values event folding may also write: an API write stamps them.
-STAMPED = ("first_name", "last_name", "name", "email", "linkedin_url", "domain", "origin", "company_id")
 
 
 def update_needs(commands: Sequence[Update]) -> Mapping[str, int]:
@@ -98,22 +94,19 @@ def _update_all(
         if refusal is not None or record is None:
             answers.append(refusal)
             continue
-        command = _in_turn(asked, record)
-        links += _former_keys(kind, command, record, ids)
-        event = _write_fields(kind, command, record)
-        touched = _write_custom(command, record, event, ids)
-        if event.detail["changed"] or event.detail.get("fields") or touched:
-            changed[command.client, command.id] = record
-            customs += [custom_field_row(command.client, kind, record.id, one) for one in touched]
-        if event.detail["changed"]:
-            unwritten = told.setdefault((command.client, command.id), [])
-            unwritten.append(event)
-            if event.effect and not st.is_newest(record, command.at, command.key):
-                yield from _refold(kind, record, unwritten)
-            elif event.effect:
-                st.advance(record, event.effect, event.status, command.at, command.key)
-            record.updated_us = max(command.at, record.updated_us + 1)
-            events.append(event_row(command.client, event))
+        if names_anything(asked):
+            is_late = asked.at < record.updated_us
+            write = write_record(kind, asked, record, ids)
+            place = (asked.client, asked.id)
+            changed[place] = record
+            links += [(asked.client, "", word, key, ids.take("link"), kind, record.id) for word, key in write.former]
+            unwritten = told.setdefault(place, [])
+            unwritten.append(write.entry)
+            yield from _fold(kind, record, write, unwritten, is_late=is_late)
+            customs += [custom_field_row(asked.client, kind, record.id, one) for one in write.custom]
+            if write.shows:
+                record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
+            events.append(event_row(asked.client, write.entry))
         answers.append(record if asked is last[asked.client, asked.id] else _as_it_is(record))
     if links:
         yield Step(sql.SAVE_LINK, list({row[:4]: row for row in links}.values()))
@@ -122,20 +115,26 @@ def _update_all(
     return answers
 
 
-def _in_turn(asked: Update, record: Record) -> Update:
-    """The command, after what the record has had before also when our clock was put back: what is asked for last must stay."""
-    return asked if asked.at >= record.updated_us else replace(asked, at=record.updated_us + 1)
-
-
 def _as_it_is(record: Record) -> Record:
     """A copy: a later command of the group changes the record again, and each answers its own state."""
-    return replace(record, custom_fields=[replace(one) for one in record.custom_fields])
+    return replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
 
 
-def _refold(kind: int, record: Record, unwritten: Sequence[StoredEvent]) -> Plan[None]:
-    """Walk the whole history: what is in the table, and what the group is still to write."""
-    history = yield Step(sql.EVENTS_OF, [(record.client, kind, record.id)])
-    refold_status(record, [*(event_of(row) for row in history), *unwritten])
+def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], *, is_late: bool) -> Plan[None]:
+    """Fold the entry's status; where it may not be the newest, with all that is in the table and what the group is still to write."""
+    entry = write.entry
+    is_newest = not entry.effect or st.may_add(record, entry.effect, *entry.place)
+    before = (record.status, record.previous_status, record.status_changed_us)
+    if entry.effect and is_newest:
+        st.advance(record, entry.effect, entry.status, *entry.place)
+    if is_late or not is_newest:
+        rows = yield Step(sql.EVENTS_OF, [(record.client, kind, record.id)])
+        history = [*(event_of(row) for row in rows), *unwritten]
+        if not is_newest:
+            refold_status(record, history)
+        if has_several_objects(history):
+            project_record(record, history, write)
+    write.shows |= before != (record.status, record.previous_status, record.status_changed_us)
 
 
 def _refusal(command: Update, record: Record | None, taken: _Taken) -> TouchbaseError | None:
@@ -187,87 +186,3 @@ def _transition(command: Update, record: Record) -> TouchbaseError | None:
     field_name = "contact_status" if isinstance(command, UpdateContact) else "company_status"
     words = ", ".join(allowed) or "nothing"
     return Invalid([Fault(f"/{field_name}", "transition_not_allowed", f"from {record.status!r} a record may go to: {words}")])
-
-
-def _write_fields(kind: int, command: Update, record: Record) -> StoredEvent:
-    changed: list[list[str | None]] = []
-    event = _api_event(kind, command, changed)
-    written: dict[str, str | int | None] = {}
-    for name, value in command.changes.items():
-        old = getattr(record, name)
-        if name == "status":
-            if old != value:
-                changed.append([_status_name(kind), _text(value), _text(old)])
-                event.effect, event.status = st.STATUS, _text(value)
-            continue
-        if name in STAMPED:
-            _stamp_others(record)
-            stamp = (DELIBERATE, command.at, command.key)
-            # What is asked for is done, also against a tool whose clock runs ahead; but no stamp goes back for nothing.
-            if old != value or beats(stamp, stamp_of(record.stamps, name, old, record.created_us)):
-                record.stamps[name] = stamp
-            written[name] = value
-        if old != value:
-            setattr(record, name, value)
-            if not name.endswith("_key"):
-                changed.append([name, _text(value), _text(old)])
-    if written:
-        event.detail["fields"] = written
-    return event
-
-
-def _former_keys(kind: int, command: Update, record: Record, ids: Ids) -> list[Row]:
-    """Links from the keys that a record loses: a late call that still names the old address is about the same person."""
-    words = {"domain": "domain"} if kind == COMPANY else {"email_key": "email", "linkedin_key": "linkedin"}
-    kept = [(word, getattr(record, column), command.changes[column]) for column, word in words.items() if column in command.changes]
-    return [(command.client, "", word, old, ids.take("link"), kind, record.id) for word, old, new in kept if old is not None and old != new]
-
-
-def _stamp_others(record: Record) -> None:
-    """Before the first stamp of a record made through the API: its other values are as old as the record."""
-    if record.stamps:
-        return
-    for name in STAMPED:
-        value = getattr(record, name, None)
-        if value is not None:
-            record.stamps[name] = stamp_of({}, name, value, record.created_us)
-
-
-def _write_custom(command: Update, record: Record, event: StoredEvent, ids: Ids) -> list[CustomField]:
-    by_name = {one.name: one for one in record.custom_fields}
-    wanted: dict[str, str | None] = dict.fromkeys(by_name) if command.clear_custom else {}
-    wanted.update(command.custom)
-    touched: list[CustomField] = []
-    for name, value in wanted.items():
-        one = by_name.get(name)
-        old = one.value if one is not None else None
-        if one is None:
-            if value is None:
-                continue
-            one = CustomField(ids.take("custom_field"), name, None, command.at, created_us=command.at)
-            record.custom_fields.append(one)
-        stamp = (DELIBERATE, command.at, command.key)
-        if old != value or beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):
-            one.priority, one.stamped_us, one.stamp_key = stamp
-        if old != value:
-            one.value, one.updated_us = value, command.at
-            event.detail["changed"].append([name, value, old])
-            event.detail.setdefault("custom", {})[name] = value
-        touched.append(one)
-    return touched
-
-
-def _api_event(kind: int, command: Update, changed: list[list[str | None]]) -> StoredEvent:
-    name = "contact.updated" if kind == CONTACT else "company.updated"
-    return StoredEvent(
-        record_kind=kind, record_id=command.id, occurred_us=command.at, key=command.key, event=name, effect="", status=None,
-        tool="api", channel="api", campaign=None, delivery_id=None, received_us=command.at, via=VIA_API, detail={"changed": changed},
-    )  # fmt: skip
-
-
-def _status_name(kind: int) -> str:
-    return "contact_status" if kind == CONTACT else "company_status"
-
-
-def _text(value: str | int | None) -> str | None:
-    return None if value is None else str(value)

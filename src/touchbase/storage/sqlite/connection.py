@@ -176,6 +176,8 @@ def _rows(cursor: apsw.Cursor, wanted: Step | Ask) -> list[Row]:
         _in_sets(cursor, op.columns, op.sqlite_set, [row for row in wanted.rows if row[1:2] in went_in])
     if wanted.more:
         _in_sets(cursor, op.more_columns, op.more_set, wanted.more, "q")
+    if wanted.last:
+        _in_sets(cursor, op.last_columns, op.last_set, wanted.last, "r")
     return rows
 
 
