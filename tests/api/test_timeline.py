@@ -42,8 +42,8 @@ async def test_each_event_says_what_it_changed_in_the_order_of_time(call: Caller
 
     reply = await call.get("/public/v2/contacts/1/timeline")
 
-    by_api = {"tool": "api", "campaign": None, "delivery_id": None, "key_id": None}
-    by_tool = {"tool": "instantly", "campaign": "Autumn", "received_at": NOW, "key_id": None, "request_id": None}
+    by_api = {"tool": "api", "campaign": None, "delivery_id": None, "key_id": None, "problems": []}
+    by_tool = {"tool": "instantly", "campaign": "Autumn", "received_at": NOW, "key_id": None, "request_id": None, "problems": []}
     assert reply.status == 200
     assert reply.json() == {
         "data": [
