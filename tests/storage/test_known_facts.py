@@ -212,3 +212,20 @@ async def test_two_in_one_second__that_differ_in_step_link_or_campaign_id_are_tw
 
     [contact] = await store.read(ListContacts(client, 10))
     assert len(await store.read(GetHistory(client, CONTACT, contact.id))) == 2
+
+
+async def test_a_call_that_only_confirms__is_no_change_of_the_record(store: Store) -> None:
+    """Its values are confirmed by a later event, so a stamp moves; what an answer shows stays, and with it the ETag."""
+    client = await client_of(store)
+    [told] = about("contact", "1", email="ann@x.test", occurred_us=NOON, fields={"first_name": "Ann"}, custom={"plan": "gold"})
+    await receive(store, client, [told], at=NOON)
+    [before] = await store.read(ListContacts(client, 5))
+
+    await receive(store, client, [told | {"occurred_us": NOON + SECOND}], at=NOON + HOUR)
+    [confirmed] = await store.read(ListContacts(client, 5))
+    await receive(store, client, [told | {"occurred_us": NOON + 2 * SECOND, "custom": {"plan": "silver"}}], at=NOON + 2 * HOUR)
+    [changed] = await store.read(ListContacts(client, 5))
+
+    assert confirmed.updated_us == before.updated_us
+    assert confirmed.stamps["first_name"] > before.stamps["first_name"]
+    assert changed.updated_us > before.updated_us

@@ -62,3 +62,12 @@ def join_fields(kept: Record, gone: Record) -> None:
     for name in (LAST_WRITE, CLEARED):
         if beats(gone.stamps.get(name, NEVER), kept.stamps.get(name, NEVER)):
             kept.stamps[name] = gone.stamps[name]
+
+
+def shown_values(record: Record) -> tuple[object, ...]:
+    """What an answer shows of a record but its custom fields: only a change of these is a change of the record."""
+    status = (record.status, record.previous_status, record.status_changed_us)
+    if isinstance(record, Company):
+        return (record.domain, record.name, *status)
+    names = (record.email, record.linkedin_url, record.first_name, record.last_name, record.company_id, record.origin)
+    return (*names, *status, record.first_sent_us, record.last_sent_us, record.last_reply_us)

@@ -81,6 +81,8 @@ class Resolver:
     """Records whose primary or LinkedIn key changed."""
     statuses: dict[int, str | None] = field(default_factory=dict)
     """The status of each record as it was loaded."""
+    shown: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    """What an answer showed of each record as it was loaded."""
     touched: set[int] = field(default_factory=set)
     """Records of which something besides their own row changed."""
     united: list[tuple[Record, Record]] = field(default_factory=list)

@@ -37,8 +37,9 @@ def fold_custom_fields(client: int, resolvers: Mapping[int, Resolver], new: Sequ
             _write(known, held, changed, slot, value, (DELIBERATE, *event.place), cleared, ids, now_us)
     if changed:
         yield Step(sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, slot[0], slot[1], one) for slot, one in changed.items()])
-        for kind, number, _ in changed:
-            resolvers[kind].touched.add(number)
+        for (kind, number, _), one in changed.items():
+            if one.updated_us == now_us:  # its value changed, and not only its stamp
+                resolvers[kind].touched.add(number)
 
 
 def _write(

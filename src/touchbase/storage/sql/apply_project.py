@@ -47,6 +47,8 @@ def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[None]:
             _project_fields(record, histories[target], gone)
             moved = _project_custom(fields[target], histories[target], gone, batch.now_us)
             changed += [custom_field_row(batch.client, *target, one) for one in moved]
+            if any(one.updated_us == batch.now_us for one in moved):
+                batch.resolvers[target[0]].touched.add(target[1])
             batch.folded.setdefault(target, Folded()).changed = True
     if changed:
         yield Step(sql.SAVE_CUSTOM_FIELD, changed)

@@ -7,6 +7,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.fold import Record
+from touchbase.domain.primary_keys import shown_values
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import CLEARED, NEVER, beats
 from touchbase.storage.sql import statements as sql
@@ -23,10 +24,12 @@ def save_records(batch: Batch) -> Plan[None]:
     """Insert the records that the batch made and write those that it changed."""
     for kind, resolver in sorted(batch.resolvers.items(), reverse=True):  # companies first, as contacts refer to them
         changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
+        resolver.touched |= {kept.id for _, kept in resolver.united}
         changed |= set(resolver.rekeyed) | resolver.touched
         old = [resolver.by_id[number] for number in sorted(changed - set(resolver.created)) if number in resolver.by_id]
         for record in old:
-            record.updated_us = max(batch.now_us, record.updated_us + 1)
+            if record.id in resolver.touched or shown_values(record) != resolver.shown[record.id]:
+                record.updated_us = max(batch.now_us, record.updated_us + 1)
         new = [record for number, record in resolver.created.items() if number in resolver.by_id]
         if kind == CONTACT:
             yield from _save_contacts(resolver, old, new)

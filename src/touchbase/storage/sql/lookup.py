@@ -9,7 +9,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import CONTACT, EXTERNAL
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Ref
-from touchbase.domain.primary_keys import api_since
+from touchbase.domain.primary_keys import api_since, shown_values
 from touchbase.domain.resolve import Resolver, Sighting
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.op import Plan, Row, Step
@@ -96,7 +96,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
             continue
         record: Record = contact_of(row) if kind == CONTACT else company_of(row)
         resolver.by_id[record.id] = record
-        resolver.statuses[record.id] = record.status
+        resolver.statuses[record.id], resolver.shown[record.id] = record.status, shown_values(record)
         if isinstance(record, Contact):
             if record.email_key is not None:
                 resolver.by_primary[record.email_key] = record
