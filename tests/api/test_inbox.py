@@ -26,6 +26,7 @@ WAITING = {
     "error": None,
     "size": 2,
     "verified": False,
+    "problems": [],
 }
 
 

@@ -80,7 +80,7 @@ def _apply_part(
     settings = found[0].settings
     outcomes = [outcome_of(seen) for seen in claimed]
     withheld = yield from withhold(client, outcomes, now_us)
-    yield from drop_repeats(client, outcomes)
+    yield from drop_repeats(client, outcomes, counted=division is None or division.at == 0)
     batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
     yield from set_aside_known(batch, outcomes)
     sightings = [seen for outcome in outcomes for seen in outcome.sightings]

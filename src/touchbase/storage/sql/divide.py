@@ -80,5 +80,6 @@ def _total(division: Division) -> Outcome:
     for part in parts:
         total.repeated += part.repeated
         total.unknown += part.unknown
+        total.problems |= part.problems
         total.names_erased |= part.names_erased
     return total

@@ -68,18 +68,21 @@ def parts_of(claimed: Sequence[Sighted]) -> Iterator[Sequence[Sighted]]:
     yield part
 
 
-def drop_repeats(client: int, outcomes: Sequence[Outcome]) -> Plan[None]:
-    """Take the sightings that repeat their twin's out of these outcomes, before they are resolved: a repeat decides nothing."""
+def drop_repeats(client: int, outcomes: Sequence[Outcome], *, counted: bool = True) -> Plan[None]:
+    """Take the sightings that repeat their twin's out of these outcomes, before they are resolved: a repeat decides nothing.
+
+    It is `counted` once, also where a delivery is applied part by part.
+    """
     for outcome in outcomes:
         if _may_repeat(outcome.seen):
-            yield from _drop(client, outcome)
+            yield from _drop(client, outcome, counted)
 
 
 def _may_repeat(seen: Sighted) -> bool:
     return seen.delivery.twin is not None and any(map(is_undated, seen.sightings))
 
 
-def _drop(client: int, outcome: Outcome) -> Plan[None]:
+def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
     delivery = outcome.delivery
     twins = yield Step(TWIN, [(client, delivery.twin)])
     if not twins or not 0 <= delivery.received_us - twins[0][1] <= TWIN_WINDOW:
@@ -102,7 +105,7 @@ def _drop(client: int, outcome: Outcome) -> Plan[None]:
         return
     if first != number:
         yield Step(SET_TWIN, [(client, delivery.id, first)])
-    if delivery.applied_us is None:  # not for a replay
+    if counted and delivery.applied_us is None:  # not for a replay
         yield Step(COUNT_REPEAT, [(client, first, 1)])
 
 
