@@ -250,6 +250,7 @@ async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memor
 async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, caller_of: Make) -> None:
     call = caller_of(memory, senders=load_adapters(), failed_calls=FailedCalls(3))
     await call.settings("default")
+    await call.settings("theirs")
     connections = "/admin/v1/clients/default/connections"
     assert (await call.post(connections, {"channel": "crm", "tool": "attio", "secrets": ["a-secret-of-ours"]})).status == 201
 

@@ -112,6 +112,7 @@ async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(ca
 
 async def test_a_secret_guards_its_own_channel_and_client_only(call: Caller) -> None:
     await connect(call, "attio", SECRET)
+    await call.settings("other")
 
     replies = [await call("POST", target, raw=b"{}") for target in (MAILS, "/public/crm-webhook/other", CRM)]
 

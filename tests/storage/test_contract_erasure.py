@@ -157,7 +157,7 @@ async def test_nothing_of_an_erased_person_is_left_anywhere(house: House, engine
 
     assert await remains(engine_url, *NAMES) == []
     assert (erasure.removed["contacts"], erasure.removed["custom_fields"], erasure.removed["links"]) == (1, 3, 2)
-    assert erasure.removed["events"] == 5
+    assert erasure.removed["events"] == 6
     assert erasure.removed["deliveries"] == 13
     assert await house.store.read(OpenErasures()) == []
     assert await house.differences() == []
