@@ -117,6 +117,14 @@ async def seed(store: Store, known: list[str], client: int | None = None) -> int
     return client
 
 
+def change_of(change: Any, domains: dict[int, str]) -> dict[str, Any]:
+    """A change of the timeline, a company named by its domain: its id differs from run to run."""
+    plain: dict[str, Any] = msgspec.to_builtins(change)
+    if change.field == "company_id":
+        plain |= {name: domains.get(int(plain[name])) for name in ("value", "previous") if plain[name] is not None}
+    return plain
+
+
 async def snapshot(store: Store, client: int) -> list[Any]:
     """Everything but ids and the times of our own writes."""
     seen: list[Any] = []
@@ -132,7 +140,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
             }
             plain["company_id"] = domains.get(plain.get("company_id"))
             plain["custom"] = sorted((f.name, f.value, f.stamped_us) for f in record.custom_fields)
-            plain["timeline"] = [(e.event, e.occurred_us, e.key, [msgspec.to_builtins(c) for c in changes]) for e, changes in told]
+            plain["timeline"] = [(e.event, e.occurred_us, e.key, [change_of(c, domains) for c in changes]) for e, changes in told]
             seen.append(plain)
     return sorted(seen, key=lambda one: (str(one.get("email_key") or one.get("domain")), str(one.get("linkedin_key"))))
 
