@@ -100,9 +100,12 @@ def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, wai
         if self.cursor.connection.in_transaction:
             time.sleep(COMMIT_LATE_SECONDS)
             self.cursor.execute("COMMIT")
-        self._loop.call_soon_threadsafe(self._back, commands, [], [])
 
-    self._threads.submit(run)
+    def back(_: Any) -> None:
+        self._away = False
+        self._done(commands, [], [])
+
+    self._threads.give(run, back)
 
 
 def no_dedup() -> None:

@@ -192,13 +192,6 @@ def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path:
     assert row["more"]["others before the first"] < row["more"]["backlog"]
 
 
-def test_a_worker_that_knows_no_turns_is_found_out(tmp_path: Path) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-turns")
-
-    assert (status, row["wrong"]) == (1, 1)
-    assert row["more"]["others before the first"] == row["more"]["backlog"]
-
-
 def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
     slow, wrong = Found(), Found("acme")
     slow.miss("served too little")

@@ -110,10 +110,8 @@ class Receiver:
         failed.trying(peer, client_id, at)
         try:
             client = await self._api.door.receiver(client_id)
-        except Overloaded:  # that says nothing about the address
-            failed.was_right(peer, client_id, at, proved=False)
-            raise
         except NotFound:
+            failed.failed(peer, at)
             self._refuse(client_id, UNKNOWN_CLIENT, scope, at)
             raise
         failed.was_right(peer, client_id, at)
@@ -154,15 +152,12 @@ class Receiver:
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         url = f"{base}{path}?{query}" if query else f"{base}{path}"
         arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
-        try:
-            sender = await self._api.checks.prove(client, connections, arrival, at)
-        except Overloaded:  # that says nothing about the call
-            failed.was_right(place, SECRET, at, proved=False)
-            raise
+        sender = await self._api.checks.prove(client, connections, arrival, at)
         if sender.outcome != ACCEPTED:
             cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
             self._refuse(client, cause, scope, at, size=len(body), tool=sender.tool)
         if sender.outcome == REFUSED:
+            failed.failed(place, at)
             raise Unauthorized(UNVERIFIED)
         failed.was_right(place, SECRET, at, proved=bool(sender.verified))
         return sender

@@ -58,15 +58,21 @@ class FailedCalls:
         """Count a call before it is looked at, unless this was right before; raises `Overloaded`."""
         if self._most and (place, what) not in self._succeeded:
             bucket = self._tried.of(place, now)
-            if not bucket.take(1, now):
+            if bucket.take(1, now):
+                bucket.give_back(1)  # only a failure counts: many calls of a new client may come at once
+            else:
                 told = "too many calls from this address led to no client, or failed its secret; nothing was kept, send it again later"
                 raise Overloaded(told, retry_after=bucket.wait(1))
+
+    def failed(self, place: Hashable, now: Micros) -> None:
+        """Count a call that failed."""
+        if self._most:
+            self._tried.of(place, now).take(1, now)
 
     def was_right(self, place: Hashable, what: Hashable, now: Micros, *, proved: bool = True) -> None:
         """The call did not fail; where it `proved` something, it is not counted the next time."""
         if not self._most or (place, what) in self._succeeded:
             return
-        self._tried.of(place, now).give_back(1)
         if proved:
             if len(self._succeeded) >= MOST_REMEMBERED:
                 self._succeeded.clear()
