@@ -80,9 +80,7 @@ def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: s
     assert row["acknowledged"] > 20
 
 
-@pytest.mark.parametrize(
-    ("fault", "way"), [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper"), ("clock", "no-event-times")]
-)
+@pytest.mark.parametrize(("fault", "way"), [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper")])
 def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: str, way: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", way)
 
