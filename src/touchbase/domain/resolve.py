@@ -144,8 +144,9 @@ class Resolver:
         is_deliberate = seen.stamp[0] == DELIBERATE
         if self._linked(former_key(self.kind, seen.primary)) is linked:
             return linked if is_deliberate or seen.stamp[1] < since else owner
-        is_stale = is_deliberate and seen.stamp[1] < since and not beats(seen.stamp, primary_stamp(linked, self._primary_field))
-        return linked if is_stale else None
+        # An address that the API had replaced before it gave it to another; what a call replaced may only be known later.
+        left = api_since(linked, self._primary_field)
+        return linked if is_deliberate and left is not None and seen.stamp[1] < left < since else None
 
     def _since(self, record: Record) -> Micros | None:
         return api_since(record, self._primary_field)
