@@ -6,19 +6,25 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
 
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, UpdateContact
+from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery, UpdateContact
+from touchbase.domain.company import Company
+from touchbase.domain.connection import Connection
 from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import WebhookRequest
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListContacts
+from touchbase.domain.queries import ListCompanies, ListContacts
 from touchbase.domain.times import DAY, SECOND
 from touchbase.service.process_inbox import InboxWorker
+from touchbase.service.receive_fetched import keep_fetched
+from touchbase.service.receive_webhook import receive_webhook
 from touchbase.service.verify import Verified, verify
+from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -53,14 +59,15 @@ async def filled(store: Store, times: int = 1) -> int:
     made = await store.write(CreateContact(bob, [("size", "4")]))
     await store.write(UpdateContact(client, made.record.id, {"status": "Warm", "first_name": "Bob"}, {"size": "5"}, NOON - DAY // 2, "w1"))
     for channel, said in CALLS * times:
-        body = msgspec.json.encode(said)
-        await store.write(KeepDelivery(client, channel, body_key(channel, str(next(COUNT)), "", body), b"{}", "", body, NOON))
+        body, number = msgspec.json.encode(said), str(next(COUNT))
+        key, headers = body_key(channel, "", f"x-event: {number}", body), msgspec.json.encode({"x-event": number})
+        await store.write(KeepDelivery(client, channel, key, headers, "", body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
     return client
 
 
 async def told(store: Store, client: int, page: int = 200) -> list[str]:
-    return [str(each) async for each in verify(store, client, Verified(), page=page)]
+    return [str(each) async for each in verify(store, client, Verified(), page=page, bodies=True)]
 
 
 @pytest.mark.parametrize("page", [1, 2, 200])
@@ -68,7 +75,7 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
     client = await filled(store, times=2)
     so_far = Verified()
 
-    found = [each async for each in verify(store, client, so_far, page=page)]
+    found = [each async for each in verify(store, client, so_far, page=page, bodies=True)]
 
     assert found == []
     assert so_far == Verified(contacts=2, companies=1, events=13, deliveries=18, differences=0)
@@ -95,6 +102,23 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("UPDATE company SET status = NULL", "company_status is unset, and must be 'lead'"),
         ("UPDATE company SET name = 'Exemplar'", "name is 'Exemplar', and must be 'Example'"),
         ("UPDATE company SET domain = 'https://Example.com'", "domain is 'https://Example.com', and must be 'example.com'"),
+        ("UPDATE contact SET last_name = 'Lu' WHERE email_key = 'bob@example.com'", "last_name is 'Lu', and must be unset, as no event"),
+        ("UPDATE contact SET origin = 'x' WHERE email_key = 'bob@example.com'", "origin is 'x', and must be unset, as no event"),
+        ("UPDATE custom_field SET name = 'other' WHERE name = 'plan'", "custom field other is 'pro', and must be unset, as no event"),
+        ("UPDATE custom_field SET stamp_key = 'x' WHERE name = 'size'", "custom field size is '5', and must be unset, as no event"),
+        ("UPDATE contact SET email = 'eve@example.com', email_key = 'eve@example.com' WHERE email_key = 'ann@example.com'",
+         "email is 'eve@example.com', and must be 'ann@example.com', as an event set it"),
+        ("UPDATE contact SET email = 'eve@example.com', email_key = 'eve@example.com' WHERE email_key = 'bob@example.com'",
+         "email is 'eve@example.com', and must be 'bob@example.com', as an event set it"),
+        ("UPDATE contact SET email = NULL, email_key = NULL WHERE email_key = 'ann@example.com'",
+         "email is unset, and must be 'ann@example.com', as an event set it"),
+        ("UPDATE contact SET linkedin_url = 'linkedin.com/in/eve', linkedin_key = 'linkedin.com/in/eve' WHERE linkedin_key IS NOT NULL",
+         "linkedin_url is 'linkedin.com/in/eve', and must be 'https://linkedin.com/in/ann', as an event set it"),
+        ("UPDATE company SET domain = 'eve.example'", "domain is 'eve.example', and must be 'example.com', as an event set it"),
+        ("UPDATE link SET record_id = (SELECT id FROM contact WHERE email_key = 'bob@example.com') WHERE record_kind = 1",
+         "link is test contact 1, and must be gone, as no event of the record names it"),
+        ("UPDATE link SET record_kind = 2, record_id = (SELECT id FROM company) WHERE record_kind = 1",
+         "link is test contact 1, and must be gone, as it is one of a contact"),
         ("UPDATE custom_field SET value = 'free' WHERE name = 'plan'", "custom field plan is 'free', and must be 'pro'"),
         ("UPDATE custom_field SET stamped_us = 1 WHERE name = 'seats'", "custom field seats is unset, and must be unset, as"),
         ("UPDATE custom_field SET value = '6' WHERE name = 'size'", "custom field size is '6', and must be '5'"),
@@ -111,6 +135,16 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("UPDATE delivery SET state = 'applied' WHERE state = 'ignored'", "state is 'applied', and must be another, as no event is of it"),
         ("UPDATE delivery SET state = 'parked' WHERE state = 'applied'", "state is 'parked', and must be another, as no event of it waits"),
         ("UPDATE delivery SET state = 'applied' WHERE state = 'parked'", "state is 'applied', and must be another, as an event of it"),
+        ("UPDATE delivery SET state = 'ignored' WHERE state = 'applied'", "state is 'ignored', and must be another, as an event is of it"),
+        ("UPDATE delivery SET state = 'lost' WHERE state = 'applied'", "state is 'lost', and must be one of received, applied, "),
+        ("UPDATE delivery SET state = 'unrecognised'", "state is 'unrecognised', and must be another, as no error says why"),
+        ("UPDATE delivery SET state = 'received', body_gone = 'erased'", "state is 'received', and must be another, as there is no body"),
+        ("UPDATE delivery SET applied_us = NULL", "state is 'applied', and must be another, as no time says when it ended"),
+        ("UPDATE delivery_body SET body = headers", "bytes, and must be another, as its key was made of another call"),
+        ("UPDATE delivery_body SET query = 'a=b'", "and must be another, as its key was made of another call"),
+        ("UPDATE delivery_body SET headers = body", "and must be another, as its key was made of another call"),
+        ("UPDATE delivery SET channel = 'crm'", "and must be another, as its key was made of another call"),
+        ("DELETE FROM delivery_body", "body is missing, and must be there, as neither an erasure nor retention took it"),
     ],
 )  # fmt: skip
 async def test_a_value_changed_by_hand_is_found_and_named(store: Store, by_hand: ByHand, statement: str, field: str) -> None:
@@ -120,6 +154,129 @@ async def test_a_value_changed_by_hand_is_found_and_named(store: Store, by_hand:
 
     found = await told(store, client, page=2)
     assert any(field in each for each in found), found
+
+
+async def test_a_link_from_a_record_that_is_there_is_found(store: Store, by_hand: ByHand) -> None:
+    client = await filled(store)
+    [[bob]] = await by_hand("SELECT id FROM contact WHERE email_key = 'bob@example.com'")
+    linked = f"UPDATE link SET tool = '', object_type = 'contact', object_id = '{bob}' WHERE record_kind = 1 AND object_id = '1'"
+
+    await by_hand(linked)
+
+    assert [each.partition(": ")[2] for each in await told(store, client)] == [
+        f"link is of contact {bob}, and must be gone, as there is a contact {bob}"
+    ]
+
+
+async def test_exchanged_addresses_are_found(store: Store, by_hand: ByHand) -> None:
+    client = await filled(store)
+
+    for old, new in (("ann", "eve"), ("bob", "ann"), ("eve", "bob")):
+        new_key, old_key = f"{new}@example.com", f"{old}@example.com"
+        await by_hand("UPDATE contact SET email = ?, email_key = ? WHERE email_key = ?", new_key, new_key, old_key)
+
+    assert sorted(each.partition(": ")[2] for each in await told(store, client)) == [
+        "email is 'ann@example.com', and must be 'bob@example.com', as an event set it",
+        "email is 'bob@example.com', and must be 'ann@example.com', as an event set it",
+    ]
+
+
+async def test_a_former_address_that_leads_to_another_record_is_found(store: Store, by_hand: ByHand) -> None:
+    client = await filled(store)
+    [bob] = await store.read(ListContacts(client, 1, email_key="bob@example.com"))
+    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    await store.write(UpdateContact(client, bob.id, {"email": "rob@x.test", "email_key": "rob@x.test"}, {}, NOON, "w2"))
+    assert await told(store, client) == []
+
+    await by_hand("UPDATE link SET record_id = ? WHERE tool = '' AND record_id = ?", ann.id, bob.id)
+
+    assert [each.partition(": ")[2] for each in await told(store, client)] == [
+        "link is email bob@example.com, and must be gone, as no event of the record names it"
+    ]
+
+
+@pytest.mark.parametrize("by_api", [True, False])
+async def test_another_company_of_a_contact_is_found(store: Store, by_hand: ByHand, by_api: bool) -> None:
+    client = await filled(store)
+    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    [company] = await store.read(ListCompanies(client, 10))
+    other = (await store.write(CreateCompany(Company(client, 0, NOON, NOON, "other.test")))).record
+    if by_api:
+        await store.write(UpdateContact(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2"))
+    else:
+        said = {"event": "contact.updated", "object_type": "contact", "object_id": "1", "company_object": ["company", "7"]}
+        body = msgspec.json.encode(said)
+        await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+        await InboxWorker(store, read, lambda: NOON + 1).drain()
+    assert await told(store, client) == []
+
+    await by_hand("UPDATE contact SET company_id = ? WHERE id = ?", other.id, ann.id)
+
+    assert [each.partition(": ")[2] for each in await told(store, client)] == [
+        f"company_id is {other.id}, and must be {company.id}, as an event set it"
+    ]
+
+
+async def test_a_company_that_became_part_of_another_is_that(store: Store) -> None:
+    client = await filled(store)
+    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    [company] = await store.read(ListCompanies(client, 10))
+    await store.write(UpdateContact(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2"))
+    await store.write(CreateCompany(Company(client, 0, NOON, NOON, "other.test")))
+    said = {"event": "company.updated", "domain": "other.test", "object_type": "company", "object_id": "7"}
+    body = msgspec.json.encode(said)
+    await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+    await InboxWorker(store, read, lambda: NOON + 1).drain()
+
+    [left] = await store.read(ListCompanies(client, 10))
+    [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    assert (ann.company_id, left.id != company.id) == (left.id, True)
+    assert await told(store, client) == []
+
+
+async def test_a_record_from_before_creations_were_entries_has_no_differences(store: Store, by_hand: ByHand) -> None:
+    client = await filled(store)
+    # An earlier version: neither the creation nor a write of what was there already is in the history, and no event names addresses.
+    await by_hand("UPDATE contact SET initial_status = 'New' WHERE email_key = 'bob@example.com'")
+    await by_hand("DELETE FROM event WHERE event = 'contact.created'")
+    for detail, key in await by_hand("SELECT detail, key FROM event WHERE delivery_id IS NOT NULL"):
+        said = msgspec.json.decode(detail)
+        plain = {name: value for name, value in said.items() if name not in ("named", "object")}
+        await by_hand("UPDATE event SET detail = ? WHERE key = ?", msgspec.json.encode(plain).decode(), key)
+    [(stamps, number)] = await by_hand("SELECT stamps, id FROM contact WHERE email_key = 'ann@example.com'")
+    restated = msgspec.json.decode(stamps) | {"email": [1, NOON - 1, "api:p:9"], "first_name": [1, NOON - 1, "api:p:9"]}
+    await by_hand("UPDATE contact SET stamps = ? WHERE id = ?", msgspec.json.encode(restated).decode(), number)
+
+    assert await told(store, client) == []
+
+
+async def test_a_company_that_is_not_there_is_found(sqlite_url: str) -> None:
+    store = await open_store(sqlite_url)
+    client = await filled(store)
+
+    with apsw.Connection(sqlite_url.removeprefix("sqlite:///")) as connection:  # PostgreSQL refuses it
+        connection.execute("UPDATE contact SET company_id = 999 WHERE email_key = 'ann@example.com'")
+
+    assert any("company_id is 999, and must be unset, as there is no such company" in each for each in await told(store, client))
+    await store.close()
+
+
+@pytest.mark.parametrize("naming", [{"x-event": "a"}, {"x-event": "a, b"}, {"x-event": "a", "idempotency-key": "1"}, {"user-agent": "x"}])
+async def test_a_call_as_it_comes_has_the_key_of_its_body(store: Store, naming: dict[str, str]) -> None:
+    client = await store.write(EnsureClient("acme", NOON))
+    several = [(name.encode(), each.encode()) for name, value in naming.items() for each in value.split(", ")]
+    for headers in (several, [(name.encode(), value.encode()) for name, value in naming.items()]):
+        await receive_webhook(store, client, "crm", headers, query="a=b&c=d", body=b"{} ", at=NOON)
+
+    assert await told(store, client.number) == []
+
+
+async def test_a_record_that_was_fetched_has_the_key_of_its_body(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", NOON))).number
+    connection = Connection(client, "crm", "hubspot", NOON, NOON, access_token="secret-token")
+    await keep_fetched(store, connection, "contacts", b'{"id": 1}', NOON)
+
+    assert await told(store, client) == []
 
 
 async def test_a_record_that_is_mended_while_the_page_is_checked_is_not_told(store: Store, by_hand: ByHand) -> None:
@@ -167,7 +324,7 @@ async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_
     for word in ("a", "b"):
         said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}
         body = msgspec.json.encode(said | {"occurred_us": NOON - SECOND})
-        await store.write(KeepDelivery(client, "crm", body_key("crm", word, "", body), b"{}", "", body, NOON))
+        await store.write(KeepDelivery(client, "crm", body_key("crm", word, "", body), b"{}", word, body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
 
     await by_hand("DELETE FROM custom_field WHERE name = 'b5'")

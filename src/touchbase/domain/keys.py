@@ -7,6 +7,9 @@ from hashlib import blake2b
 from touchbase.domain.events import Event
 from touchbase.domain.times import Micros
 
+EVENT_ENDINGS = (b"-event", b"-topic", b"idempotency-key")
+"""Endings of headers that say which event an otherwise equal body is about, or that it is another one."""
+
 
 def body_key(channel: str, query: str, event_headers: str, body: bytes) -> bytes:
     """Sixteen bytes that are equal for the same call.

@@ -37,6 +37,13 @@ def primary_key(record: Record) -> str | None:
     return record.email_key if isinstance(record, Contact) else record.domain
 
 
+def key_of(record: Record, field_name: str) -> str | None:
+    """The normal form of an address that a record has."""
+    if field_name == "linkedin_url":
+        return record.linkedin_key if isinstance(record, Contact) else None
+    return primary_key(record)
+
+
 def primary_stamp(record: Record, field_name: str) -> Stamp:
     """Which write the primary key of a record is of."""
     return stamp_of(record.stamps, field_name, primary_key(record), record.created_us)

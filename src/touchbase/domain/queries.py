@@ -13,7 +13,9 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.fetching import Fetching
+from touchbase.domain.links import Ref
 from touchbase.domain.once import KnownAnswer, RequestKey
+from touchbase.domain.recompute_inbox import AuditedBody, AuditedDelivery
 from touchbase.domain.times import Micros
 
 T_co = TypeVar("T_co", covariant=True)
@@ -239,6 +241,12 @@ class RecordPage:
     records: list[tuple[Contact | Company, list[StoredEvent]]]
     strays: list[tuple[str, int]]
     """`event`, `custom field` or `link`, and the id of the record that it is about."""
+    astray: list[tuple[int, str, str, str]]
+    """What stands at a record and cannot: the record's id, what it is, what it says, and why not."""
+    links: dict[int, list[Ref]]
+    """What leads to each of the records."""
+    companies: dict[Ref, int]
+    """The companies that the histories name, by what they name them."""
     last: int | None
     """The last id that was looked at; None when these were all."""
 
@@ -275,15 +283,32 @@ class AuditWaiting(Query[WaitingPage]):
 
 @dataclass(slots=True)
 class DeliveryPage:
-    """Deliveries by id: state, how many events it has caused, and how many of them wait."""
+    """Deliveries by id, as far as their states tell something."""
 
-    deliveries: list[tuple[int, str, int, int]]
+    deliveries: list[AuditedDelivery]
     last: int | None
 
 
 @dataclass(slots=True)
 class AuditDeliveries(Query[DeliveryPage]):
     """Deliveries of one client above the id `after`, in order of id."""
+
+    client: int
+    after: int
+    limit: int
+
+
+@dataclass(slots=True)
+class BodyPage:
+    """Deliveries by id, with their bodies."""
+
+    bodies: list[AuditedBody]
+    last: int | None
+
+
+@dataclass(slots=True)
+class AuditBodies(Query[BodyPage]):
+    """Deliveries of one client above the id `after` whose bodies must be there, in order of id."""
 
     client: int
     after: int

@@ -6,8 +6,9 @@ creation through the API, an e-mail address that came with an event) is checked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from touchbase.domain import status as st
 from touchbase.domain.company import Company
@@ -15,7 +16,9 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import VIA_API, StoredEvent
 from touchbase.domain.fold import Record, field_writes, held_stamp, is_told_whole, origin_write, refold_status
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.links import Ref
 from touchbase.domain.projection import has_several_objects, projected_custom_fields, projected_fields
+from touchbase.domain.recompute_values import moved_links, untrue_values
 from touchbase.domain.stamps import DELIBERATE, NEVER, Stamp, beats
 from touchbase.domain.text import MOST_HELD
 from touchbase.domain.times import Micros, to_text
@@ -51,14 +54,23 @@ class _Held:
     stamp: Stamp
 
 
-def differences(record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    """Where a record, with its custom fields, differs from what its whole history gives."""
+def differences(
+    record: Record, history: Sequence[StoredEvent], links: Sequence[Ref] = (), companies: Mapping[Ref, int] = MappingProxyType({})
+) -> Iterator[Difference]:
+    """Where a record, with its custom fields and the links to it, differs from what its whole history gives.
+
+    `companies` says what each ref of a company stands for that the history names (`recompute_values.companies_of`).
+    """
     kind = "contact" if isinstance(record, Contact) else "company"
     subject = f"{kind} {record.id}"
     for name, found, wanted in (*_status(record, history), *_dates(record, history), *_keys(record)):
         if found != wanted:
             yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, found), _shown(name, wanted))
     yield from _repeats(subject, history)
+    for untrue in untrue_values(record, history, companies):
+        yield Difference(subject, untrue.field, _text(untrue.found), untrue.wanted)
+    for ref, why in moved_links(record, history, links):
+        yield Difference(subject, "link", " ".join(filter(None, ref)), f"gone, as {why}")
     if has_several_objects(history):
         yield from _projected(subject, record, history)
         return

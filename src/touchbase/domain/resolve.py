@@ -25,6 +25,7 @@ from touchbase.domain.primary_keys import (
     former_key,
     is_before,
     join_fields,
+    key_of,
     linkedin_stamp,
     primary_key,
     primary_stamp,
@@ -107,6 +108,22 @@ class Resolver:
         if seen.ref is not None:
             self.links.lead(seen.ref, record.id)
         return record
+
+    def note_addresses(self, seen: Sighting, record_id: int | None) -> None:
+        """Let the history say which addresses an event names, but for what each event of a campaign tool repeats."""
+        record = None if record_id is None else self.by_id.get(record_id)
+        if record is None:
+            return
+        event, named = seen.event, dict[str, str | None]()
+        for name, text, key in (
+            (self._primary_field, event.domain if self.kind == COMPANY else event.email, seen.primary),
+            ("linkedin_url", event.linkedin_url, seen.linkedin),
+        ):
+            repeats = key == key_of(record, name) and record.stamps.get(name) != seen.stamp and seen.stamp[0] != DELIBERATE
+            if key is not None and not repeats:
+                named[name] = text
+        if named:
+            seen.detail["named"] = named
 
     def _known(self, seen: Sighting) -> Record | None:
         owner = self._owner(seen.primary, seen.stamp[1]) if seen.primary is not None else None

@@ -13,7 +13,7 @@ from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept
 from touchbase.domain.connection import UNPROVEN, Sender
 from touchbase.domain.errors import Overloaded
 from touchbase.domain.fetching import FETCHED
-from touchbase.domain.keys import body_key
+from touchbase.domain.keys import EVENT_ENDINGS, body_key
 from touchbase.domain.ports import Store
 from touchbase.domain.times import Micros
 from touchbase.service.strike_secrets import without_logins, without_secrets
@@ -29,8 +29,6 @@ NOT_KEPT = frozenset(
 AT_ONCE = 64 * 1024
 LONG_SECRET = 200
 """Bytes of a body, and characters of a secret, that are looked through on the event loop."""
-# Headers that say which event an otherwise equal body is about, or that it is another one.
-EVENT_ENDINGS = (b"-event", b"-topic", b"idempotency-key")
 
 
 def kept_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str]:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
-from touchbase.domain.delivery import APPLIED, PARKED
-from touchbase.domain.events import COMPANY, CONTACT
+from touchbase.domain.company import Company
+from touchbase.domain.contact import Contact
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.ports import Store
-from touchbase.domain.queries import AuditDeliveries, AuditRecords, AuditWaiting, DeliveryPage, RecordPage, WaitingPage
+from touchbase.domain.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
 from touchbase.domain.recompute import Difference, differences
+from touchbase.domain.recompute_inbox import untrue_body, untrue_state
 
 PAGE = 200
+BODY_SHARE = 10
+"""A page of bodies has so many times fewer rows: they are large."""
 KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 
@@ -31,9 +35,12 @@ class Verified:
 
 
 async def verify(
-    store: Store, client: int, so_far: Verified, on_page: Callable[[], None] = lambda: None, page: int = PAGE
+    store: Store, client: int, so_far: Verified, on_page: Callable[[], None] = lambda: None, page: int = PAGE, *, bodies: bool = False
 ) -> AsyncIterator[Difference]:
-    """Every difference between what is kept of one client and what its events give; counts what it looks at."""
+    """Every difference between what is kept of one client and what its events give; counts what it looks at.
+
+    With `bodies` the body of each delivery is read too, and held to the delivery's key.
+    """
     for kind in KINDS:
         after: int | None = 0
         while after is not None:
@@ -44,7 +51,7 @@ async def verify(
                 yield difference
             after = records.last
             on_page()
-    for look in (_waiting, _deliveries):
+    for look in (_waiting, _deliveries, *([_bodies] if bodies else [])):
         async for difference in look(store, client, so_far, page):
             so_far.differences += 1
             yield difference
@@ -60,21 +67,28 @@ def _count(so_far: Verified, kind: int, page: RecordPage) -> None:
 
 
 async def _of_records(store: Store, client: int, kind: int, page: RecordPage) -> AsyncIterator[Difference]:
-    doubtful = {record.id for record, history in page.records if any(differences(record, history))}
-    doubtful |= {number for _, number in page.strays}
+    doubtful = {record.id for record, history in page.records if any(_of(page, record, history))}
+    doubtful |= {number for _, number in page.strays} | {number for number, *_ in page.astray}
     for number in sorted(doubtful):
         again = await store.read(AuditRecords(client, kind, number - 1, 1))
         for difference in _told(kind, again, number):
             yield difference
 
 
+def _of(page: RecordPage, record: Contact | Company, history: list[StoredEvent]) -> Iterator[Difference]:
+    return differences(record, history, page.links.get(record.id, ()), page.companies)
+
+
 def _told(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:
     for record, history in page.records:
         if record.id == number:
-            yield from differences(record, history)
+            yield from _of(page, record, history)
     for what, stray in page.strays:
         if stray == number:
             yield Difference(f"{KINDS[kind]} {number}", what, "there", "gone, as there is no such record")
+    for at, what, found, wanted in page.astray:
+        if at == number:
+            yield Difference(f"{KINDS[kind]} {number}", what, found, wanted)
 
 
 async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
@@ -101,24 +115,20 @@ async def _deliveries(store: Store, client: int, so_far: Verified, page: int) ->
     while after is not None:
         found = await store.read(AuditDeliveries(client, after, page))
         so_far.deliveries += len(found.deliveries)
-        for number in [each[0] for each in found.deliveries if _untrue(*each[1:])]:
-            for difference in _ended_otherwise(await store.read(AuditDeliveries(client, number - 1, 1)), number):
-                yield difference
+        for number in [each.id for each in found.deliveries if untrue_state(each)]:
+            for delivery in (await store.read(AuditDeliveries(client, number - 1, 1))).deliveries:
+                if delivery.id == number and (wanted := untrue_state(delivery)):
+                    yield Difference(f"delivery {number}", "state", repr(delivery.state), wanted)
         after = found.last
 
 
-def _ended_otherwise(page: DeliveryPage, number: int) -> Iterator[Difference]:
-    for delivery, state, events, waiting in page.deliveries:
-        if delivery == number and (wanted := _untrue(state, events, waiting)):
-            yield Difference(f"delivery {number}", "state", repr(state), wanted)
-
-
-def _untrue(state: str, events: int, waiting: int) -> str | None:
-    """What is wrong with a state, as far as a delivery's events tell."""
-    if state == APPLIED and not events:
-        return "another, as no event is of it"
-    if state == APPLIED and waiting:
-        return "another, as an event of it waits"
-    if state == PARKED and not waiting:
-        return "another, as no event of it waits"
-    return None
+async def _bodies(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
+    after: int | None = 0
+    while after is not None:
+        found = await store.read(AuditBodies(client, after, max(1, page // BODY_SHARE)))
+        for number in [each.id for each in found.bodies if untrue_body(each)]:
+            for call in (await store.read(AuditBodies(client, number - 1, 1))).bodies:
+                if call.id == number and (wanted := untrue_body(call)):
+                    held = "missing" if call.body is None else f"{len(call.body)} bytes"
+                    yield Difference(f"delivery {number}", "body", held, wanted)
+        after = found.last

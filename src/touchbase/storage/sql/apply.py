@@ -145,6 +145,7 @@ def _is_told(batch: Batch, seen: Sighting) -> bool:
 
 
 def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> None:
+    batch.resolvers[seen.kind].note_addresses(seen, target[1] if target[0] == seen.kind else None)
     event = stored(seen, outcome.delivery, *target, batch.settings)
     outcome.problems |= event.detail.get("problems", {})
     batch.pending.setdefault(target, []).append(event)

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 
 from touchbase.domain import queries as q
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT, EXTERNAL, StoredEvent
+from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.domain.links import Ref
+from touchbase.domain.recompute_inbox import AuditedBody, AuditedDelivery
+from touchbase.domain.recompute_values import companies_of
 from touchbase.domain.text import LARGEST_ID
 from touchbase.storage.sql import rows as r
-from touchbase.storage.sql.op import Ask, Plan
+from touchbase.storage.sql.op import Ask, Plan, Row, Step
+from touchbase.storage.sql.statements import LINK_BY_REF
 
 _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
 _EVENTS = f"SELECT {r.names(r.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
 _CUSTOM = f"SELECT {r.names(r.CUSTOM_FIELD)} FROM custom_field WHERE {_RANGE} ORDER BY record_id, name"
-_LINKS = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
+_LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE}"
+_LED_TO = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
+# A record that became part of another leads there; one that is there is part of none.
+_PART_OF_ANOTHER = (
+    "SELECT l.record_id, t.id FROM link l JOIN {table} t ON t.client = l.client AND t.id = CAST(l.object_id AS bigint) "
+    "WHERE l.client = ? AND l.record_kind = ? AND l.record_id > ? AND l.record_id <= ? AND l.tool = '' AND l.object_type = '{table}'"
+)
+_OF_NO_COMPANY = (
+    "SELECT c.id, c.company_id FROM contact c WHERE c.client = ? AND c.id > ? AND c.id <= ? AND c.company_id IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM company t WHERE t.client = c.client AND t.id = c.company_id)"
+)
 _PLACES = "SELECT DISTINCT record_id FROM event WHERE client = ? AND record_kind = ? AND record_id > ? ORDER BY record_id LIMIT ?"
 _ALONE = "SELECT id FROM link WHERE client = ? AND record_id IS NULL AND id > ? AND id <= ?"
 _WAITING = f"SELECT record_id, count(*) FROM event WHERE {_RANGE} GROUP BY record_id"
-_DELIVERIES = "SELECT id, state FROM delivery WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
+_DELIVERIES = "SELECT id, state, error, applied_us, body_gone FROM delivery WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
+_BODIES = (
+    "SELECT d.id, d.channel, d.received_us, d.tool, d.key, d.body_gone, b.query, b.headers, b.body FROM delivery d "
+    "LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ? AND d.id > ? ORDER BY d.id LIMIT ?"
+)
 _CAUSED = (
     "SELECT delivery_id, record_kind, count(*) FROM event WHERE client = ? AND delivery_id > ? AND delivery_id <= ? "
     "GROUP BY delivery_id, record_kind"
@@ -49,9 +69,34 @@ def records(query: q.AuditRecords) -> Plan[q.RecordPage]:
             found[row[2]][0].custom_fields.append(r.custom_field_of(row))
         else:
             strays.add(("custom field", row[2]))
-    linked = yield Ask(_LINKS, bounds)
-    strays |= {("link", row[0]) for row in linked if row[0] not in found}
-    return q.RecordPage(list(found.values()), sorted(strays), last)
+    links: dict[int, list[Ref]] = {}
+    for *ref, number in (yield Ask(_LINKS, bounds)):
+        if number in found:
+            links.setdefault(number, []).append((ref[0], ref[1], ref[2]))
+        else:
+            strays.add(("link", number))
+    astray = yield from _astray(query, table, bounds)
+    refs = {ref for record, history in found.values() if is_contact for ref in companies_of(history)}
+    companies = yield from _companies(query.client, sorted(refs))
+    return q.RecordPage(list(found.values()), sorted(strays), [each for each in astray if each[0] in found], links, companies, last)
+
+
+def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
+    """What these refs of companies stand for, as far as that is known."""
+    if not refs:
+        return {}
+    rows = yield Step(LINK_BY_REF, [(client, *ref) for ref in refs])
+    return {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+
+
+def _astray(query: q.AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
+    """What stands at a record of these ids and cannot."""
+    parts = yield Ask(_PART_OF_ANOTHER.format(table=table), bounds)
+    found = [(number, "link", f"of {table} {part}", f"gone, as there is a {table} {part}") for number, part in parts]
+    if query.kind == CONTACT:
+        lost = yield Ask(_OF_NO_COMPANY, (query.client, *bounds[2:]))
+        found += [(number, "company_id", str(company), "unset, as there is no such company") for number, company in lost]
+    return found
 
 
 def waiting(query: q.AuditWaiting) -> Plan[q.WaitingPage]:
@@ -62,7 +107,7 @@ def waiting(query: q.AuditWaiting) -> Plan[q.WaitingPage]:
     last = rows[-1][0]
     bounds = (query.client, EXTERNAL, query.after, last)
     alone = yield Ask(_ALONE, (query.client, query.after, last))
-    together = yield Ask(_LINKS, bounds)
+    together = yield Ask(_LED_TO, bounds)
     led_to = {row[0] for row in (*alone, *together)}
     counted = yield Ask(_WAITING, bounds)
     places = sorted((place, count, place in led_to) for place, count in counted)
@@ -78,4 +123,21 @@ def deliveries(query: q.AuditDeliveries) -> Plan[q.DeliveryPage]:
     for number, kind, count in (yield Ask(_CAUSED, (query.client, query.after, LARGEST_ID if last is None else last))):
         events[number] += count
         waits[number] += count if kind == EXTERNAL else 0
-    return q.DeliveryPage([(number, state, events[number], waits[number]) for number, state in rows], last)
+    found = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
+    return q.DeliveryPage(found, last)
+
+
+def bodies(query: q.AuditBodies) -> Plan[q.BodyPage]:
+    """A page of deliveries with their bodies."""
+    rows = yield Ask(_BODIES, (query.client, query.after, query.limit))
+    found = [
+        AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8]) for row in rows if row[5] is None
+    ]
+    return q.BodyPage(found, rows[-1][0] if len(rows) == query.limit else None)
+
+
+def _headers(text: bytes | None) -> dict[str, str]:
+    """The headers; none where they cannot be read, so that the call is not the one that its key was made of."""
+    with suppress(ValueError):
+        return r.headers_of(text)
+    return {}

@@ -180,6 +180,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     q.AuditRecords: audit.records,
     q.AuditWaiting: audit.waiting,
     q.AuditDeliveries: audit.deliveries,
+    q.AuditBodies: audit.bodies,
     q.FindAnswer: kept_answers.find,
     q.ExpiredAnswers: kept_answers.expired,
     q.OldCalls: recent_calls.old_calls,

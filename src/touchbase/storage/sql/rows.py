@@ -160,13 +160,18 @@ def detail_text(detail: Detail) -> str:
     return _encode(detail)
 
 
+def headers_of(text: bytes | None) -> dict[str, str]:
+    """The headers of a call, as they are stored."""
+    return _decode_headers(text or b"{}")
+
+
 def delivery_of(row: Row) -> Delivery:
     """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
     made = _delivery(row[1], row[0], *row[2:16], _decode_problems(row[16]) if row[16] else {})
     if made.verified is not None:
         made.verified = bool(made.verified)
     if len(row) > 17:
-        made.query, made.headers, made.body = row[17], _decode_headers(row[18] or b"{}"), row[19] or b""
+        made.query, made.headers, made.body = row[17], headers_of(row[18]), row[19] or b""
     if len(row) > 20:
         made.body_gone, made.body_gone_us = row[20:22]
     return made
