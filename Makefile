@@ -58,8 +58,9 @@ profile: setup ## Where the time of each path goes (needs py-spy)
 crash: setup ## Kill, stop and starve servers under load, and count what is lost
 	.venv/bin/python -m crash
 
-crash-long: setup ## The same with many rounds
+crash-long: setup ## The same with many rounds, and thousands of programs against the model of records
 	.venv/bin/python -m crash --long
+	TOUCHBASE_MODEL_EXAMPLES=3000 .venv/bin/python -m pytest tests/model --timeout 3600
 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
 	.venv/bin/python -m supply.audit
