@@ -17,6 +17,7 @@ from tests.cli.conftest import Run
 from touchbase import __version__
 from touchbase.cli.common import cut
 from touchbase.domain.commands import EnsureClient, KeepDelivery
+from touchbase.domain.keys import body_key
 from touchbase.storage import open_store
 from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sqlite.schema import migrate
@@ -31,7 +32,7 @@ def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign
     async def work() -> list[int]:
         store = await open_store("sqlite:///touchbase.db")
         client = await store.write(EnsureClient(client_id, 1))
-        commands = [KeepDelivery(client.number, channel, body[:16].ljust(16, b"_"), b"{}", "", body, 2) for body in bodies]
+        commands = [KeepDelivery(client.number, channel, body_key(channel, "", "", body), b"{}", "", body, 2) for body in bodies]
         kept = [await store.write(command) for command in commands]
         await store.close()
         return [each.id for each in kept]
