@@ -211,7 +211,7 @@ async def _deliveries(store: Store, client: int) -> Counter[str]:
     after: int | None = 0
     while after is not None:
         page = await store.read(AuditDeliveries(client, after, PAGE))
-        states.update(state for _, state, _, _ in page.deliveries)
+        states.update(each.state for each in page.deliveries)
         after = page.last
     return states
 
