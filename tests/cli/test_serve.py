@@ -175,7 +175,7 @@ def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve
 
     deleted, _ = server.get("/admin/v1/clients/acme?confirm=acme", "DELETE", **sent)
     closed, _ = server.post("/public/v2/contacts", {}, **sent, **{"X-Client-Id": "acme"})
-    while '"removed_rows":3' not in server.get("/admin/v1/clients/acme", **sent)[1]:
+    while '"removed_rows":6' not in server.get("/admin/v1/clients/acme", **sent)[1]:
         pass
     while '"last_used_time":null' in server.get("/admin/v1/keys", **sent)[1]:
         pass
