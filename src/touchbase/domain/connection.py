@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from touchbase.domain.times import Micros
+from touchbase.domain.times import SECOND, Micros
 
 SECRETS = 2
 """Secrets of one connection that are valid at once: while one replaces the other, either is accepted."""
@@ -27,6 +27,8 @@ COMPANY = "company"
 IGNORE = "ignore"
 MAPPED = ("event", "object_type", "id", "email", "domain", "status", "occurred_at", "first_name", "last_name", "name", "linkedin_url")
 """What `fields` may say where to find."""
+FRESH: Micros = SECOND
+"""How long another process's change of a connection may stay unseen here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,14 @@ from secrets import token_urlsafe
 from zoneinfo import ZoneInfo
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, RemoveConnection
-from touchbase.domain.connection import COMPANY, CONTACT, GENERATED, IGNORE, MAPPED, Connection, ConnectionSettings
+from touchbase.domain.connection import COMPANY, CONTACT, FRESH, GENERATED, IGNORE, MAPPED, Connection, ConnectionSettings
 from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN
 from touchbase.domain.errors import Fault, NotFound, Overloaded, PreconditionFailed
 from touchbase.domain.fetching import Fetching
 from touchbase.domain.ports import Clock, Senders, Store, Writes
 from touchbase.domain.queries import ListConnections, ListFetching
-from touchbase.domain.times import SECOND, Micros, has_passed
+from touchbase.domain.times import Micros, has_passed
 from touchbase.service.asking import Asking
-
-FRESH: Micros = SECOND
-"""How long another process's change of a connection may stay unseen here."""
 
 MOST_REMEMBERED = 10_000
 TRIES = 5

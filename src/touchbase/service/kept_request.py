@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.domain.bulk import refuse_bulk
-from touchbase.domain.connection import Connection
+from touchbase.domain.connection import FRESH, Connection
 from touchbase.domain.delivery import Delivery, WebhookRequest
 from touchbase.domain.encoding import decoded
-from touchbase.service.connections import FRESH
 
 
 def delivered(delivery: Delivery, connections: Sequence[Connection] = ()) -> WebhookRequest:
