@@ -7,7 +7,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import COMPANY
 from touchbase.domain.fold import Record, held_stamp, write_field
 from touchbase.domain.links import Ref
-from touchbase.domain.stamps import API_KEY, CLEARED, LAST_WRITE, NEVER, Stamp, beats, stamp_of
+from touchbase.domain.stamps import API_KEY, CLEARED, LAST_WRITE, NEVER, SEVERAL, SINCE, Stamp, beats, stamp_of
 from touchbase.domain.times import Micros
 
 
@@ -19,11 +19,19 @@ def api_since(record: Record, field_name: str) -> Micros | None:
     return record.created_us if record.from_api else None
 
 
+def held_since(record: Record, field_name: str) -> Micros | None:
+    """Since when a record has a key that another had before; None where none is known to have had it."""
+    stamp = record.stamps.get(field_name)
+    if field_name != "linkedin_url" and SINCE in record.stamps and not (stamp is not None and stamp[2].startswith(API_KEY)):
+        return record.stamps[SINCE][1]
+    return api_since(record, field_name)
+
+
 def is_before(at: Micros, found: Record, former: Record | None, field_name: str) -> bool:
-    """Whether something happened before the API gave a key of one record to another."""
+    """Whether something happened before a key of one record came to another."""
     if former is None or former is found:
         return False
-    since = api_since(found, field_name)
+    since = held_since(found, field_name)
     return since is not None and at < since
 
 
@@ -32,16 +40,19 @@ def former_key(kind: int, primary: str) -> Ref:
     return ("", "domain" if kind == COMPANY else "email", primary)
 
 
+def former_key_of(field_name: str, key: str) -> Ref:
+    """The same of any address of a record."""
+    return ("", "linkedin" if field_name == "linkedin_url" else field_name, key)
+
+
 def primary_key(record: Record) -> str | None:
     """The primary key of a record."""
     return record.email_key if isinstance(record, Contact) else record.domain
 
 
-def key_of(record: Record, field_name: str) -> str | None:
-    """The normal form of an address that a record has."""
-    if field_name == "linkedin_url":
-        return record.linkedin_key if isinstance(record, Contact) else None
-    return primary_key(record)
+def keys_of(record: Record) -> tuple[str | None, ...]:
+    """The normal forms of a record's addresses, which it has alone."""
+    return (record.email_key, record.linkedin_key) if isinstance(record, Contact) else (record.domain,)
 
 
 def primary_stamp(record: Record, field_name: str) -> Stamp:
@@ -69,6 +80,8 @@ def join_fields(kept: Record, gone: Record) -> None:
     for name in (LAST_WRITE, CLEARED):
         if beats(gone.stamps.get(name, NEVER), kept.stamps.get(name, NEVER)):
             kept.stamps[name] = gone.stamps[name]
+    if SEVERAL in gone.stamps:
+        kept.stamps[SEVERAL] = gone.stamps[SEVERAL]
 
 
 def shown_values(record: Record) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import VIA_API, StoredEvent
 from touchbase.domain.fold import Record, field_writes, held_stamp, is_told_whole, origin_write
-from touchbase.domain.stamps import DELIBERATE, NEVER, Place, Stamp, beats
+from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, Place, Stamp, beats
 from touchbase.domain.times import Micros
 
 Object = tuple[str, str, str]
@@ -108,6 +108,21 @@ def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Conta
     for name, each in writes.items():
         held = Written(getattr(record, name), held_stamp(record, name))
         yield name, held, _settled(each, held, objects, gone)
+
+
+def projected_identity(record: Record, history: Sequence[StoredEvent], name: str, gone: Container[Place] = ()) -> Written:
+    """The address under this name that a history gives its record: the last one that is meant, else the first that is carried along."""
+    writes = []
+    for event in history:
+        by_api = event.via == VIA_API
+        named = event.detail.get("fields" if by_api else "named", {})
+        if name in named:
+            writes.append(Written(named[name], (DELIBERATE if by_api or "." in event.event else CARRIED, *event.place)))
+    held = Written(getattr(record, name), held_stamp(record, name))
+    is_told = held.stamp == NEVER or held.stamp[1:] in gone or any(each.stamp == held.stamp for each in writes)
+    if not is_told and (record.from_api or name in record.stamps):
+        writes.append(held)
+    return _last(writes) if writes else Written(None, NEVER)
 
 
 def projected_custom_fields(

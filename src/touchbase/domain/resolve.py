@@ -4,7 +4,7 @@ A record has one *primary* key (a contact's e-mail, a company's domain); a conta
 key; and any number of links lead to it: a tool's object ids, and former primary keys. The primary key
 decides; the others are remembered, and whatever is seen together belongs to one record, as do two objects
 that their CRM has merged. Two records that turn out to be one are united, unless both were made through
-the API: those stay as they are.
+the API, or have two objects of one kind with different addresses: those stay as they are.
 
 A `Resolver` works on maps that the store filled for one batch and keeps them true as it goes; it does
 no I/O, and afterwards the store writes what it says has changed.
@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from touchbase.domain.claims import Claims, primary_name
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import COMPANY, CONTACT, Detail, Event
+from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Links, Ref
 from touchbase.domain.primary_keys import (
@@ -25,43 +26,14 @@ from touchbase.domain.primary_keys import (
     former_key,
     is_before,
     join_fields,
-    key_of,
     linkedin_stamp,
     primary_key,
     primary_stamp,
     take_primary,
 )
-from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, place_of
+from touchbase.domain.sighting import Sighting
+from touchbase.domain.stamps import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
 from touchbase.domain.times import Micros
-
-
-@dataclass(slots=True)
-class Sighting:
-    """The identities that one event names, in normal form, and when."""
-
-    event: Event
-    kind: int
-    """CONTACT or COMPANY."""
-    tool: str
-    primary: str | None
-    linkedin: str | None
-    ref: Ref | None
-    at: Micros
-    key: str
-    received_us: Micros
-    may_create: bool | None
-    """Whether it may make a record; None: as the client's settings say."""
-    detail: Detail
-    """What the history keeps of the event besides."""
-    own_id: bool = False
-    """Whether the key is the tool's own id of the fact: then its time tells nothing more."""
-    merged: Ref | None = None
-    """The object that `ref` was merged into: both are one from then on, and were so all along."""
-
-    @property
-    def stamp(self) -> Stamp:
-        """How strongly the event's own values are meant: a CRM's deliberately, a campaign tool's in passing."""
-        return (DELIBERATE if "." in self.event.event else CARRIED, *place_of(self.at, self.received_us, self.key))
 
 
 @dataclass(slots=True)
@@ -84,10 +56,17 @@ class Resolver:
     """The status of each record as it was loaded."""
     shown: dict[int, tuple[object, ...]] = field(default_factory=dict)
     """What an answer showed of each record as it was loaded."""
+    loaded_keys: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
+    """The addresses of each record as it was loaded."""
     touched: set[int] = field(default_factory=set)
     """Records of which something besides their own row changed."""
     united: list[tuple[Record, Record]] = field(default_factory=list)
     """(gone, kept): the history and links of the first belong to the second now."""
+    claims: Claims = field(default_factory=Claims)
+    apart: list[tuple[int, int]] = field(default_factory=list)
+    """Records that were not united because their objects differ."""
+    doubtful: list[set[int]] = field(default_factory=list)
+    """Records whose events are divided anew by their whole histories, as their objects differ or an address is older than known."""
 
     def resolve(self, seen: Sighting) -> Record | Link | None:
         """The record that the event is about, the link it has to wait under, or None for nobody we know."""
@@ -107,23 +86,41 @@ class Resolver:
             record = self._claim_linkedin(record, seen)
         if seen.ref is not None:
             self.links.lead(seen.ref, record.id)
+        if seen.primary is not None:
+            self._note_claim(record, seen)
         return record
 
-    def note_addresses(self, seen: Sighting, record_id: int | None) -> None:
-        """Let the history say which addresses an event names, but for what each event of a campaign tool repeats."""
-        record = None if record_id is None else self.by_id.get(record_id)
-        if record is None:
-            return
+    def note_addresses(self, seen: Sighting) -> None:
+        """Let the history say which addresses an event names."""
         event, named = seen.event, dict[str, str | None]()
-        for name, text, key in (
-            (self._primary_field, event.domain if self.kind == COMPANY else event.email, seen.primary),
-            ("linkedin_url", event.linkedin_url, seen.linkedin),
-        ):
-            repeats = key == key_of(record, name) and record.stamps.get(name) != seen.stamp and seen.stamp[0] != DELIBERATE
-            if key is not None and not repeats:
-                named[name] = text
+        if seen.primary is not None:
+            named[self._primary_field] = event.domain if self.kind == COMPANY else event.email
+        if seen.linkedin is not None:
+            named["linkedin_url"] = event.linkedin_url
         if named:
             seen.detail["named"] = named
+
+    def _note_claim(self, record: Record, seen: Sighting) -> None:
+        """Remember what an event says of its object's address, and whose histories have to be looked at for it."""
+        if (claim := seen.claim) is not None and seen.ref is not None:
+            self.claims.note(record.id, seen.ref, claim)
+            if self.claims.differ(record.id):
+                self.doubtful.append({record.id})
+            if self.claims.has_several(record.id) and SEVERAL not in record.stamps:
+                record.stamps[SEVERAL] = NEVER
+                self.rekeyed[record.id] = record
+        holder = self.by_primary.get(seen.primary or "")
+        if holder is not None and SINCE in holder.stamps and seen.stamp[1:] < holder.stamps[SINCE][1:]:
+            if claim is not None and holder is not record and self.claims.address(record.id, seen.ref) == claim[1]:
+                self.apart.append((holder.id, record.id))
+            former = self._linked(former_key(self.kind, seen.primary or ""))
+            self.doubtful.append({one.id for one in (record, holder, former) if one is not None})
+
+    def unite_alike(self) -> None:
+        """Unite the records whose objects differed for a while and have one address again by the end of a batch."""
+        for one, other in ((self.by_id.get(one), self.by_id.get(other)) for one, other in self.apart):
+            if one is not None and other is not None and one is not other and not self.claims.differ(one.id, other.id):
+                self.unite(one, other)
 
     def _known(self, seen: Sighting) -> Record | None:
         owner = self._owner(seen.primary, seen.stamp[1]) if seen.primary is not None else None
@@ -141,7 +138,17 @@ class Resolver:
             return holder
         if owner.from_api and linked.from_api:
             return owner
-        return self._unite(owner, linked)
+        return self._apart(seen, owner, linked) or self.unite(owner, linked)
+
+    def _apart(self, seen: Sighting, owner: Record, linked: Record) -> Record | None:
+        """Whose event it is where the two have objects that differ; None elsewhere."""
+        if (claim := seen.claim) is not None and seen.ref is not None:
+            self.claims.note(linked.id, seen.ref, claim)
+        if not self.claims.differ(owner.id, linked.id):
+            return None
+        self.apart.append((owner.id, linked.id))
+        self.doubtful.append({owner.id, linked.id})
+        return owner if claim is None else linked
 
     def _known_by_linkedin(self, seen: Sighting) -> Record | None:
         found = self._linkedin_owner(seen.linkedin, seen.stamp[1]) if seen.linkedin is not None else None
@@ -170,10 +177,10 @@ class Resolver:
 
     @property
     def _primary_field(self) -> str:
-        return "domain" if self.kind == COMPANY else "email"
+        return primary_name(self.kind)
 
     def _owner(self, primary: str, at: Micros) -> Record | None:
-        """Who has a primary key, or had it at a time before the API gave it to its present owner."""
+        """Who has a primary key, or had it at a time before it came to its present owner."""
         found, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
         return former if found is None or is_before(at, found, former, self._primary_field) else found
 
@@ -184,6 +191,7 @@ class Resolver:
     def _merge(self, ref: Ref, other: Ref) -> None:
         """What two merged objects stand for is one record, or one place to wait in."""
         mine, theirs = self._linked(ref), self._linked(other)
+        self.claims.merge(ref, other)
         if mine is None and theirs is None:
             self.links.wait_together(ref, other)
         elif mine is None or theirs is None:
@@ -191,7 +199,7 @@ class Resolver:
             assert known is not None
             self.links.lead(other if theirs is None else ref, known.id)
         elif mine is not theirs and not (mine.from_api and theirs.from_api):
-            self._unite(mine, theirs)
+            self.unite(mine, theirs)
 
     def _create(self, seen: Sighting) -> Record:
         made: Record
@@ -210,17 +218,31 @@ class Resolver:
             self.by_primary[seen.primary] = made
         return made
 
+    def make_apart(self, primary: str, received_us: Micros) -> Record:
+        """A record for events that are in another's history; the addresses that they name are set afterwards."""
+        made: Record
+        if self.kind == COMPANY:
+            made = Company(self.client, self.new_id(), received_us, received_us, primary, from_api=False)
+        else:
+            made = Contact(self.client, self.new_id(), received_us, received_us, from_api=False)
+        self.by_id[made.id] = self.created[made.id] = made
+        return made
+
     def _set_primary(self, record: Record, seen: Sighting) -> None:
         """Give a record a primary key that nobody has; the one that loses stays as a former key."""
         assert seen.primary is not None
-        field_name = "domain" if self.kind == COMPANY else "email"
+        field_name = self._primary_field
         old = primary_key(record)
         if not beats(seen.stamp, primary_stamp(record, field_name)):  # also where the address was taken away
             self.links.lead(former_key(self.kind, seen.primary), record.id)
             return
         if old is not None:
             self.by_primary.pop(old, None)
+            before = self._linked(former_key(self.kind, old))
             self.links.lead(former_key(self.kind, old), record.id)
+            if before is not None and before is not record:
+                self.doubtful.append({record.id, before.id})
+        record.stamps.pop(SINCE, None)
         record.stamps[field_name] = seen.stamp
         if isinstance(record, Contact):
             record.email, record.email_key = seen.event.email, seen.primary
@@ -230,7 +252,7 @@ class Resolver:
 
     def _restamp_primary(self, record: Record, seen: Sighting) -> None:
         """The same key again counts as a write of it: a change older than this sighting must not win later."""
-        field_name = "domain" if self.kind == COMPANY else "email"
+        field_name = self._primary_field
         if beats(seen.stamp, primary_stamp(record, field_name)):
             record.stamps[field_name] = seen.stamp
             if isinstance(record, Contact):
@@ -245,7 +267,7 @@ class Resolver:
         if isinstance(owner, Contact) and owner is not record:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
                 return record
-            united = self._unite(record, owner)
+            united = self.unite(record, owner)
             assert isinstance(united, Contact)
             record = united
         if self.by_linkedin.get(seen.linkedin, record) is record:
@@ -270,7 +292,8 @@ class Resolver:
         record.stamps["linkedin_url"] = seen.stamp
         self.by_linkedin[seen.linkedin] = self.rekeyed[record.id] = record
 
-    def _unite(self, one: Record, other: Record) -> Record:
+    def unite(self, one: Record, other: Record) -> Record:
+        """Let two records be one from now on; answers the one that is kept."""
         kept, gone = (one, other) if self._keeps(one, other) else (other, one)
         self._join_keys(kept, gone)
         join_fields(kept, gone)
@@ -278,6 +301,7 @@ class Resolver:
         self.rekeyed.pop(gone.id, None)
         self.rekeyed[kept.id] = kept
         self.links.move(gone.id, kept.id)
+        self.claims.join(gone.id, kept.id)
         # The record's old id still tells where it went.
         self.links.lead(("", "company" if self.kind == COMPANY else "contact", str(gone.id)), kept.id)
         self.united.append((gone, kept))
@@ -291,7 +315,7 @@ class Resolver:
         return one.id < other.id
 
     def _join_keys(self, kept: Record, gone: Record) -> None:
-        field_name = "domain" if self.kind == COMPANY else "email"
+        field_name = self._primary_field
         stamp = primary_stamp(gone, field_name)
         if beats(stamp, primary_stamp(kept, field_name)):
             take_primary(kept, gone)

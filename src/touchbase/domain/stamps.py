@@ -28,8 +28,10 @@ LAST_WRITE = "api"
 """Under this name stands the last write through the API of all: the next one takes its place after it."""
 CLEARED = "custom_fields"
 """Under this name stands the write that took all custom fields away, those too that only come to be known later."""
-
-
+SINCE = "since"
+"""Under this name stands from when on a record has had its e-mail address or domain, where another object had it before."""
+SEVERAL = "objects"
+"""Under this name a record says that two objects of one kind have been it: each event of theirs is held against the others."""
 _AHEAD = len("+") + 15 + len(":")
 
 

@@ -14,16 +14,18 @@ from touchbase.domain.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.domain.fold import Folded, Record, fold_event, origin_write, refold_status, write_field
 from touchbase.domain.links import Link, Links
 from touchbase.domain.ports import WorkReport
-from touchbase.domain.resolve import Resolver, Sighting
+from touchbase.domain.resolve import Resolver
+from touchbase.domain.sighting import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import apply_custom
 from touchbase.storage.sql import statements as sql
-from touchbase.storage.sql.apply_batch import Batch, EventKey, Target
-from touchbase.storage.sql.apply_companies import link_companies
+from touchbase.storage.sql.apply_batch import Batch, EventKey, Target, home_of
+from touchbase.storage.sql.apply_companies import link_companies, retell_companies
 from touchbase.storage.sql.apply_mark import KNOWN_ALREADY, mark
 from touchbase.storage.sql.apply_project import project_again
 from touchbase.storage.sql.apply_save import save_records, unite_records
+from touchbase.storage.sql.apply_separate import separate_records
 from touchbase.storage.sql.divide import Division, end_part
 from touchbase.storage.sql.erase_apply import drop_bodies, withhold
 from touchbase.storage.sql.ids import Ids
@@ -89,11 +91,13 @@ def _apply_part(
         _resolve_all(batch, outcomes)
         yield from unite_records(batch)
         yield from _move_waiting(batch)
+        yield from separate_records(batch)
         new = yield from _insert_events(batch)
         yield from _fold(batch, new)
         yield from apply_custom.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
-        yield from project_again(batch, new)
-        yield from link_companies(batch, new)
+        told_again = yield from project_again(batch, new)
+        told_again += yield from retell_companies(batch)
+        yield from link_companies(batch, [*new, *told_again])
         yield from save_records(batch)
         yield from note_wants(batch, outcomes)
         if batch.unparked:
@@ -134,9 +138,11 @@ def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
             if (seen.key, outcome.delivery.id) in batch.waiting:
                 outcome.repeated += 1
                 continue
-            target = _home(found) if isinstance(found, Link) else (seen.kind, found.id)
+            target = home_of(found) if isinstance(found, Link) else (seen.kind, found.id)
             _await(batch, target, outcome, seen)
-    _follow_unions(batch)
+    for resolver in batch.resolvers.values():
+        resolver.unite_alike()
+    batch.follow_unions()
 
 
 def _is_told(batch: Batch, seen: Sighting) -> bool:
@@ -145,7 +151,7 @@ def _is_told(batch: Batch, seen: Sighting) -> bool:
 
 
 def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> None:
-    batch.resolvers[seen.kind].note_addresses(seen, target[1] if target[0] == seen.kind else None)
+    batch.resolvers[seen.kind].note_addresses(seen)
     event = stored(seen, outcome.delivery, *target, batch.settings)
     outcome.problems |= event.detail.get("problems", {})
     batch.pending.setdefault(target, []).append(event)
@@ -155,40 +161,9 @@ def _await(batch: Batch, target: Target, outcome: Outcome, seen: Sighting) -> No
     batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
 
 
-def _follow_unions(batch: Batch) -> None:
-    """Events resolved to a record that was united later in the batch belong to the one kept."""
-    for kind, resolver in batch.resolvers.items():
-        for gone, kept in resolver.united:
-            for event in batch.pending.pop((kind, gone.id), []):
-                _retarget(batch, event, (kind, kept.id))
-        for place, link in resolver.links.left.items():
-            target = _home(link)
-            for event in batch.pending.pop((EXTERNAL, place), []):
-                if target[0] != EXTERNAL:
-                    for outcome in batch.causes.get((EXTERNAL, place, event.occurred_us, event.key), []):
-                        outcome.parked -= 1
-                _retarget(batch, event, target)
-
-
-def _home(link: Link) -> Target:
-    """The record that a link leads to, or the place where events about it wait."""
-    if link.place is not None:
-        return (EXTERNAL, link.place)
-    assert link.record_kind is not None
-    assert link.record_id is not None
-    return (link.record_kind, link.record_id)
-
-
-def _retarget(batch: Batch, event: StoredEvent, target: Target) -> None:
-    causes = batch.causes.pop((event.record_kind, event.record_id, event.occurred_us, event.key), [])
-    event.record_kind, event.record_id = target
-    batch.pending.setdefault(target, []).append(event)
-    batch.causes.setdefault((*target, event.occurred_us, event.key), []).extend(causes)
-
-
 def _move_waiting(batch: Batch) -> Plan[None]:
     """The events of a place that was left join the history of the record that is known now, or wait in another place."""
-    targets = {place: _home(link) for one in batch.resolvers.values() for place, link in one.links.left.items()}
+    targets = {place: home_of(link) for one in batch.resolvers.values() for place, link in one.links.left.items()}
     if not targets:
         return
     rows = yield Step(sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in targets])
@@ -251,8 +226,8 @@ def _count(outcome: Outcome, *, applied: bool) -> None:
 
 
 def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
-    for target, *_ in batch.retimed:
-        batch.folded.setdefault((target[0], batch.final(*target)), Folded()).late = True
+    for kind, number in [*(target for target, _ in batch.retimed), *batch.left]:
+        batch.folded.setdefault((kind, batch.final(kind, number)), Folded()).late = True
     for event in new:
         record = batch.resolvers[event.record_kind].by_id[event.record_id]
         folded = batch.folded.get((event.record_kind, event.record_id))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from touchbase.domain.client import ClientSettings
 from touchbase.domain.events import EXTERNAL, StoredEvent
 from touchbase.domain.fold import Folded
+from touchbase.domain.links import Link
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import Place
 from touchbase.domain.times import Micros
@@ -36,6 +37,10 @@ class Batch:
     """Keys that are the tool's own and wait already, with the deliveries that tell them again."""
     retimed: list[tuple[Target, Place]] = field(default_factory=list)
     """Events whose earlier receipt came now: their record, and the place that they had."""
+    left: dict[Target, set[Place]] = field(default_factory=dict)
+    """Places of events that have left a record's history, or stand elsewhere in it now."""
+    divided: set[int] = field(default_factory=set)
+    """Companies of whose objects some are another company's now."""
     told: set[tuple[str, Micros | None]] = field(default_factory=set)
     """The facts that the batch has told so far: each key and, unless that is the tool's own, the time."""
     emptied: set[int] = field(default_factory=set)
@@ -49,3 +54,33 @@ class Batch:
         while number in kept:
             number = kept[number]
         return number
+
+    def retarget(self, event: StoredEvent, target: Target) -> None:
+        """Let an event that is to be inserted be of another record or place, with whatever caused it."""
+        causes = self.causes.pop((event.record_kind, event.record_id, event.occurred_us, event.key), [])
+        event.record_kind, event.record_id = target
+        self.pending.setdefault(target, []).append(event)
+        self.causes.setdefault((*target, event.occurred_us, event.key), []).extend(causes)
+
+    def follow_unions(self) -> None:
+        """Let events resolved to a record that was united later in the batch belong to the one kept."""
+        for kind, resolver in self.resolvers.items():
+            for gone, kept in resolver.united:
+                for event in self.pending.pop((kind, gone.id), []):
+                    self.retarget(event, (kind, kept.id))
+            for place, link in resolver.links.left.items():
+                target = home_of(link)
+                for event in self.pending.pop((EXTERNAL, place), []):
+                    if target[0] != EXTERNAL:
+                        for outcome in self.causes.get((EXTERNAL, place, event.occurred_us, event.key), []):
+                            outcome.parked -= 1
+                    self.retarget(event, target)
+
+
+def home_of(link: Link) -> Target:
+    """The record that a link leads to, or the place where events about it wait."""
+    if link.place is not None:
+        return (EXTERNAL, link.place)
+    assert link.record_kind is not None
+    assert link.record_id is not None
+    return (link.record_kind, link.record_id)

@@ -5,19 +5,20 @@ The contact's `company_id` is stamped like any deliberate value. While the objec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
+from touchbase.domain.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.domain.fold import Folded, write_field
 from touchbase.domain.links import Ref
-from touchbase.domain.stamps import DELIBERATE
+from touchbase.domain.stamps import DELIBERATE, NEVER, Place
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.lookup import add_records
 from touchbase.storage.sql.op import Op, Plan, Step, delete
-from touchbase.storage.sql.rows import Columns, names
+from touchbase.storage.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.storage.sql.rows import Columns, event_of, names
 
 _CLAIM: Columns = (*sql.REF, *sql.RECORD[1:], ("stamped_us", "bigint"), ("stamp_key", "text"))
 SAVE_CLAIM = Op(
@@ -34,7 +35,15 @@ CLAIMS_OF_OBJECT = Op(
     body=f"SELECT {names(_CLAIM, 't.')} FROM p CROSS JOIN company_claim t WHERE t.client = p.client AND t.tool = p.tool "
     "AND t.object_type = p.object_type AND t.object_id = p.object_id",
 )
+DELETE_CLAIMS_OF = delete("delete_claims_of", "company_claim", sql.RECORD)
 DELETE_CLAIMS_OF_OBJECT = delete("delete_claims_of_object", "company_claim", sql.REF)
+CONTACTS_OF_COMPANY = Op(
+    "contacts_of_company",
+    sql.ONE,
+    sqlite_set=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
+    body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id "
+    "ORDER BY t.client, t.id FOR UPDATE OF t",
+)
 Claim = tuple[Ref, int, Micros, str]
 """A company's object, the contact that names it, and the time and key of the event that says so."""
 
@@ -56,6 +65,41 @@ def link_companies(batch: Batch, new: Iterable[StoredEvent]) -> Plan[None]:
         _set_company(batch, number, companies[ref], at, key)
     if settled := sorted({ref for ref, *_ in waiting if ref in companies}):
         yield Step(DELETE_CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in settled])
+
+
+def retell_companies(batch: Batch) -> Plan[list[StoredEvent]]:
+    """Forget which of the companies that were divided is whose; answers the events by which it is decided again."""
+    told: list[StoredEvent] = []
+    if not batch.divided:
+        return told
+    contacts = batch.resolvers[CONTACT]
+    rows = yield Step(CONTACTS_OF_COMPANY, [(batch.client, number) for number in sorted(batch.divided)])
+    add_records(CONTACT, contacts, rows)
+    there = {one.id: one for one in contacts.by_id.values() if isinstance(one, Contact) and one.company_id in batch.divided}
+    histories: dict[int, list[StoredEvent]] = {number: [] for number in there}
+    for row in (yield Step(sql.EVENTS_OF, [(batch.client, CONTACT, number) for number in sorted(there)])):
+        histories[row[2]].append(event_of(row))
+    for number, history in histories.items():
+        set_by = there[number].stamps.get("company_id", NEVER)[1:]
+        if any(event.place == set_by and _claim(event) is not None for event in history):
+            told += yield from forget_company(batch, there[number], {set_by}, history)
+    return told
+
+
+def forget_company(batch: Batch, contact: Contact, gone: Container[Place], history: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
+    """Take the company away that an event had set which stands elsewhere now; answers the events that name a company still."""
+    naming = [event for event in history if _claim(event) is not None]
+    yield Step(DELETE_CLAIMS_OF, [(batch.client, CONTACT, contact.id)])  # they are claimed again
+    if contact.stamps.get("company_id", NEVER)[1:] in gone:
+        contact.company_id = None
+        del contact.stamps["company_id"]
+        batch.resolvers[CONTACT].rekeyed[contact.id] = contact
+        for event in history:
+            if event.via == VIA_API and "company_id" in event.detail.get("fields", {}):
+                asked = event.detail["fields"]["company_id"]
+                known = yield from _companies(batch, [] if asked is None else [("", "company", str(asked))])
+                write_field(contact, "company_id", asked and next(iter(known.values()), int(asked)), (DELIBERATE, *event.place))
+    return naming
 
 
 def _claim(event: StoredEvent) -> Claim | None:

@@ -9,25 +9,40 @@ from touchbase.domain import status as st
 from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import StoredEvent
-from touchbase.domain.fold import Folded, Record
-from touchbase.domain.projection import has_several_objects, object_of, projected_custom_fields, projected_fields
-from touchbase.domain.stamps import Place, key_in
+from touchbase.domain.fold import FIELDS, JOINED, Folded, Record
+from touchbase.domain.primary_keys import former_key_of
+from touchbase.domain.projection import (
+    Written,
+    has_several_objects,
+    object_of,
+    projected_custom_fields,
+    projected_fields,
+    projected_identity,
+)
+from touchbase.domain.rekey import assign, held_key, release
+from touchbase.domain.stamps import NEVER, Place
 from touchbase.domain.times import Micros
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch, Target
+from touchbase.storage.sql.apply_companies import forget_company
+from touchbase.storage.sql.lookup import load_holders
 from touchbase.storage.sql.op import Plan, Step
 from touchbase.storage.sql.rows import custom_field_of, custom_field_row, event_of
 
 
-def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[None]:
-    """Project the records with events that turned out to be older, and those of several objects that these new events change."""
-    stale: dict[Target, set[Place]] = {}
+def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
+    """Project the records that events have left or moved in, and those of several objects that these new events change.
+
+    Answers the events that name the company of such a contact: which one it is is decided again.
+    """
+    stale: dict[Target, set[Place]] = {target: set(places) for target, places in batch.left.items()}
     for (kind, number), place in batch.retimed:
         stale.setdefault((kind, batch.final(kind, number)), set()).add(place)
     several = yield from _of_several_objects(batch, new)
     targets = sorted(stale.keys() | several)
+    told_again: list[StoredEvent] = []
     if not targets:
-        return
+        return told_again
     rows = yield Step(sql.EVENTS_OF, [(batch.client, *target) for target in targets])
     histories: dict[Target, list[StoredEvent]] = {target: [] for target in targets}
     for row in rows:
@@ -42,7 +57,9 @@ def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[None]:
         gone = stale.get(target, set())
         if gone:
             _project_dates(record, histories[target])
-            _restamp_identities(batch, target, record, gone, histories[target])
+            yield from _project_identities(batch, target, record, gone, histories[target])
+            if isinstance(record, Contact):
+                told_again += yield from forget_company(batch, record, gone, histories[target])
         if gone or has_several_objects(histories[target]):
             _project_fields(record, histories[target], gone)
             moved = _project_custom(fields[target], histories[target], gone, batch.now_us)
@@ -52,6 +69,7 @@ def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[None]:
             batch.folded.setdefault(target, Folded()).changed = True
     if changed:
         yield Step(sql.SAVE_CUSTOM_FIELD, changed)
+    return told_again
 
 
 def _of_several_objects(batch: Batch, new: Iterable[StoredEvent]) -> Plan[set[Target]]:
@@ -75,17 +93,25 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
         record.last_reply_us = max((event.occurred_us for event in history if event.effect == st.REPLY), default=None)
 
 
-def _restamp_identities(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> None:
-    """An address that came with an event which is older now is as old as that event."""
-    places = {event.key: event.place for event in history}
-    for name in ("email", "linkedin_url", "domain", "company_id"):
-        stamp = record.stamps.get(name)
-        if stamp is not None and stamp[1:] in gone:
-            record.stamps[name] = (stamp[0], *places.get(key_in(stamp[1:]), stamp[1:]))
-            batch.resolvers[target[0]].rekeyed[record.id] = record
+def _project_identities(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> Plan[None]:
+    """An address that came with an event which is older now, or another record's, is that of the event that wins without it."""
+    resolver = batch.resolvers[target[0]]
+    for name in ("email", "linkedin_url", "domain"):
+        if record.stamps.get(name, NEVER)[1:] not in gone:
+            continue
+        best, old = projected_identity(record, history, name, gone), held_key(record, name)
+        yield from load_holders(batch.client, target[0], resolver, name, [best.value])
+        release(resolver, record, name)
+        assign(resolver, record, name, best.value, best.stamp)
+        if old is not None and old != held_key(record, name):
+            resolver.links.lead(former_key_of(name, old), record.id)
 
 
 def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Place]) -> None:
+    for name in FIELDS["contact" if isinstance(record, Contact) else "company"]:
+        if name not in JOINED and record.stamps.get(name, NEVER)[1:] in gone:
+            setattr(record, name, None)
+            del record.stamps[name]
     for name, _, best in projected_fields(record, history, gone):
         setattr(record, name, best.value)
         record.stamps[name] = best.stamp
@@ -93,9 +119,11 @@ def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Pl
 
 def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent], gone: set[Place], now_us: Micros) -> list[CustomField]:
     known = {one.name: one for one in fields}
+    best_of = {name: best for name, _, best in projected_custom_fields(fields, history, gone)}
     changed = []
-    for name, held, best in projected_custom_fields(fields, history, gone):
-        one = known[name]
+    for name, one in known.items():
+        held = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
+        best = best_of.get(name, held if held.stamp[1:] not in gone else Written(None, NEVER))
         if (best.value, best.stamp) == (held.value, held.stamp):
             continue
         now = one.updated_us if best.value == one.value else now_us

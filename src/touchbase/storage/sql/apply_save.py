@@ -7,17 +7,16 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.custom_field import CustomField
 from touchbase.domain.events import COMPANY, CONTACT
 from touchbase.domain.fold import Record
-from touchbase.domain.primary_keys import shown_values
+from touchbase.domain.primary_keys import keys_of, shown_values
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import CLEARED, NEVER, beats
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.apply_companies import DELETE_CLAIMS_OF
 from touchbase.storage.sql.kept_answers import MOVE_ANSWERS
-from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step, delete
+from touchbase.storage.sql.op import Op, Plan, Retry, Row, Step
 from touchbase.storage.sql.rows import company_row, contact_row, custom_field_of, custom_field_row, event_of
 from touchbase.storage.sql.update_save import fold_of, fold_status_of
-
-DELETE_CLAIMS_OF = delete("delete_claims_of", "company_claim", sql.RECORD)
 
 
 def save_records(batch: Batch) -> Plan[None]:
@@ -34,35 +33,44 @@ def save_records(batch: Batch) -> Plan[None]:
         if kind == CONTACT:
             yield from _save_contacts(resolver, old, new)
         else:
-            yield from _save_companies(old, new)
+            yield from _save_companies(resolver, old, new)
         if resolver.links.changed:
             rows = [(batch.client, *link.ref, link.id, link.record_kind, link.record_id) for link in resolver.links.changed.values()]
             yield Step(sql.SAVE_LINK, rows)
 
 
 def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
-    whole: list[Row] = []
+    whole: list[tuple[Record, Row]] = []
     folded: list[Row] = []
     moved: list[Row] = []
     for record in old:
         assert isinstance(record, Contact)
         row = contact_row(record)
         if record.id in resolver.rekeyed:
-            whole.append(row)
+            whole.append((record, row))
         elif record.status == resolver.statuses[record.id]:
             folded.append(fold_of(row))
         else:
             moved.append(fold_status_of(row))
-    for op, rows in ((sql.UPDATE_CONTACT, whole), (sql.FOLD_CONTACT, folded), (sql.FOLD_CONTACT_STATUS, moved)):
+    yield from _update_whole(sql.UPDATE_CONTACT, resolver, whole)
+    for op, rows in ((sql.FOLD_CONTACT, folded), (sql.FOLD_CONTACT_STATUS, moved)):
         if rows:
             yield Step(op, rows)
     yield from _insert(sql.INSERT_CONTACT, [contact_row(record) for record in new if isinstance(record, Contact)])
 
 
-def _save_companies(old: list[Record], new: list[Record]) -> Plan[None]:
-    if old:
-        yield Step(sql.UPDATE_COMPANY, [company_row(record) for record in old if isinstance(record, Company)])
+def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
+    yield from _update_whole(sql.UPDATE_COMPANY, resolver, [(record, company_row(record)) for record in old if isinstance(record, Company)])
     yield from _insert(sql.INSERT_COMPANY, [company_row(record) for record in new if isinstance(record, Company)])
+
+
+def _update_whole(op: Op, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
+    """Write whole rows: last those that take an address which another of them has in the store still."""
+    had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
+    taking = [any(had.get(key or "", record.id) != record.id for key in keys_of(record)) for record, _ in rows]
+    for takes in (False, True):
+        if part := [row for (_, row), each in zip(rows, taking, strict=True) if each == takes]:
+            yield Step(op, part)
 
 
 def _insert(op: Op, rows: list[Row]) -> Plan[None]:
@@ -77,10 +85,11 @@ def unite_records(batch: Batch) -> Plan[None]:
     """Carry the history, custom fields and links of united records over, and take the emptied ones away."""
     for kind, resolver in batch.resolvers.items():
         for gone, kept in resolver.united:
-            yield from _unite(batch, kind, gone, kept)
+            yield from unite_record(batch, kind, gone, kept)
 
 
-def _unite(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
+def unite_record(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
+    """The same of one record."""
     resolver = batch.resolvers[kind]
     if gone.id in resolver.created:
         return

@@ -16,7 +16,7 @@ from touchbase.domain.erased_keys import EMAIL, LINKEDIN
 from touchbase.domain.events import COMPANY
 from touchbase.domain.links import Ref
 from touchbase.domain.mentions import mentions
-from touchbase.domain.resolve import Sighting
+from touchbase.domain.sighting import Sighting
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.bodies import clear_deliveries
 from touchbase.storage.sql.erase_waiting import erase_waiting

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import EXTERNAL
-from touchbase.domain.resolve import Sighting
+from touchbase.domain.sighting import Sighting
 from touchbase.domain.stamps import place_of
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.apply_batch import Batch
@@ -50,7 +50,7 @@ RETIME_EVENT = Op(
 )
 
 
-FORGET_WAITING = delete("forget_waiting", "event", (*RECORD, *reversed(_KEY_AND_TIME[1:])))
+TAKE_EVENT_OUT = delete("take_event_out", "event", (*RECORD, *reversed(_KEY_AND_TIME[1:])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def set_aside_known(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
                 outcome.repeated += 1
         outcome.sightings = rest
     if forgotten:
-        yield Step(FORGET_WAITING, forgotten)
+        yield Step(TAKE_EVENT_OUT, forgotten)
     if retimed:
         yield Step(RETIME_EVENT, list(retimed.values()))
     batch.retimed = [((fact.kind, fact.record_id), place_of(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]

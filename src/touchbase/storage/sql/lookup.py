@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT, EXTERNAL
+from touchbase.domain.events import CONTACT, EXTERNAL, StoredEvent
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Ref
-from touchbase.domain.primary_keys import api_since, shown_values
-from touchbase.domain.resolve import Resolver, Sighting
+from touchbase.domain.primary_keys import former_key, held_since, keys_of, primary_key, shown_values
+from touchbase.domain.rekey import KEYS
+from touchbase.domain.resolve import Resolver
+from touchbase.domain.sighting import Sighting
+from touchbase.domain.stamps import SEVERAL, SINCE
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.op import Plan, Row, Step
-from touchbase.storage.sql.rows import company_of, contact_of
+from touchbase.storage.sql.rows import company_of, contact_of, event_of
 
 
 def fill_resolvers(
@@ -49,18 +53,61 @@ def _fill(client: int, kind: int, resolver: Resolver, sightings: Sequence[Sighti
         refs |= {("", "linkedin", key) for key in linkedins if _is_or_was_anothers(resolver, key, sightings)}
     if refs:
         yield from _fill_links(client, kind, resolver, refs)
+    passed_on = {former_key(kind, primary_key(one) or "") for one in resolver.by_id.values() if SINCE in one.stamps} - refs
+    if passed_on:
+        yield from _fill_links(client, kind, resolver, passed_on)
+    yield from _fill_claims(client, kind, resolver, sightings)
+
+
+def _fill_claims(client: int, kind: int, resolver: Resolver, sightings: Sequence[Sighting]) -> Plan[None]:
+    """Load what all objects of a record claim, where an event gives one of several another address, or may unite two records."""
+    doubtful = [(seen, numbers) for seen in sightings if (numbers := _in_doubt(kind, resolver, seen))]
+    if not doubtful:
+        return
+    objects: dict[int, set[Ref]] = {number: set() for _, numbers in doubtful for number in numbers}
+    for row in (yield Step(sql.LINKS_OF, [(client, kind, number) for number in sorted(objects)])):
+        if row[1]:
+            objects[row[6]].add((row[1], row[2], row[3]))
+    shared = {number for seen, numbers in doubtful if _has_several(seen, [objects[one] for one in numbers]) for number in numbers}
+    if not shared:
+        return
+    histories: dict[int, list[StoredEvent]] = {number: [] for number in shared}
+    for row in (yield Step(sql.EVENTS_OF, [(client, kind, number) for number in sorted(shared)])):
+        histories[row[2]].append(event_of(row))
+    for number, history in histories.items():
+        resolver.claims.note_history(number, kind, history)
+
+
+def _in_doubt(kind: int, resolver: Resolver, seen: Sighting) -> set[int]:
+    """The records of one sighting, where it is not simply about the one that it names in every way."""
+    if seen.ref is None or seen.primary is None:
+        return set()
+    linked, former = (resolver.links.record_id(ref) for ref in (seen.ref, former_key(kind, seen.primary)))
+    owner = resolver.by_primary.get(seen.primary)
+    if owner is not None and linked == owner.id and not owner.stamps.keys() & {SINCE, SEVERAL}:
+        return set()
+    if seen.claim is None and (linked is None or owner is None or linked == owner.id):
+        return set()  # a campaign tool's words divide nobody
+    numbers = {linked, former, None if owner is None else owner.id}
+    return {number for number in numbers if number is not None and number in resolver.by_id}
+
+
+def _has_several(seen: Sighting, objects: Sequence[set[Ref]]) -> bool:
+    """Whether these records together are two objects of one kind, or will be."""
+    kinds = Counter(ref[:2] for ref in {ref for refs in objects for ref in refs} | ({seen.ref} if seen.ref is not None else set()))
+    return max(kinds.values()) > 1
 
 
 def _may_be_anothers(resolver: Resolver, seen: Sighting, field_name: str) -> bool:
     """Whether an address may have been another record's when the event happened, or be that of another record's object."""
     record = resolver.by_primary.get(seen.primary or "")
-    since = None if record is None else api_since(record, field_name)
+    since = None if record is None else held_since(record, field_name)
     return since is not None and (seen.ref is not None or seen.stamp[1] < since)
 
 
 def _is_or_was_anothers(resolver: Resolver, key: str, sightings: Sequence[Sighting]) -> bool:
     record = resolver.by_linkedin.get(key)
-    since = None if record is None else api_since(record, "linkedin_url")
+    since = None if record is None else held_since(record, "linkedin_url")
     return record is None or (since is not None and any(seen.linkedin == key and seen.stamp[1] < since for seen in sightings))
 
 
@@ -97,6 +144,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
         record: Record = contact_of(row) if kind == CONTACT else company_of(row)
         resolver.by_id[record.id] = record
         resolver.statuses[record.id], resolver.shown[record.id] = record.status, shown_values(record)
+        resolver.loaded_keys[record.id] = keys_of(record)
         if isinstance(record, Contact):
             if record.email_key is not None:
                 resolver.by_primary[record.email_key] = record
@@ -104,3 +152,12 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
                 resolver.by_linkedin[record.linkedin_key] = record
         elif isinstance(record, Company):
             resolver.by_primary[record.domain] = record
+
+
+def load_holders(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
+    """Load who has these addresses."""
+    known = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
+    keys = {key for value in values if value is not None and (key := KEYS[name](value)) is not None}
+    if missing := sorted(keys - known.keys()):
+        op = {"email": sql.CONTACT_BY_EMAIL, "domain": sql.COMPANY_BY_DOMAIN, "linkedin_url": sql.CONTACT_BY_LINKEDIN}[name]
+        add_records(kind, resolver, (yield Step(op, [(client, key) for key in missing])))

@@ -13,7 +13,7 @@ import msgspec
 
 from touchbase.domain.delivery import TWIN_WINDOW, Delivery
 from touchbase.domain.keys import event_key
-from touchbase.domain.resolve import Sighting
+from touchbase.domain.sighting import Sighting
 from touchbase.storage.sql.known import FACTS_OF_DELIVERY
 from touchbase.storage.sql.op import Op, Plan, Row, Step
 from touchbase.storage.sql.sightings import Outcome, Sighted, is_undated

@@ -26,7 +26,7 @@ from touchbase.domain.identity import find_company_domain, find_email_key, linke
 from touchbase.domain.keys import effective_time, event_key, key_of_person
 from touchbase.domain.links import Ref
 from touchbase.domain.problems import STATUS_REFUSED, TIME_AHEAD, Problems, note
-from touchbase.domain.resolve import Sighting
+from touchbase.domain.sighting import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
 from touchbase.domain.times import DAY, SECOND, Micros
 

@@ -15,7 +15,7 @@ from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.events import Translation
 from touchbase.domain.mentions import mentions
 from touchbase.domain.ports import Looked, ReadsApart, Translate, WorkReport
-from touchbase.domain.resolve import Sighting
+from touchbase.domain.sighting import Sighting
 from touchbase.domain.text import keepable
 from touchbase.storage.sql.sightings import Sighted, sight
 

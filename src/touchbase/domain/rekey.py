@@ -1,0 +1,53 @@
+"""Giving records other addresses, in the maps of a resolver too."""
+
+from __future__ import annotations
+
+from touchbase.domain.contact import Contact
+from touchbase.domain.fold import Record
+from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.primary_keys import primary_key
+from touchbase.domain.resolve import Resolver
+from touchbase.domain.stamps import NEVER, Stamp
+
+KEYS = {"email": find_email_key, "domain": find_company_domain, "linkedin_url": linkedin_key}
+"""The normal form of each kind of address."""
+
+
+def held_key(record: Record, name: str) -> str | None:
+    """The normal form of an address that a record has."""
+    if name == "linkedin_url":
+        return record.linkedin_key if isinstance(record, Contact) else None
+    return primary_key(record)
+
+
+def release(resolver: Resolver, record: Record, name: str) -> None:
+    """Let others take an address that a record has."""
+    known, key = _owners(resolver, name), held_key(record, name)
+    if key is not None and known.get(key) is record:
+        del known[key]
+
+
+def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:
+    """Give a record an address, or none; one that another record has stays with that, and a company keeps one always."""
+    key = None if value is None else KEYS[name](value)
+    known = _owners(resolver, name)
+    if key is not None and known.get(key, record) is not record:
+        key = value = None
+    if isinstance(record, Contact):
+        if name == "email":
+            record.email, record.email_key = value, key
+        else:
+            record.linkedin_url, record.linkedin_key = value, key
+    elif key is not None:
+        record.domain = key
+    if (held := held_key(record, name)) is not None:
+        known[held] = record
+    if stamp == NEVER:
+        record.stamps.pop(name, None)
+    else:
+        record.stamps[name] = stamp
+    resolver.rekeyed[record.id] = record
+
+
+def _owners(resolver: Resolver, name: str) -> dict[str, Record]:
+    return resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary

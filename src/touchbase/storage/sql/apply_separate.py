@@ -1,0 +1,170 @@
+"""Dividing records anew: objects of one CRM that have different addresses now are a record each (decision 33).
+
+What is another record's leaves its history and comes to the other's as if it came first now. The record that is left is projected again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from touchbase.domain.claims import Separation, Share, primary_name, separated
+from touchbase.domain.events import COMPANY, StoredEvent
+from touchbase.domain.fold import Record
+from touchbase.domain.links import Link, Ref
+from touchbase.domain.primary_keys import former_key, primary_key
+from touchbase.domain.projection import projected_identity
+from touchbase.domain.rekey import assign, held_key, release
+from touchbase.domain.resolve import Resolver
+from touchbase.domain.stamps import DELIBERATE, NEVER, SINCE
+from touchbase.storage.sql import statements as sql
+from touchbase.storage.sql.apply_batch import Batch
+from touchbase.storage.sql.apply_save import unite_record
+from touchbase.storage.sql.known import TAKE_EVENT_OUT
+from touchbase.storage.sql.lookup import load_holders
+from touchbase.storage.sql.op import Plan, Step
+from touchbase.storage.sql.rows import event_of
+
+Histories = dict[int, list[StoredEvent]]
+"""Whole histories by record, with what the batch adds to them."""
+
+
+def separate_records(batch: Batch) -> Plan[None]:
+    """Divide the records whose objects differ, and those of which a fact has turned out to be older."""
+    for (kind, number), _ in batch.retimed:
+        batch.resolvers[kind].doubtful.append({number})
+    for kind, resolver in sorted(batch.resolvers.items()):
+        for numbers in _components(batch, kind, resolver):
+            histories = yield from _histories(batch, kind, resolver, numbers)
+            separation = _separation(kind, resolver, histories)
+            if separation is not None and (yield from _unite_alike(batch, kind, separation)):
+                histories = yield from _histories(batch, kind, resolver, numbers & resolver.by_id.keys())
+                separation = _separation(kind, resolver, histories)
+            if separation is not None:
+                yield from _separate(batch, kind, separation, histories)
+
+
+def _separation(kind: int, resolver: Resolver, histories: Histories) -> Separation | None:
+    return separated(kind, histories, {number: primary_key(resolver.by_id[number]) for number in histories})
+
+
+def _unite_alike(batch: Batch, kind: int, separation: Separation) -> Plan[bool]:
+    """Unite the records that are of one share; answers whether there were any."""
+    resolver, before = batch.resolvers[kind], len(batch.resolvers[kind].united)
+    for pair in separation.alike:
+        one, other = (resolver.by_id[batch.final(kind, number)] for number in pair)
+        if one is not other and not (one.from_api and other.from_api):
+            resolver.unite(one, other)
+    batch.follow_unions()
+    for gone, kept in resolver.united[before:]:
+        yield from unite_record(batch, kind, gone, kept)
+    return len(resolver.united) > before
+
+
+def _components(batch: Batch, kind: int, resolver: Resolver) -> list[set[int]]:
+    """The records that are looked at together."""
+    found: list[set[int]] = []
+    for numbers in resolver.doubtful:
+        one = {final for number in numbers if (final := batch.final(kind, number)) in resolver.by_id}
+        for other in [each for each in found if each & one]:
+            found.remove(other)
+            one |= other
+        if one:
+            found.append(one)
+    return found
+
+
+def _histories(batch: Batch, kind: int, resolver: Resolver, numbers: set[int]) -> Plan[Histories]:
+    histories: Histories = {number: [] for number in sorted(numbers)}
+    if stored := sorted(numbers - set(resolver.created)):
+        for row in (yield Step(sql.EVENTS_OF, [(batch.client, kind, number) for number in stored])):
+            histories[row[2]].append(event_of(row))
+    for event in chain(batch.moved, *batch.pending.values()):
+        if event.record_kind == kind and (number := batch.final(kind, event.record_id)) in numbers:
+            histories[number].append(event)
+    return histories
+
+
+def _separate(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
+    resolver = batch.resolvers[kind]
+    for share in separation.shares:
+        if share.record_id is None:
+            share.record_id = resolver.make_apart(share.address, min(event.received_us for event in share.joining)).id
+    if kind == COMPANY:
+        batch.divided |= histories.keys()
+    yield from _move_events(batch, kind, separation, histories)
+    yield from _move_links(batch, kind, separation)
+    yield from _move_addresses(batch, kind, separation, histories)
+
+
+def _move_events(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
+    """Let events join another history; a stored one is taken out of the one where it stands."""
+    moved = {id(event) for event in batch.moved}
+    pending = {id(event) for events in batch.pending.values() for event in events}
+    gone = []
+    for share in separation.shares:
+        assert share.record_id is not None
+        for event in share.joining:
+            before = batch.final(kind, event.record_id)
+            histories[before] = [each for each in histories[before] if each is not event]
+            histories.setdefault(share.record_id, []).append(event)
+            batch.left.setdefault((kind, before), set()).add(event.place)
+            if id(event) in pending:
+                old = batch.pending[kind, event.record_id]
+                old[:] = [each for each in old if each is not event]
+                batch.retarget(event, (kind, share.record_id))
+                continue
+            if id(event) not in moved:
+                gone.append((batch.client, kind, before, event.occurred_us, event.key))
+                batch.moved.append(event)
+            event.record_id = share.record_id
+    if gone:
+        yield Step(TAKE_EVENT_OUT, gone)
+
+
+def _move_links(batch: Batch, kind: int, separation: Separation) -> Plan[None]:
+    """Let the links of objects and of former addresses lead to the record that they are of now."""
+    resolver = batch.resolvers[kind]
+    homes = {ref: share for share in separation.shares for ref in share.objects}
+    homes |= {former_key(kind, address): share for address, share in separation.former.items()}
+    yield from _load_links(batch.client, resolver, homes)
+    for ref, share in homes.items():
+        assert share.record_id is not None
+        resolver.links.lead(ref, share.record_id)
+
+
+def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[None]:
+    if missing := sorted(ref for ref in refs if ref not in resolver.links.by_ref):
+        for row in (yield Step(sql.LINK_BY_REF, [(client, *ref) for ref in missing])):
+            ref: Ref = (row[1], row[2], row[3])
+            resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+
+
+def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
+    """Give each record the addresses that its own history names."""
+    resolver = batch.resolvers[kind]
+    records = [(share, resolver.by_id[share.record_id or 0]) for share in separation.shares]
+    names = ["domain"] if kind == COMPANY else ["email", "linkedin_url"]
+    for name in names:
+        changing = list(_changing(batch, kind, name, records, histories))
+        yield from load_holders(batch.client, kind, resolver, name, [value for _, _, value, _ in changing])
+        for _, record, _, _ in changing:
+            release(resolver, record, name)
+        for _, record, value, stamp in changing:
+            assign(resolver, record, name, value, stamp)
+    for share, record in records:
+        if share.since is None or held_key(record, primary_name(kind)) != share.address:
+            record.stamps.pop(SINCE, None)
+        else:
+            record.stamps[SINCE] = (DELIBERATE, *share.since)
+        resolver.rekeyed[record.id] = record
+
+
+def _changing(
+    batch: Batch, kind: int, name: str, records: Sequence[tuple[Share, Record]], histories: Histories
+) -> Iterator[tuple[Share, Record, str | None, tuple[int, int, str]]]:
+    for share, record in records:
+        gone = batch.left.get((kind, record.id), set())
+        best = projected_identity(record, histories[record.id], name, gone)
+        if name != "linkedin_url" or record.stamps.get(name, NEVER)[1:] in gone or record.id in batch.resolvers[kind].created:
+            yield share, record, best.value, best.stamp
