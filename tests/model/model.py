@@ -1,9 +1,10 @@
 """What records must be: a list of facts, sorted and folded, and nothing of how the service does it.
 
 The rules, each a few lines below: a fact is one thing however often it is received (`facts`); names that are seen together
-are one record (`_groups`); an entry stands at the earlier of its own time and its receipt (`Fact.place`); the last entry
-that names a field sets it, what campaign tools carry along only fills (`_value`); the status is a walk (`_walk`).
-Times are seconds. This module imports nothing of the service.
+are one record (`_groups`), but for a CRM's objects with different addresses (`division.py`); an entry stands at the earlier of
+its own time and its receipt (`Fact.place`); the last entry that names a field sets it, what campaign tools carry along only
+fills (`_value`); the status is a walk (`_walk`).
+Times are seconds. These modules import nothing of the service.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.model.division import divided
 
 DAY = 86_400
 FIELDS = {"contact": ("email", "linkedin_url", "first_name", "last_name", "origin", "company"), "company": ("domain", "name")}
@@ -169,7 +172,12 @@ def _groups(kind: str, writes: list[Write], told: list[Fact]) -> list[tuple[list
         groups[find(("api", write.subject))][0].append(write)
     for fact in theirs:
         groups[find((_names(fact) or [("linkedin", _linkedin(fact) or "")])[0])][1].append(fact)
-    return list(groups.values())
+    address = "email" if kind == "contact" else "domain"
+    return [
+        part
+        for mine, theirs in groups.values()
+        for part in divided(mine, theirs, address, lambda fact, told=theirs: _leader(fact.source, told))
+    ]
 
 
 def _names(fact: Fact) -> list[Name]:

@@ -305,6 +305,7 @@ class Resolver:
         # The record's old id still tells where it went.
         self.links.lead(("", "company" if self.kind == COMPANY else "contact", str(gone.id)), kept.id)
         self.united.append((gone, kept))
+        self.doubtful.append({kept.id})  # what their objects have claimed before may not be loaded
         return kept
 
     def _keeps(self, one: Record, other: Record) -> bool:
