@@ -195,6 +195,22 @@ async def test_a_former_address_that_leads_to_another_record_is_found(store: Sto
     ]
 
 
+async def test_a_history_of_two_people_is_found(store: Store, by_hand: ByHand) -> None:
+    client = await filled(store)
+    for number in ("8", "9"):
+        said = {"event": "contact.updated", "object_type": "contact", "object_id": number, "email": f"p{number}@x.test"}
+        body = msgspec.json.encode(said)
+        await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+        await InboxWorker(store, read, lambda: NOON + 1).drain()
+    ids = {each.email: each.id for each in await store.read(ListContacts(client, 9))}
+    assert await told(store, client) == []
+
+    await by_hand("UPDATE event SET record_id = ? WHERE record_id = ?", ids["p8@x.test"], ids["p9@x.test"])
+
+    wanted = "history is that of objects with different addresses, and must be a record each: p8@x.test, p9@x.test"
+    assert f"contact {ids['p8@x.test']}: {wanted}" in await told(store, client)
+
+
 @pytest.mark.parametrize("by_api", [True, False])
 async def test_another_company_of_a_contact_is_found(store: Store, by_hand: ByHand, by_api: bool) -> None:
     client = await filled(store)

@@ -187,7 +187,7 @@ async def test_companies_whose_accounts_have_other_domains_now__take_their_conta
         assert await differences(store, client) == [], order
 
 
-OBJECTS = some.sampled_from([("partner", "1"), ("partner", "2"), ("partner", "3"), ("person", "9")])
+OBJECTS = some.sampled_from([("partner", "1"), ("partner", "2"), ("partner", "3")])
 ADDRESSES = some.sampled_from([ANN, INFO, "bob@x.test"])
 TOLD = some.one_of(
     some.tuples(OBJECTS, ADDRESSES, some.sampled_from(["Ann", "Bob"])),
@@ -195,12 +195,19 @@ TOLD = some.one_of(
 )
 
 
+def decided(told: list[Any]) -> list[Any]:
+    """Without what campaign tools tell under an address that several objects have had and none has: decision 33 does not hold it."""
+    now = {of: address for of, address, _ in told if of[0]}
+    several = {address for _, address, _ in told if len({of for of, each, _ in told if of[0] and each == address}) > 1}
+    return [each for each in told if each[0][0] or each[1] in now.values() or each[1] not in several]
+
+
 @settings(max_examples=int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES", "60")), deadline=None, suppress_health_check=[*HealthCheck])
 @given(told=some.lists(TOLD, min_size=3, max_size=7), data=some.data())
 async def test_any_order_of_what_is_told_of_objects__gives_the_same_records(store: Store, told: list[Any], data: some.DataObject) -> None:
     calls = [
         partner(number, email, at, object_type=kind, fields={"first_name": word}) if number else sent(email, at, word)
-        for at, ((kind, number), email, word) in enumerate(told, start=-50)
+        for at, ((kind, number), email, word) in enumerate(decided(told), start=-50)
     ]
     order = data.draw(some.permutations(range(len(calls))))
 

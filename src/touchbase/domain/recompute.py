@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from touchbase.domain import status as st
+from touchbase.domain.claims import separated
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import VIA_API, StoredEvent
+from touchbase.domain.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.domain.fold import Record, field_writes, held_stamp, is_told_whole, origin_write, refold_status
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
 from touchbase.domain.links import Ref
@@ -72,6 +73,9 @@ def differences(
     for ref, why in moved_links(record, history, links):
         yield Difference(subject, "link", " ".join(filter(None, ref)), f"gone, as {why}")
     if has_several_objects(history):
+        if (apart := separated(CONTACT if isinstance(record, Contact) else COMPANY, {record.id: history})) is not None:
+            addresses = ", ".join(share.address for share in apart.shares)
+            yield Difference(subject, "history", "that of objects with different addresses", f"a record each: {addresses}")
         yield from _projected(subject, record, history)
         return
     # Of a record from before creations were entries nobody knows whether its creation named an origin.
