@@ -239,7 +239,7 @@ class Maker:
         if tool == "camp":
             said["key"] = f"k{self._count}"
         if said["event"] == "lead_status_changed":
-            said["status"] = self.draw(some.sampled_from(["interested", "Hot"]))
+            said["status"] = self.draw(some.sampled_from(["interested", "Hot", "New"]))
         if said["event"] == "email_bounced":
             said["kind"] = self.draw(some.sampled_from(["hard", "soft"]))
         if self.draw(some.booleans()):
