@@ -1,7 +1,7 @@
 """Recomputing: what a record's derived values must be by its kept events, and where the record says otherwise.
 
-A record whose values all follow from its history gives nothing. What no kept event tells (the values of a
-creation through the API, an e-mail address that came with an event) is checked only for what it must not be.
+A record whose values all follow from its history has no difference. A record from before creations were entries is held only
+to what contradicts its history (`recompute_values.py`).
 """
 
 from __future__ import annotations

@@ -115,6 +115,10 @@ async def _deliveries(store: Store, client: int, so_far: Verified, page: int) ->
     while after is not None:
         found = await store.read(AuditDeliveries(client, after, page))
         so_far.deliveries += len(found.deliveries)
+        for number, _ in found.strays:
+            for missing, count in (await store.read(AuditDeliveries(client, number - 1, 1))).strays:
+                if missing == number:
+                    yield Difference(f"delivery {number}", "events", str(count), "0, as there is no such delivery")
         for number in [each.id for each in found.deliveries if untrue_state(each)]:
             for delivery in (await store.read(AuditDeliveries(client, number - 1, 1))).deliveries:
                 if delivery.id == number and (wanted := untrue_state(delivery)):

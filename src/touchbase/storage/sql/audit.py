@@ -124,15 +124,14 @@ def deliveries(query: q.AuditDeliveries) -> Plan[q.DeliveryPage]:
         events[number] += count
         waits[number] += count if kind == EXTERNAL else 0
     found = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
-    return q.DeliveryPage(found, last)
+    strays = sorted((number, events[number]) for number in events.keys() - {row[0] for row in rows})
+    return q.DeliveryPage(found, strays, last)
 
 
 def bodies(query: q.AuditBodies) -> Plan[q.BodyPage]:
     """A page of deliveries with their bodies."""
     rows = yield Ask(_BODIES, (query.client, query.after, query.limit))
-    found = [
-        AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8]) for row in rows if row[5] is None
-    ]
+    found = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
     return q.BodyPage(found, rows[-1][0] if len(rows) == query.limit else None)
 
 
