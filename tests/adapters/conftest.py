@@ -53,9 +53,11 @@ def _recorded() -> Iterator[Recorded]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that asks for `recorded` runs for every fixture, one that asks for `folder` for every tool."""
+    """Run a test for every fixture by `recorded`, for those with a JSON body by `recorded_json`, for every tool by `folder`."""
     if "recorded" in metafunc.fixturenames:
         metafunc.parametrize("recorded", list(_recorded()), ids=lambda one: one.id)
+    if "recorded_json" in metafunc.fixturenames:
+        metafunc.parametrize("recorded_json", [one for one in _recorded() if "body" in one.content["request"]], ids=lambda one: one.id)
     if "folder" in metafunc.fixturenames:
         metafunc.parametrize("folder", _folders(), ids=lambda folder: f"{folder.parent.name}-{folder.name}")
 

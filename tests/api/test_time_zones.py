@@ -83,7 +83,7 @@ async def test_a_reply_after_a_lead_of_a_site_ahead_counts(call: Caller) -> None
     record = (await call.get("/public/v2/contacts/1")).json()
 
     assert record["last_reply_received"] == "2026-11-20T09:31:00Z"
-    assert record["contact_status"] == "New", "a CRM's status holds against a reply (decision 3)"
+    assert record["contact_status"] == "replied", "a reply tells more than a CRM's New (decision 3)"
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berln", "CET+1", "../UTC", "right/UTC", "localtime", "x" * 200])

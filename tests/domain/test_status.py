@@ -16,9 +16,9 @@ MONDAY = 1_790_000_000_000_000
 WORDS = {st.SENT: "contacted", st.REPLY: "replied", st.BOUNCE: "bounced", st.UNSUBSCRIBE: "do_not_contact", st.COMPLAINT: "do_not_contact"}
 
 
-def entry(effect: str, at: int, status: str | None = None) -> StoredEvent:
+def entry(effect: str, at: int, status: str | None = None, event: str = "any") -> StoredEvent:
     word = status or WORDS.get(effect)
-    return StoredEvent(1, 1, at, f"k{at}", "any", effect, word, "tool", "email_campaign", None, 1, at, VIA_EMAIL, {})
+    return StoredEvent(1, 1, at, f"k{at}", event, effect, word, "tool", "email_campaign", None, 1, at, VIA_EMAIL, {})
 
 
 def contact(status: str | None = None, created: int = MONDAY) -> Contact:
@@ -90,18 +90,37 @@ def test_a_resubscription_does_not_lift_a_complaint() -> None:
     assert folded(contact(), *entries)[0] == "do_not_contact"
 
 
+@pytest.mark.parametrize("word", sorted(st.NOT_CONTACTED_YET))
+@pytest.mark.parametrize(
+    ("event", "after"), [("contact.status_changed", "replied"), ("lead_status_changed", None), ("contact.updated", None)]
+)
+def test_reply__replaces_only_a_crms_word_for_nobody_has_worked_on_them(event: str, after: str | None, word: str) -> None:
+    given, reply = entry(st.STATUS, MONDAY, word.title(), event), entry(st.REPLY, MONDAY + 3)
+    stopped = (entry(st.UNSUBSCRIBE, MONDAY + 1), entry(st.RESUBSCRIBE, MONDAY + 2))
+
+    assert folded(contact(), given, reply)[0] == (after or word.title())
+    assert folded(contact(), given, *stopped, reply)[0] == (after or word.title())
+
+
+def test_reply__replaces_no_word_that_a_person_has_confirmed() -> None:
+    told, confirmed = (entry(st.STATUS, MONDAY + step, "New", f"contact.{what}") for step, what in enumerate(("status_changed", "updated")))
+
+    assert folded(contact(), told, confirmed, entry(st.REPLY, MONDAY + 3))[0] == "New"
+
+
 EFFECTS = some.sampled_from([*WORDS, st.RESUBSCRIBE, st.STATUS])
+STATUS_EVENTS = some.sampled_from(["lead_status_changed", "contact.status_changed"])
 
 
 @given(
-    steps=some.lists(some.tuples(EFFECTS, some.integers(-3, 8), some.sampled_from(["interested", "Customer"])), max_size=8),
+    steps=some.lists(some.tuples(EFFECTS, some.integers(-3, 8), some.sampled_from(["interested", "New"]), STATUS_EVENTS), max_size=8),
     initial=some.sampled_from([None, "New", "Customer"]),
     data=some.data(),
 )
 def test_any_order_of_arrival_gives_the_status_of_time_order(
-    steps: list[tuple[str, int, str]], initial: str | None, data: some.DataObject
+    steps: list[tuple[str, int, str, str]], initial: str | None, data: some.DataObject
 ) -> None:
-    entries = [entry(effect, MONDAY + at, word if effect == st.STATUS else None) for effect, at, word in steps]
+    entries = [entry(effect, MONDAY + at, word if effect == st.STATUS else None, event) for effect, at, word, event in steps]
     entries = list({(one.occurred_us, one.key): one for one in entries}.values())
     whole = contact(initial)
     refold_status(whole, entries)

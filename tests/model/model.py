@@ -293,7 +293,7 @@ def _entries(kind: str, writes: list[Write], told: list[Fact]) -> Iterator[tuple
     for fact in told:
         event = fact.said["event"]
         if event.endswith("status_changed"):
-            yield fact.place, fact.place[0], "set", fact.said["status"]
+            yield fact.place, fact.place[0], "told" if "." in event else "set", fact.said["status"]
         elif event in MOVING and fact.said.get("kind") != "soft":
             yield fact.place, fact.place[0], event, None
 
@@ -322,12 +322,13 @@ def _asked(status: str | None, cause: str, what: str, word: str | None, previous
     """The status that an entry sets, or None where it sets none."""
     stopped = cause in ("email_unsubscribed", "email_spam_complaint")
     folded = (status or "").casefold()
-    if what in ("set", "created"):
+    if what in ("set", "told", "created"):
         return (word,)
     if what == "email_sent":
         return ("contacted",) if status is None or folded in NEW else None
     if what == "email_replied":
-        holds = cause == "set" or (cause == "created" and folded in FURTHER)
+        # What a CRM tells holds, but its word for a person that nobody has worked on.
+        holds = cause == "set" or (cause == "told" and folded not in NEW) or (cause == "created" and folded in FURTHER)
         return None if holds or stopped else ("replied",)
     if what == "email_bounced":
         return None if stopped or folded == "do_not_contact" else ("bounced",)

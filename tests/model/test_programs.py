@@ -38,7 +38,6 @@ from touchbase.domain.errors import Conflict
 from touchbase.domain.ports import Store
 
 EXAMPLES = int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES", "50"))
-NOSUM = bool(os.environ.get("NOSUM"))
 PEOPLE = ("ann", "ann", "bob")
 COMPANIES = ("acme.test", "beta.test")
 OBJECTS = {"ann": ("1", "2"), "bob": ("3",)}
@@ -106,7 +105,7 @@ class Program:
         ]
 
     def listing(self) -> str:
-        """The program in order of time, for whoever has to find out why it failed."""
+        """The program in order of time, as a failure shows it."""
         return "\n".join(str(each) for each in sorted([*self.writes, *self.calls, *self.retries], key=lambda one: one.at))
 
 
@@ -116,7 +115,8 @@ def _counts(write: Post | Patch) -> bool:
 
 
 NAMES = some.sampled_from(["Ann", "Bo", "Cy"])
-STATUSES = some.sampled_from(["New", "Prospect", "customer", "contacted", "replied", "Hot"])
+STATUSES = some.sampled_from(["New", "New", "New", "Prospect", "customer", "contacted", "replied", "Hot"])
+"""Often "New": what replaces it depends on who had set it."""
 CUSTOM = some.dictionaries(some.sampled_from(["plan", "seats"]), some.one_of(some.none(), some.sampled_from(["1", "2", "3"])), max_size=2)
 CAMPAIGN_EVENTS = some.sampled_from(
     ["email_sent", "email_sent", "email_opened", "email_replied", "email_replied", "email_bounced", "email_unsubscribed",
@@ -239,7 +239,7 @@ class Maker:
         if tool == "camp":
             said["key"] = f"k{self._count}"
         if said["event"] == "lead_status_changed":
-            said["status"] = self.draw(some.sampled_from(["interested", "Hot"]))
+            said["status"] = self.draw(some.sampled_from(["interested", "Hot", "New"]))
         if said["event"] == "email_bounced":
             said["kind"] = self.draw(some.sampled_from(["hard", "soft"]))
         if self.draw(some.booleans()):
@@ -252,7 +252,7 @@ class Maker:
         if self.draw(some.integers(0, 4)) == 0:
             return self.of_company(received)
         person = self.draw(some.sampled_from(PEOPLE))
-        what = self.draw(some.sampled_from(["created", "updated", "updated", "status_changed", "deleted"]))
+        what = self.draw(some.sampled_from(["created", "updated", "updated", "status_changed", "status_changed", "deleted"]))
         number = self.draw(some.sampled_from(OBJECTS[person]))
         said: dict[str, Any] = {"event": f"contact.{what}", "object_type": "contact", "object_id": number}
         said |= {"occurred": self.occurred(received), "key": f"c{self._count}"}
@@ -385,7 +385,7 @@ async def check(world: World, wanted: list[Record]) -> None:
     for mine, yours in zip(ours, theirs, strict=True):
         assert {name: (yours[name], mine[name]) for name in mine if mine[name] != yours[name]} == {}
     for each in found:
-        assert NOSUM or each.sum() == each.told()
+        assert each.sum() == each.told()
     assert await world.differences() == []
     assert await world.states() <= {"applied", "ignored", "parked"}
 

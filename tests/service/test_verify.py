@@ -144,6 +144,8 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("UPDATE delivery_body SET query = 'a=b'", "and must be another, as its key was made of another call"),
         ("UPDATE delivery_body SET headers = body", "and must be another, as its key was made of another call"),
         ("UPDATE delivery SET channel = 'crm'", "and must be another, as its key was made of another call"),
+        ("UPDATE delivery SET body_gone = 'erased' WHERE state = 'applied'", "bytes, and must be gone, as it was removed (erased)"),
+        ("DELETE FROM delivery WHERE state = 'applied'", "events is 1, and must be 0, as there is no such delivery"),
         ("DELETE FROM delivery_body", "body is missing, and must be there, as neither an erasure nor retention took it"),
     ],
 )  # fmt: skip

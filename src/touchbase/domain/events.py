@@ -179,6 +179,9 @@ VIA_LINKEDIN = 2
 VIA_LINK = 3
 VIA_DOMAIN = 4
 
+CRM_STATUS_EVENTS = frozenset({"contact.status_changed", "company.status_changed"})
+"""Events that set a status as a CRM's word for its record."""
+
 _EFFECTS = {
     "email_sent": st.SENT,
     "email_replied": st.REPLY,
@@ -187,8 +190,7 @@ _EFFECTS = {
     "email_spam_complaint": st.COMPLAINT,
     "email_resubscribed": st.RESUBSCRIBE,
     "lead_status_changed": st.STATUS,
-    "contact.status_changed": st.STATUS,
-    "company.status_changed": st.STATUS,
+    **dict.fromkeys(CRM_STATUS_EVENTS, st.STATUS),
 }
 
 

@@ -8,7 +8,18 @@ from dataclasses import dataclass, replace
 from touchbase.domain import status as st
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import VIA_API, StoredEvent
-from touchbase.domain.fold import FIELDS, JOINED, Record, field_writes, fold_dates, held_stamp, is_told_whole, origin_write, sets_status
+from touchbase.domain.fold import (
+    FIELDS,
+    JOINED,
+    Record,
+    field_writes,
+    fold_dates,
+    held_stamp,
+    is_told_whole,
+    origin_write,
+    sets_status,
+    walked_effect,
+)
 from touchbase.domain.projection import API, Objects, Written, has_several_objects, winner
 from touchbase.domain.stamps import DELIBERATE, NEVER, Stamp, beats
 from touchbase.domain.times import to_text
@@ -127,7 +138,7 @@ class _Walker:
         if isinstance(self.folded, Contact):
             fold_dates(self.folded, event)
         if sets_status(event):
-            st.advance(self.folded, event.effect, event.status, *event.place, self.walk)
+            st.advance(self.folded, walked_effect(event), event.status, *event.place, self.walk)
         after = _shown(self.folded)
         return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
 

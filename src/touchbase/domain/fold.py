@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from touchbase.domain import status as st
 from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT, VIA_API, StoredEvent
+from touchbase.domain.events import CONTACT, CRM_STATUS_EVENTS, VIA_API, StoredEvent
 from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, beats, stamp_of
 
 Record = Contact | Company
@@ -53,7 +53,7 @@ def refold_status(record: Record, history: Iterable[StoredEvent]) -> None:
     """Walk the whole history, in any order given, and set the status anew."""
     st.restart(record)
     walk = st.Walk()
-    entries = [(*e.place, e.effect, e.status) for e in history if sets_status(e)]
+    entries = [(*e.place, walked_effect(e), e.status) for e in history if sets_status(e)]
     if record.initial_status is not None:
         entries.append((record.created_us, "", st.INITIAL, record.initial_status))
     for at, key, effect, status in sorted(entries, key=lambda entry: entry[:2]):
@@ -65,6 +65,11 @@ def sets_status(event: StoredEvent) -> bool:
     if event.effect not in st.STATUS_EFFECTS:
         return False
     return event.status is not None or event.effect == st.RESUBSCRIBE or event.via == VIA_API
+
+
+def walked_effect(event: StoredEvent) -> str:
+    """What an event does in a walk: its effect, but a CRM's status told from a label and an API write."""
+    return st.CRM_STATUS if event.effect == st.STATUS and event.event in CRM_STATUS_EVENTS else event.effect
 
 
 def field_writes(event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:

@@ -283,9 +283,11 @@ class AuditWaiting(Query[WaitingPage]):
 
 @dataclass(slots=True)
 class DeliveryPage:
-    """Deliveries by id, as far as their states tell something."""
+    """Deliveries by id with the counts of their events, and events of deliveries that are not there."""
 
     deliveries: list[AuditedDelivery]
+    strays: list[tuple[int, int]]
+    """The id of a delivery that is not there, and how many events name it."""
     last: int | None
 
 
@@ -308,7 +310,7 @@ class BodyPage:
 
 @dataclass(slots=True)
 class AuditBodies(Query[BodyPage]):
-    """Deliveries of one client above the id `after` whose bodies must be there, in order of id."""
+    """Deliveries of one client above the id `after` with their bodies, in order of id."""
 
     client: int
     after: int

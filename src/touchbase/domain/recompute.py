@@ -1,7 +1,7 @@
 """Recomputing: what a record's derived values must be by its kept events, and where the record says otherwise.
 
-A record whose values all follow from its history gives nothing. What no kept event tells (the values of a
-creation through the API, an e-mail address that came with an event) is checked only for what it must not be.
+A record whose values all follow from its history has no difference. A record from before creations were entries is held only
+to what contradicts its history (`recompute_values.py`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def differences(
 ) -> Iterator[Difference]:
     """Where a record, with its custom fields and the links to it, differs from what its whole history gives.
 
-    `companies` says what each ref of a company stands for that the history names (`recompute_values.companies_of`).
+    `companies` are the companies that the history names, by their refs (`recompute_values.companies_of`).
     """
     kind = "contact" if isinstance(record, Contact) else "company"
     subject = f"{kind} {record.id}"
@@ -89,7 +89,7 @@ def differences(
 
 
 def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    """What differs in a record of several objects, whose values do not clear or rename one another."""
+    """Differences in a record of several objects, whose values do not clear or rename one another."""
     for name, held, wanted in projected_fields(record, history):
         if (held.value, held.stamp) != (wanted.value, wanted.stamp):
             yield Difference(subject, name, _text(held.value), f"{_text(wanted.value)}, as its objects' events set it")

@@ -28,7 +28,7 @@ class AuditedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class AuditedBody:
-    """A delivery with what its key is made of; `body` is None where it is missing."""
+    """A delivery with what its key is made of; `body` is None where there is none."""
 
     id: int
     channel: str
@@ -38,6 +38,8 @@ class AuditedBody:
     query: str
     headers: Mapping[str, str]
     body: bytes | None
+    gone: str | None
+    """Why its body was removed; None where it must be there."""
 
 
 def untrue_state(delivery: AuditedDelivery) -> str | None:
@@ -59,7 +61,9 @@ def untrue_state(delivery: AuditedDelivery) -> str | None:
 
 
 def untrue_body(call: AuditedBody) -> str | None:
-    """What is wrong with a delivery's body; None where the call is the one that its key was made of."""
+    """What is wrong with a delivery's body; None where it was removed, or is the one that the delivery's key was made of."""
+    if call.gone is not None:
+        return None if call.body is None else f"gone, as it was removed ({call.gone})"
     if call.body is None:
         return "there, as neither an erasure nor retention took it"
     if call.key not in _keys(call, call.body):

@@ -1,4 +1,4 @@
-"""Recomputing where values come from: each that a record shows is of one of its events, and each link leads to where its events are.
+"""Recomputing the source of values: one of a record's events has set each value, and each link leads to the record of its events.
 
 Before creations through the API were entries, and before events said which addresses they name, histories told less: of records
 from then only what contradicts their histories is a difference.
@@ -42,7 +42,7 @@ class _Write:
 
 
 def untrue_values(record: Record, history: Sequence[StoredEvent], companies: Mapping[Ref, int]) -> Iterator[Untrue]:
-    """Values that no event has set, or that another event has set otherwise; `companies` is what refs of companies stand for."""
+    """Values that no event has set, or that another event has set otherwise; `companies` are the companies by their refs."""
     is_strict = record.from_api and is_told_whole(record, history)
     for name in FIELDS["contact" if isinstance(record, Contact) else "company"]:
         writes = [write for event in history for write in _writes(name, event, companies)]
@@ -88,7 +88,7 @@ def company_ref(event: StoredEvent) -> Ref | None:
 
 
 def companies_of(history: Sequence[StoredEvent]) -> Iterator[Ref]:
-    """What has to be looked up to know which companies a contact's history names."""
+    """The refs of companies that a contact's history names."""
     for event in history:
         if (ref := company_ref(event)) is not None:
             yield ref
@@ -105,7 +105,7 @@ def _custom_writes(name: str, event: StoredEvent) -> Iterator[_Write]:
 def _is_of(writes: Sequence[_Write], value: Value, stamp: Stamp, record: Record, *, is_strict: bool) -> bool:
     """Whether one of these writes, or what the history does not tell, has set the value."""
     if any(write.stamp == stamp for write in writes):
-        return True  # to what is looked at where the fold is
+        return True  # `recompute._lost` and `_joined` compare the value
     if is_strict:
         return False
     if record.from_api and stamp == (DELIBERATE, record.created_us, ""):
@@ -115,7 +115,7 @@ def _is_of(writes: Sequence[_Write], value: Value, stamp: Stamp, record: Record,
 
 
 def _joined(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -> Iterator[Untrue]:
-    """What the fold leaves to resolving: an address or a company that is not the one of its event, or of a later write."""
+    """An address or a company, which resolving sets and not the fold, that differs from its event's or from a later write's."""
     for write in writes:
         if not write.is_known:
             continue

@@ -1,7 +1,7 @@
-"""Verifying: every derived value recomputed from the kept events, page by page, and each difference told.
+"""Verification: recompute every derived value from the stored events, page by page, and report each difference.
 
-Reads only, beside a running server: a page is of one moment, and what differs there is read once more before
-it is told. Memory holds one page, however many records there are.
+Only reads, also beside a running server: a page is read in one transaction, and a record that differs is read once more
+before its difference is reported. Memory holds one page, however many records there are.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from touchbase.domain.recompute_inbox import untrue_body, untrue_state
 
 PAGE = 200
 BODY_SHARE = 10
-"""A page of bodies has so many times fewer rows: they are large."""
+"""By how many times a page of bodies is shorter than one of records: bodies are large."""
 KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 
 @dataclass(slots=True)
 class Verified:
-    """How much was looked at so far."""
+    """Counts of the rows read so far, and of the differences."""
 
     contacts: int = 0
     companies: int = 0
@@ -37,9 +37,9 @@ class Verified:
 async def verify(
     store: Store, client: int, so_far: Verified, on_page: Callable[[], None] = lambda: None, page: int = PAGE, *, bodies: bool = False
 ) -> AsyncIterator[Difference]:
-    """Every difference between what is kept of one client and what its events give; counts what it looks at.
+    """Yield every difference between one client's rows and its events, and count into `so_far`.
 
-    With `bodies` the body of each delivery is read too, and held to the delivery's key.
+    With `bodies` the body of each delivery is read too, and compared with the delivery's key.
     """
     for kind in KINDS:
         after: int | None = 0
@@ -115,6 +115,10 @@ async def _deliveries(store: Store, client: int, so_far: Verified, page: int) ->
     while after is not None:
         found = await store.read(AuditDeliveries(client, after, page))
         so_far.deliveries += len(found.deliveries)
+        for number, _ in found.strays:
+            for missing, count in (await store.read(AuditDeliveries(client, number - 1, 1))).strays:
+                if missing == number:
+                    yield Difference(f"delivery {number}", "events", str(count), "0, as there is no such delivery")
         for number in [each.id for each in found.deliveries if untrue_state(each)]:
             for delivery in (await store.read(AuditDeliveries(client, number - 1, 1))).deliveries:
                 if delivery.id == number and (wanted := untrue_state(delivery)):

@@ -1,4 +1,4 @@
-"""Reading everything that is kept, page by page, for `touchbase verify`: ranges of ids, so that a page costs a few range reads."""
+"""Reads of `touchbase verify`: all rows of a client page by page, in ranges of ids, so that a page costs a few range reads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CAUSED = (
 
 
 def records(query: q.AuditRecords) -> Plan[q.RecordPage]:
-    """A page of records with all that is kept about them."""
+    """A page of records with their events, custom fields and links."""
     is_contact = query.kind == CONTACT
     table, columns = ("contact", r.names(r.CONTACT)) if is_contact else ("company", r.names(r.COMPANY))
     sql = f"SELECT {columns} FROM {table} WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
@@ -82,7 +82,7 @@ def records(query: q.AuditRecords) -> Plan[q.RecordPage]:
 
 
 def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
-    """What these refs of companies stand for, as far as that is known."""
+    """The companies that these refs lead to, without the refs that lead to none yet."""
     if not refs:
         return {}
     rows = yield Step(LINK_BY_REF, [(client, *ref) for ref in refs])
@@ -90,7 +90,7 @@ def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
 
 
 def _astray(query: q.AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
-    """What stands at a record of these ids and cannot."""
+    """Links and companies of records of these ids that contradict other rows."""
     parts = yield Ask(_PART_OF_ANOTHER.format(table=table), bounds)
     found = [(number, "link", f"of {table} {part}", f"gone, as there is a {table} {part}") for number, part in parts]
     if query.kind == CONTACT:
@@ -124,15 +124,14 @@ def deliveries(query: q.AuditDeliveries) -> Plan[q.DeliveryPage]:
         events[number] += count
         waits[number] += count if kind == EXTERNAL else 0
     found = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
-    return q.DeliveryPage(found, last)
+    strays = sorted((number, events[number]) for number in events.keys() - {row[0] for row in rows})
+    return q.DeliveryPage(found, strays, last)
 
 
 def bodies(query: q.AuditBodies) -> Plan[q.BodyPage]:
     """A page of deliveries with their bodies."""
     rows = yield Ask(_BODIES, (query.client, query.after, query.limit))
-    found = [
-        AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8]) for row in rows if row[5] is None
-    ]
+    found = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
     return q.BodyPage(found, rows[-1][0] if len(rows) == query.limit else None)
 
 
