@@ -5,16 +5,16 @@ What is another record's leaves its history and comes to the other's as if it ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import chain
 
-from touchbase.domain.claims import Separation, Share, primary_name, separated
+from touchbase.domain.claims import Separation, Share, separated
 from touchbase.domain.events import COMPANY, StoredEvent
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, primary_key
-from touchbase.domain.projection import projected_identity
-from touchbase.domain.rekey import assign, held_key, release
+from touchbase.domain.projection import Written, projected_identity
+from touchbase.domain.rekey import assign, release
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import DELIBERATE, NEVER, SINCE
 from touchbase.storage.sql import statements as sql
@@ -143,28 +143,25 @@ def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[No
 def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
     """Give each record the addresses that its own history names."""
     resolver = batch.resolvers[kind]
-    records = [(share, resolver.by_id[share.record_id or 0]) for share in separation.shares]
-    names = ["domain"] if kind == COMPANY else ["email", "linkedin_url"]
-    for name in names:
-        changing = list(_changing(batch, kind, name, records, histories))
-        yield from load_holders(batch.client, kind, resolver, name, [value for _, _, value, _ in changing])
-        for _, record, _, _ in changing:
-            release(resolver, record, name)
-        for _, record, value, stamp in changing:
-            assign(resolver, record, name, value, stamp)
-    for share, record in records:
-        if share.since is None or held_key(record, primary_name(kind)) != share.address:
-            record.stamps.pop(SINCE, None)
-        else:
-            record.stamps[SINCE] = (DELIBERATE, *share.since)
-        resolver.rekeyed[record.id] = record
+    records = {resolver.by_id[share.record_id or 0].id: share for share in separation.shares}
+    for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
+        best: dict[int, Written] = {}
+        for number in records:
+            record, gone = resolver.by_id[number], batch.left.get((kind, number), set())
+            if name != "linkedin_url" or number in resolver.created or record.stamps.get(name, NEVER)[1:] in gone:
+                best[number] = projected_identity(record, histories[number], name, gone)
+        yield from load_holders(batch.client, kind, resolver, name, [each.value for each in best.values()])
+        for number in best:
+            release(resolver, resolver.by_id[number], name)
+        for number, each in best.items():
+            assign(resolver, resolver.by_id[number], name, each.value, each.stamp)
+    for number, share in records.items():
+        _note_since(resolver, resolver.by_id[number], share)
 
 
-def _changing(
-    batch: Batch, kind: int, name: str, records: Sequence[tuple[Share, Record]], histories: Histories
-) -> Iterator[tuple[Share, Record, str | None, tuple[int, int, str]]]:
-    for share, record in records:
-        gone = batch.left.get((kind, record.id), set())
-        best = projected_identity(record, histories[record.id], name, gone)
-        if name != "linkedin_url" or record.stamps.get(name, NEVER)[1:] in gone or record.id in batch.resolvers[kind].created:
-            yield share, record, best.value, best.stamp
+def _note_since(resolver: Resolver, record: Record, share: Share) -> None:
+    if share.since is not None and primary_key(record) == share.address:
+        record.stamps[SINCE] = (DELIBERATE, *share.since)
+    else:
+        record.stamps.pop(SINCE, None)
+    resolver.rekeyed[record.id] = record
