@@ -14,6 +14,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.events import CONTACT
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.service.timeline import timeline
 
 
 def partner(number: str, email: str, name: str, phone: str | None, title: str | None, at: int, **more: Any) -> list[dict[str, Any]]:
@@ -161,3 +162,14 @@ async def test_a_company_that_is_merged_into_another__takes_its_contacts_along(s
     await receive(store, client, *told, merged)
 
     assert [await company_of_contact(store, client, f"p{n}@x.test") for n in "12"] == ["b.test"] * 2
+
+
+async def test_the_timeline__sets_a_company_with_the_first_event_that_names_it(store: Store) -> None:
+    client = await client_of(store)
+    await receive(store, client, of_company("A", 3), of_company("A", 4), account("A", "a.test", 5))
+    [contact] = await store.read(ListContacts(client, 10))
+
+    told, _ = await timeline(store, contact, 10, None)
+
+    changes = [(each.event.occurred_us - NOON, one.value) for each in told for one in each.changed if one.field == "company_id"]
+    assert changes == [(-97, str(contact.company_id))]

@@ -20,7 +20,9 @@ from touchbase.domain.fold import (
     sets_status,
     walked_effect,
 )
+from touchbase.domain.links import Ref
 from touchbase.domain.projection import API, Objects, Written, has_several_objects, winner
+from touchbase.domain.recompute_values import company_ref
 from touchbase.domain.stamps import DELIBERATE, NEVER, Stamp, beats
 from touchbase.domain.times import to_text
 
@@ -88,6 +90,7 @@ class _Walker:
         self.initial = record.initial_status
         self.objects = Objects.of_history(history) if has_several_objects(history) else None
         self.fields, self.custom = _Values(self.objects), _Values(self.objects)
+        self.company = _company_held(record, history)
         self.is_told_whole = is_told_whole(record, history)
         if not self.is_told_whole:
             self._as_created()
@@ -150,6 +153,8 @@ class _Walker:
             written |= {name: (value, (DELIBERATE, *event.place)) for name, value in fields.items() if name in self.names}
         if self.is_told_whole and (origin := origin_write(event)) is not None:
             written.setdefault("origin", origin)
+        if self.company is not None and company_ref(event) == self.company and isinstance(self.record, Contact):
+            written["company_id"] = (self.record.company_id, (DELIBERATE, *event.place))
         for name in JOINED:
             if name in self.names and (held := held_stamp(self.record, name))[1:] == event.place:
                 written[name] = (None, held)
@@ -174,6 +179,12 @@ class _Walker:
             elif event.place < held_stamp(self.record, name)[1:]:
                 self.fields.shown.setdefault(name, previous)
                 yield from self.fields.show(name, value)
+
+
+def _company_held(record: Record, history: Iterable[StoredEvent]) -> Ref | None:
+    """The CRM's object whose company a contact has; None where it has none, or the API named it."""
+    set_by = held_stamp(record, "company_id")[1:] if isinstance(record, Contact) and record.company_id is not None else None
+    return next((company_ref(event) for event in history if event.place == set_by), None)
 
 
 def _text(value: str | int | None) -> str | None:
