@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from touchbase.domain.connection import Connection
 from touchbase.domain.links import Ref
+from touchbase.domain.packing import packs_by_position
 from touchbase.domain.times import SECOND, Micros
 
 EMAIL_CAMPAIGN = "email_campaign"
@@ -73,6 +74,7 @@ class ProtocolAnswer:
     keep: bytes | None = None
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Delivery:
     """One kept call. `error` says in one sentence why it is not applied, where there is a reason."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchbase.domain import status as st
+from touchbase.domain.packing import packs_by_position
 from touchbase.domain.stamps import Place, place_of
 from touchbase.domain.times import Micros
 
@@ -49,6 +50,7 @@ class Change:
     """Whether `property` is our own name, of an identity (`email`, `domain`, `linkedin_url`)."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Event:
     """One fact from one webhook call, before we know which of our records it is about.

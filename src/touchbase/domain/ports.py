@@ -13,6 +13,7 @@ from touchbase.domain.events import Event, Translation
 from touchbase.domain.fetching import ApiAnswer, ApiCall
 from touchbase.domain.grants import Grant
 from touchbase.domain.links import Ref
+from touchbase.domain.packing import packs_by_position
 from touchbase.domain.queries import Query
 from touchbase.domain.times import Micros
 
@@ -74,6 +75,7 @@ Translate = Callable[[Delivery], Translation]
 """Reads one kept delivery; raises `UnrecognisedPayload` when nobody understands it."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Looked:
     """What came of looking at one delivery in a process apart: what the store's part of that process has made of it, or why nothing."""

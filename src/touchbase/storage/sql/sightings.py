@@ -25,15 +25,18 @@ from touchbase.domain.events import (
 from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
 from touchbase.domain.keys import effective_time, event_key, key_of_person
 from touchbase.domain.links import Ref
+from touchbase.domain.packing import packs_by_position
 from touchbase.domain.problems import STATUS_REFUSED, TIME_AHEAD, Problems, note
 from touchbase.domain.sighting import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
 from touchbase.domain.times import DAY, SECOND, Micros
 
+packs_by_position(Sighting)
 _UNZONED_AHEAD: Micros = 120 * SECOND
 """By how much a time without a zone may lie after the receipt: more is another zone than UTC, and no wrong clock."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Sighted:
     """What one delivery's call names. It depends on nothing that a store holds, so it is found out before a transaction begins."""

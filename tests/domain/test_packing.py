@@ -1,0 +1,35 @@
+"""What one process hands to another arrives as it was, and without the names of its fields."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from touchbase.domain.delivery import EMAIL_CAMPAIGN, Delivery
+from touchbase.domain.events import CONTACT, Change, Event
+from touchbase.domain.ports import Looked
+from touchbase.domain.resolve import Sighting
+from touchbase.storage.sql.sightings import Sighted
+
+NOON = 1_790_000_000_000_000
+DELIVERY = Delivery(
+    1, "acme", 7, EMAIL_CAMPAIGN, "received", NOON, headers={"a": "b"}, body=b"{}", guarded=True, told={("", "email", "a@b.co")}
+)
+EVENT = Event("email_sent", NOON, "a@b.co", step="2", changed=[Change("stage", "won")], fields={"name": None}, thin=True)
+SIGHTING = Sighting(EVENT, CONTACT, "test", "a@b.co", None, ("test", "person", "5"), NOON, "key", NOON, None, {}, own_id=True)
+SIGHTED = Sighted(DELIVERY, "test", sightings=[SIGHTING], own_ids={"key": (CONTACT, "a@b.co")}, may_ask=True)
+
+
+@pytest.mark.parametrize("value", [DELIVERY, EVENT, SIGHTING, SIGHTED, Looked(SIGHTED, why="it broke", for_good=True)])
+def test_a_value_arrives_as_it_was_without_the_names_of_its_fields(value: object) -> None:
+    packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+    assert pickle.loads(packed) == value
+    assert not [name for name in ("twin", "object_id", "own_id", "may_ask", "for_good") if name.encode() in packed]
+
+
+def test_what_comparing_leaves_out_arrives_too() -> None:
+    found = pickle.loads(pickle.dumps(DELIVERY, pickle.HIGHEST_PROTOCOL))
+
+    assert (found.guarded, found.told) == (True, {("", "email", "a@b.co")})
