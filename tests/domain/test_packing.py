@@ -9,7 +9,7 @@ import pytest
 from touchbase.domain.delivery import EMAIL_CAMPAIGN, Delivery
 from touchbase.domain.events import CONTACT, Change, Event
 from touchbase.domain.ports import Looked
-from touchbase.domain.resolve import Sighting
+from touchbase.domain.sighting import Sighting
 from touchbase.storage.sql.sightings import Sighted
 
 NOON = 1_790_000_000_000_000

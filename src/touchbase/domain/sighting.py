@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.domain.claims import Claim
 from touchbase.domain.events import Detail, Event
 from touchbase.domain.links import Ref
+from touchbase.domain.packing import packs_by_position
 from touchbase.domain.stamps import CARRIED, DELIBERATE, Stamp, place_of
 from touchbase.domain.times import Micros
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Sighting:
     """The identities that one event names, in normal form, and when."""
@@ -34,10 +36,14 @@ class Sighting:
     merged: Ref | None = None
     """The object that `ref` was merged into: both are one from then on, and were so all along."""
 
+    _stamp: Stamp | None = field(default=None, compare=False)
+
     @property
     def stamp(self) -> Stamp:
         """How strongly the event's own values are meant: a CRM's deliberately, a campaign tool's in passing."""
-        return (DELIBERATE if "." in self.event.event else CARRIED, *place_of(self.at, self.received_us, self.key))
+        if self._stamp is None:
+            self._stamp = (DELIBERATE if "." in self.event.event else CARRIED, *place_of(self.at, self.received_us, self.key))
+        return self._stamp
 
     @property
     def claim(self) -> Claim | None:

@@ -31,7 +31,6 @@ from touchbase.domain.sighting import Sighting
 from touchbase.domain.text import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
 from touchbase.domain.times import DAY, SECOND, Micros
 
-packs_by_position(Sighting)
 _UNZONED_AHEAD: Micros = 120 * SECOND
 """By how much a time without a zone may lie after the receipt: more is another zone than UTC, and no wrong clock."""
 
