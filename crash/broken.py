@@ -9,10 +9,11 @@
 - `no-dedup`: equal webhook calls have different keys.
 - `no-sweeper`: the inbox worker never looks for deliveries that nobody told it of.
 - `no-event-times`: events happened when their call arrived.
+- `no-apply`: each seventh delivery ends as `ignored`, and nothing of it is applied.
 - `no-deadline`: callers may take all day.
 - `no-limit`: as many requests are in progress as come.
 - `no-farewell`: at a stop all callers are cut off, and what they asked for is done.
-- `no-turns`: a client has its turn until nothing of it waits.
+- `no-turns`: a client has its turn until nothing of it waits, and all others wait for the end of it.
 - `no-reason`: a PostgreSQL that cannot write now is a fault like any other.
 - `no-doubt`: a commit whose answer was lost counts as one that failed; on PostgreSQL, where answers are late, so that a kill meets some.
 """
@@ -21,9 +22,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace as replaced
+from functools import partial
 from typing import Any
 
 import apsw
@@ -36,10 +40,11 @@ from touchbase.domain.commands import Kept
 from touchbase.domain.errors import Overloaded
 from touchbase.server import run
 from touchbase.service import process_inbox, receive_webhook, turns
+from touchbase.service.reader import Reader
 from touchbase.storage.postgres import connection as postgres_connection
 from touchbase.storage.postgres import writer as postgres_writer
 from touchbase.storage.postgres.wall import begin
-from touchbase.storage.sql import sightings
+from touchbase.storage.sql import apply, sightings
 from touchbase.storage.sql.group import settle
 from touchbase.storage.sql.scope import EVERYBODY
 from touchbase.storage.sqlite import connection, writer
@@ -149,8 +154,9 @@ def no_farewell() -> None:
 
 
 def no_turns() -> None:
-    """Let whoever comes first have all that waits applied."""
-    setattr(turns.Turns, "begin", lambda self, client: ALL_DAY)  # noqa: B010
+    """Let whoever comes first have all that waits applied, and all others wait for it."""
+    replace(turns.Turns, "begin", lambda self, client: ALL_DAY)
+    replace(process_inbox, "LONG_TURN_SECONDS", ALL_DAY)
 
 
 def no_reason() -> None:
@@ -211,8 +217,30 @@ def no_refusal() -> None:
 
 
 def no_event_times() -> None:
-    """Let every event have happened when its call arrived."""
-    replace(sightings, "effective_time", lambda occurred_us, received_us, day: received_us)
+    """Let every event have happened when its call arrived, in the processes that read calls."""
+    command = (sys.executable, "-c", _WITHOUT_EVENT_TIMES)
+    replace(wiring, "Reader", partial(Reader, command))
+
+
+def no_apply() -> None:
+    """Let each seventh delivery end as one that says nothing."""
+    whole = apply.outcome_of
+
+    def outcome(seen: sightings.Sighted) -> sightings.Outcome:
+        made = whole(seen)
+        return replaced(made, sightings=[]) if seen.delivery.id % 7 == 0 else made
+
+    replace(apply, "outcome_of", outcome)
+
+
+_WITHOUT_EVENT_TIMES = """
+from touchbase import translator
+from touchbase.storage.sql import sightings
+
+assert sightings.effective_time
+sightings.effective_time = lambda occurred_us, received_us, day: received_us
+translator.main()
+"""
 
 
 def replace(module: Any, name: str, stand_in: object) -> None:
@@ -228,6 +256,7 @@ WAYS: dict[str, Callable[[], None]] = {
     "no-dedup": no_dedup,
     "no-sweeper": no_sweeper,
     "no-event-times": no_event_times,
+    "no-apply": no_apply,
     "no-deadline": no_deadline,
     "no-limit": no_limit,
     "no-farewell": no_farewell,

@@ -80,7 +80,10 @@ def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: s
     assert row["acknowledged"] > 20
 
 
-@pytest.mark.parametrize(("fault", "way"), [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper")])
+@pytest.mark.parametrize(
+    ("fault", "way"),
+    [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper"), ("points", "no-apply"), ("clock", "no-event-times")],
+)
 def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: str, way: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", way)
 
@@ -188,6 +191,13 @@ def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path:
 
     assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
     assert row["more"]["others before the first"] < row["more"]["backlog"]
+
+
+def test_a_worker_that_knows_no_turns_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-turns")
+
+    assert (status, row["wrong"]) == (1, 1)
+    assert row["more"]["others before the first"] == row["more"]["backlog"]
 
 
 def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
