@@ -355,7 +355,7 @@ async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_run
         door.held.set()
         made, after = await first, await call.post(CONTACTS, JANE, **KEY)
 
-    assert (refused.status, refused.problem["code"], refused.headers["retry-after"]) == (409, "still_running", "1")
+    assert (refused.status, refused.problem["code"], refused.headers["retry-after"]) == (409, "request_in_progress", "1")
     assert (made.status, same(made, after)) == (201, True)
 
 

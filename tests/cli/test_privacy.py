@@ -247,7 +247,7 @@ def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
 
     log = server.log()
     assert erased[0] == 200
-    assert (refused[0], refused[1]["code"]) == (409, "erased")
+    assert (refused[0], refused[1]["code"]) == (409, "person_erased")
     assert log.count('"route"') >= 8
     assert "canary" not in log.lower()
     assert "vogelsang" not in log.lower()

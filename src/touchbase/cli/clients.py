@@ -12,7 +12,7 @@ from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
 from touchbase.cli.common import Group, find_client, opened, print_json, print_table, read_file, run, setting_options
 from touchbase.cli.connect import connect, connections, disconnect
 from touchbase.domain.client import CLIENT_STATES, DELETING
-from touchbase.domain.errors import Invalid, Unreadable
+from touchbase.domain.errors import Invalid, MalformedBody
 from touchbase.domain.times import Micros
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _settings_in(file: Path) -> ClientSettings:
     except Invalid as error:
         why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'they'} {fault.detail}" for fault in error.faults)
         raise click.ClickException(f"these are no client settings: {why}; docs/clients.md says what they are") from error
-    except Unreadable as error:
+    except MalformedBody as error:
         raise click.ClickException(f"these are no client settings: {error.detail}; docs/clients.md says what they are") from error
 
 
