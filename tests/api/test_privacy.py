@@ -101,7 +101,7 @@ async def test_who_is_not_there_is_404(caller: Caller, number: str) -> None:
 
 async def test_a_key_that_may_only_write_can_neither_erase_nor_export(store: Store, caller_of: Make, caller: Caller) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
-    guarded = caller_of(store, auth="keys")
+    guarded = caller_of(store, auth="api-key")
     client = (await caller.parts.store.read(_clients()))[0].number
     writer, admin = [await add_key(store, client, [scope], "test", 1) for scope in (WRITE, ADMIN)]
 

@@ -168,7 +168,7 @@ def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
         (("--access-token", "x", "--no-access-token"), "give one of"),
         (("--access-token", ""), "1 to 4000 characters"),
         (("--access-token", "two words"), "--access-token: "),
-        (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOW"),
+        (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOWED_ORIGINS"),
     ],
 )
 def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tuple[str, ...], told: str) -> None:
@@ -181,7 +181,7 @@ def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tupl
 def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
     base = "http://127.0.0.1:9999"
 
-    result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allow", base)
+    result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allowed-origins", base)
 
     assert result.exit_code == 0
 
@@ -239,12 +239,12 @@ def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) ->
     assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
 
 
-def test_a_secret_without_a_master_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
+def test_a_secret_without_an_encryption_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
     for words in (("migrate",), ("clients", "add", "acme")):
-        assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_MASTER_KEY": ""}).exit_code == 0
+        assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_ENCRYPTION_KEY": ""}).exit_code == 0
 
     given = ("--secret", SECRET, "--database", empty_postgres_url)
-    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_MASTER_KEY": ""})
+    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
 
     assert result.exit_code == 2
-    assert "Error: --secret: cannot be kept, as this server has no master key" in result.output
+    assert "Error: --secret: cannot be kept, as this server has no encryption key" in result.output

@@ -31,7 +31,7 @@ COMMANDS = {
     "scrub": "Leave no trace of removed rows in the store's files.",
     "clients": "List, add, suspend and delete clients, change their settings, and connect their tools.",
     "keys": "Make, list, rotate and revoke API keys.",
-    "secrets": "Look after the master key that seals secrets in the store.",
+    "secrets": "Look after the encryption key that seals secrets in the store.",
     "translate": "Show what a webhook call means, without keeping it.",
     "tools": "List the tools whose webhook calls are read.",
     "openapi": "Print the interface's OpenAPI document.",

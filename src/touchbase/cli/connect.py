@@ -27,7 +27,7 @@ _tool = click.option("--tool", required=True, help="The tool's name, as `touchba
 
 
 @click.command()
-@setting_options("database", "public_url", "fetch_allow")
+@setting_options("database", "public_url", "fetch_allowed_origins")
 @click.argument("client_id")
 @_channel
 @_tool
@@ -51,7 +51,7 @@ _tool = click.option("--tool", required=True, help="The tool's name, as `touchba
 @click.option("--no-access-token", is_flag=True, help="Take the access token away: the tool is not asked any more.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A setting; NAME.KEY=VALUE for one entry of a table.")
 def connect(
-    database: str | None, public_url: str | None, fetch_allow: str | None, client_id: str, channel: str, tool: str,
+    database: str | None, public_url: str | None, fetch_allowed_origins: str | None, client_id: str, channel: str, tool: str,
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
     access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...],
 ) -> None:  # fmt: skip
@@ -68,7 +68,7 @@ def connect(
         raise click.UsageError("--no-secret goes with no other secret")
     chosen = [*given, made] if made else given
     token = _token(access_token, access_token_file, no_access_token)
-    decided = read_settings(public_url=public_url, fetch_allow=fetch_allow)
+    decided = read_settings(public_url=public_url, fetch_allowed_origins=fetch_allowed_origins)
     wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
     try:
         present_id, connected, lately = run(_connect(database, client_id, channel, tool, wanted))

@@ -12,7 +12,7 @@ from touchbase.settings import Settings
 
 
 @click.command()
-@setting_options("database", "migration_copy", "fetch_allow", "log_level")
+@setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level")
 @click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
 def work(once: bool, **options: object) -> None:
     """Run the inbox worker alone: apply kept webhook calls, and fetch the records that they leave out, until stopped.
