@@ -67,7 +67,7 @@ class Settings:
     )
     migration_copy: bool = _setting(True, "Copy a SQLite store to a file beside it before its schema is brought up to date.")
     inbox_worker: bool = _setting(
-        True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase work` runs elsewhere."
+        True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase worker` runs elsewhere."
     )
     fetch_allowed_origins: str = _setting(
         "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443."

@@ -39,7 +39,7 @@ def test_a_backup_comes_back_and_the_store_that_was_there_is_kept(kept: Run) -> 
     assert clients(kept) == ["acme"]
     key = {"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"}
     assert "later" in kept("clients", "list", "--database", f"sqlite:///{aside.name}", env=key).output
-    assert kept("secrets", "check").exit_code == 0
+    assert kept("encryption-keys", "check").exit_code == 0
     assert kept("verify").exit_code == 0
 
 
@@ -265,9 +265,9 @@ def test_whoever_was_erased_since_the_backup_is_erased_again(store: Run) -> None
     who = ("--client", "acme", "--email", "goldfinch@example.com")
     body = b'{"event_type": "email_sent", "lead_email": "goldfinch@example.com", "timestamp": "2026-11-20T09:30:00Z"}'
     keep(body)
-    store("work", "--once")
+    store("worker", "--once")
     store("backup", "b.db")
-    store("erase", *who, "--yes")
+    store("persons", "erase", *who, "--yes")
 
     restored = store("restore", "b.db")
 
@@ -285,14 +285,14 @@ WHO = ("--client", "acme", "--email", "goldfinch@example.com")
 def erased(store: Run) -> Run:
     """A store where somebody was erased after the backup was taken."""
     keep(BODY)
-    store("work", "--once")
+    store("worker", "--once")
     store("backup", "b.db")
-    store("erase", *WHO, "--yes")
+    store("persons", "erase", *WHO, "--yes")
     return store
 
 
 def is_back(run: Run) -> bool:
-    return run("export-person", *WHO).exit_code == 0
+    return run("persons", "export", *WHO).exit_code == 0
 
 
 @pytest.mark.parametrize(("address", "says"), [("sqlite:///typo.db", "there is no store at"), ("sqlite:///empty.db", "is no store")])
@@ -368,9 +368,9 @@ def test_without_erasures_nobody_is_asked(erased: Run) -> None:
 
 def test_a_store_whose_encryption_key_is_lost_is_asked_all_the_same(store: Run) -> None:
     keep(BODY)
-    store("work", "--once")
+    store("worker", "--once")
     store("backup", "b.db")  # nothing is sealed in it
-    store("erase", *WHO, "--yes")
+    store("persons", "erase", *WHO, "--yes")
     store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
     Path("touchbase.db.key").unlink()
 

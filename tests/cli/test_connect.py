@@ -193,9 +193,9 @@ def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
         "propertyValue": "OPEN",
     }])  # fmt: skip
 
-    plain = acme("translate", "--channel", "crm", "-", given=body).output
-    decided = acme("translate", "--channel", "crm", "--connection", "acme", "-", given=body).output
-    nobody = acme("translate", "--channel", "crm", "--connection", "nobody", "-", given=body)
+    plain = acme("preview", "--channel", "crm", "-", given=body).output
+    decided = acme("preview", "--channel", "crm", "--connection", "acme", "-", given=body).output
+    nobody = acme("preview", "--channel", "crm", "--connection", "nobody", "-", given=body)
 
     assert [json.loads(output)["events"][0]["status"] for output in (plain, decided)] == ["OPEN", "warm"]
     assert nobody.exit_code == 1

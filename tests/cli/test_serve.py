@@ -331,7 +331,7 @@ def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_pa
     serve(*arguments)
 
     work = subprocess.Popen(
-        [sys.executable, "-m", "touchbase", "work"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "touchbase", "worker"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert work.stdout is not None
     begun = work.stdout.readline()
@@ -361,7 +361,7 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
     [
         (["--workers", "2"], 2, "SQLite is served by one process"),
         (["--host", "0.0.0.0", "--auth", "none"], 2, "--allow-unauthenticated"),
-        (["--host", "0.0.0.0", "--auth", "open", "--no-allow-open"], 2, "--allow-unauthenticated"),  # names of before
+        (["--host", "0.0.0.0", "--auth", "open", "--no-allow-open"], 2, "--allow-unauthenticated"),  # old names
         (["--auth", "keys", "--allow-open", "--fetch-allow", "crm"], 2, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
         (["--limit-key-requests", "-1"], 2, "TOUCHBASE_RATE_LIMIT_KEY_REQUESTS must be at least 0"),
         (["--auth", "none", "--public-url", "https://hooks.example.com"], 2, "hooks.example.com is not this machine: use --auth api-key"),
@@ -426,7 +426,7 @@ def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: 
 def test_commands_that_serve_nothing_load_no_server() -> None:
     code = (
         "import sys; from touchbase.cli import cli\n"
-        "cli(['translate', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"
+        "cli(['preview', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"
         "print([name for name in ('starlette', 'uvicorn', 'asyncpg', 'apsw', 'asyncio') if name in sys.modules])"
     )
 

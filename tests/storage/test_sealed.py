@@ -140,7 +140,7 @@ async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgr
     await store.close()
 
     assert [type(one) for one in refused] == [Invalid, Invalid]
-    assert all("/secrets: cannot be kept" in str(one) and "`touchbase secrets generate-key`" in str(one) for one in refused)
+    assert all("/secrets: cannot be kept" in str(one) and "`touchbase encryption-keys generate`" in str(one) for one in refused)
     assert found == [[]]
 
 

@@ -115,7 +115,7 @@ def replay(
 ) -> None:
     """Apply deliveries again: those with these ids, or those that the filters choose.
 
-    A replay changes nothing that the delivery has changed already. The server, or `touchbase work`, does
+    A replay changes nothing that the delivery has changed already. The server, or `touchbase worker`, does
     the work. Ctrl+C stops after the page at hand and says how to go on.
     """
     chosen = any(sought.values()) or received_since_us is not None

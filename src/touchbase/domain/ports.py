@@ -138,7 +138,7 @@ class Store(Protocol):
         ...
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> WorkReport:
-        """Apply those of these deliveries that wait, due or not, as `work` does, though their client be suspended.
+        """Apply those of these deliveries that wait, due or not, as `touchbase worker` does, though their client be suspended.
 
         For an erasure, which cannot wait: what it takes tells of erased people.
         """

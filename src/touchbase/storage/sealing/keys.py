@@ -14,7 +14,7 @@ from typing import Protocol
 from touchbase.domain.errors import UnusableStore
 
 BYTES = 32
-HOW = "`touchbase secrets generate-key` prints one"
+HOW = "`touchbase encryption-keys generate` prints one"
 
 
 @dataclass(frozen=True, slots=True)

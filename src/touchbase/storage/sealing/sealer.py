@@ -23,7 +23,7 @@ LOG = logging.getLogger("touchbase.storage")
 PREFIX = "sealed:1:"
 NONCE = 12
 NO_ENCRYPTION_KEY = (
-    "cannot be kept, as this server has no encryption key to seal it with: make one with `touchbase secrets generate-key`, "
+    "cannot be kept, as this server has no encryption key to seal it with: make one with `touchbase encryption-keys generate`, "
     "give it to every server as TOUCHBASE_ENCRYPTION_KEY (or in a file, TOUCHBASE_ENCRYPTION_KEY_FILE), and start them again"
 )
 

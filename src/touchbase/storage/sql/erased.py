@@ -140,5 +140,5 @@ def _refusal(ref: Ref) -> PersonErased:
     what = "e-mail" if ref[1] == EMAIL else "LinkedIn"
     return PersonErased(
         f"the person with this {what} address was erased; if they are to be kept again, create them with restore_erased=true "
-        "or lift the erasure with `touchbase erase --lift`"
+        "or lift the erasure with `touchbase persons erase --lift`"
     )

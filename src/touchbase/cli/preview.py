@@ -1,4 +1,4 @@
-"""`touchbase translate`: what a webhook call means, without keeping it."""
+"""`touchbase preview`: what a webhook call means, without keeping it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--connection", "client_id", metavar="CLIENT_ID", help="Read it with what this client has decided about its connected tools.")
 @setting_options("database")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-def translate(
+def preview(
     channel: str, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None, file: Path
 ) -> None:
     """Show what a webhook call means: the body in FILE (- for standard input) as events, in JSON.

@@ -1,4 +1,4 @@
-"""`touchbase secrets`: the encryption key that seals secrets in the store: made, checked, replaced, given up for lost."""
+"""`touchbase encryption-keys`: the encryption key that seals secrets in the store: made, checked, replaced, given up for lost."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ WORDS = {"secrets": "secret", "access_token": "access token"}
 
 
 @click.group(cls=Group)
-def secrets() -> None:
+def encryption_keys() -> None:
     """Look after the encryption key that seals secrets in the store."""
 
 
-@secrets.command("generate-key")
-def generate_key() -> None:
+@encryption_keys.command()
+def generate() -> None:
     """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
     from touchbase.storage.sealing.keys import new_key, text_of
 
     click.echo(text_of(new_key()))
 
 
-@secrets.command()
+@encryption_keys.command()
 @setting_options("database")
 def check(database: str | None) -> None:
     """Try to open every secret, and count them by the key that seals them.
@@ -49,13 +49,13 @@ def check(database: str | None) -> None:
         click.echo(f"{found.clear} in clear: start the server, or run `touchbase migrate`, with an encryption key")
     if lost:
         click.echo("give the missing key back (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, the key file beside the store);")
-        click.echo("if it is lost for good, see `touchbase secrets replace-lost`")
+        click.echo("if it is lost for good, see `touchbase encryption-keys replace-lost`")
     if lost or found.clear:
         raise SystemExit(1)
     click.echo("every secret can be opened" if found.by_key else "there are no secrets")
 
 
-@secrets.command()
+@encryption_keys.command()
 @setting_options("database")
 def rotate(database: str | None) -> None:
     """Seal every secret again with the present encryption key, and let go of the one before.
@@ -71,7 +71,7 @@ def rotate(database: str | None) -> None:
         click.echo(f"the key before is in {aside}: keep it as long as there are backups from before now, but not beside them")
 
 
-@secrets.command("replace-lost")
+@encryption_keys.command("replace-lost")
 @setting_options("database")
 @click.option("--yes", is_flag=True, help="Do it; without this, only say what would be done.")
 def replace_lost(database: str | None, yes: bool) -> None:
@@ -137,7 +137,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
         if found.lost:
             first = found.lost[0]
             raise click.ClickException(
-                f"{await _named(store, first.place)} {first.why}: `touchbase secrets check` names every secret that cannot be opened"
+                f"{await _named(store, first.place)} {first.why}: `touchbase encryption-keys check` names all that cannot be opened"
             )
         total, sealed = sum(found.by_key.values()), 0
         if not total:
