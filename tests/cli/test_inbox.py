@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import apsw
 import pytest
@@ -103,7 +104,7 @@ def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
     keep(NONSENSE)
     store("worker", "--once")
 
-    none = store("inbox", "replay", "--received-since", DAY_AFTER_EPOCH)
+    none = store("inbox", "replay", "--since", DAY_AFTER_EPOCH)
     one = store("inbox", "replay", "--received-since", "1970-01-01T00:00:00z")
 
     assert (none.output, one.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
@@ -112,9 +113,21 @@ def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
 def test_a_list_shows_only_what_was_received_since(store: Run) -> None:
     keep(NONSENSE)
 
-    found = [json.loads(store("inbox", "list", "--json", "--received-since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
+    found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
 
     assert [len(each) for each in found] == [0, 1]
+
+
+def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
+    keep(NONSENSE)
+    three_hours_ago = time.time_ns() // 1000 - 3 * 3_600_000_000
+    by_hand(f"UPDATE delivery SET received_us = {three_hours_ago}")
+
+    found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in ("2h", "150m", "200m", "4h", "999999999d")]
+    replayed = [store("inbox", "replay", "--since", since).output.split()[0] for since in ("2h", "1d")]
+
+    assert [len(each) for each in found] == [0, 0, 1, 1, 1]
+    assert replayed == ["0", "1"]
 
 
 def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(store: Run) -> None:
@@ -134,7 +147,7 @@ def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(stor
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--received-since", "yesterday"], "'yesterday' is no time"),
+        (["--since", "yesterday"], "'yesterday' is no time"),
         (["--state", "failed", "--from", "acme:x"], "'acme:x' is no place"),
         (["--from", "acme:1"], "either ids or filters"),
         (["17", "--from", "acme:1"], "--from goes with filters"),
@@ -155,8 +168,8 @@ def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says:
         (["show", "99999999999999999999"], 2, "is not in the range"),
         (["list", "--before", "99999999999999999999"], 2, "is not in the range"),
         (["list", "--group", "--before", "7"], 2, "--before goes with a list"),
-        (["list", "--group", "--received-since", DAY_AFTER_EPOCH], 2, "--received-since goes with a list"),
-        (["list", "--received-since", "yesterday"], 2, "'yesterday' is no time"),
+        (["list", "--group", "--since", DAY_AFTER_EPOCH], 2, "--since goes with a list"),
+        (["list", "--since", "yesterday"], 2, "'yesterday' is no time"),
         (["show", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
         (["replay", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
     ],
