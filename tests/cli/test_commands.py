@@ -70,6 +70,7 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     result = run("preview", "--channel", "email_campaign", "--tool", "instantly", "call.json")
 
     assert json.loads(result.output)["tool"] == "instantly"
+    assert run("preview", "--tool", "instantly", "call.json").output == result.output
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,10 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
         (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
         (["--channel", "post", "-"], 2, "email_campaign"),
         (["--channel", "crm", "-H", "nocolon", "-"], 2, "NAME: VALUE"),
-        (["-"], 2, "--channel"),
+        (["-"], 2, "give --channel email_campaign or crm, or --tool"),
+        (["--tool", "generic", "-"], 2, "generic is on both channels: give --channel email_campaign or crm"),
+        (["--tool", "nosuchtool", "-"], 2, "no tool is called 'nosuchtool': `touchbase tools` lists them"),
+        (["--tool", "hubspot", "-"], 1, "this is not one of its calls"),
     ],
 )
 def test_a_call_that_cannot_be_translated_is_one_line_that_says_why(run: Run, arguments: list[str], status: int, says: str) -> None:

@@ -128,6 +128,18 @@ def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, m
     assert listed(acme) == []
 
 
+def test_a_channel_is_asked_for_only_where_the_tool_is_on_both(acme: Run) -> None:
+    one = acme("clients", "connect", "acme", "--tool", "hubspot")
+    both = [acme("clients", verb, "acme", "--tool", "generic") for verb in ("connect", "disconnect")]
+    connected = listed(acme)
+    gone = acme("clients", "disconnect", "acme", "--tool", "hubspot")
+
+    assert (one.exit_code, "hubspot is connected on crm" in one.output) == (0, True)
+    assert [(each.exit_code, "generic is on both channels: give --channel" in each.output) for each in both] == [(2, True)] * 2
+    assert [(each["channel"], each["tool"]) for each in connected] == [("crm", "hubspot")]
+    assert (gone.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
+
+
 def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
     tool = acme("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspott")
     client = acme("clients", "connect", "nobody", "--channel", "crm", "--tool", "hubspot")

@@ -176,6 +176,23 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rpartition(' ')[0] or text[: most - 1]}…"
 
 
+def channel_of(channel: str | None, tool: str | None) -> str:
+    """The channel that was given, or else the only one that this tool is on."""
+    from touchbase.adapters import load_adapters
+    from touchbase.domain.delivery import CHANNELS
+
+    if channel is not None:
+        return channel
+    if tool is None:
+        raise click.UsageError(f"give --channel {' or '.join(CHANNELS)}, or --tool")
+    found = [each for each in CHANNELS if tool in load_adapters([each]).tools(each)]
+    if not found:
+        raise click.BadParameter(f"no tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
+    if len(found) > 1:
+        raise click.UsageError(f"{tool} is on both channels: give --channel {' or '.join(found)}")
+    return found[0]
+
+
 async def find_client(store: Store, client_id: str, *, lasting: bool = False) -> Client:
     """The client of this id, or of one that it had and that is still honoured; fails when there is none.
 
