@@ -37,7 +37,7 @@ async def measured(calls: int) -> dict[str, list[float]]:
     client = await store.write(EnsureClient("default", clock()))
     own, any_client = [(await add_key(store, number, [WRITE], "bench", clock())).encode() for number in (client.number, None)]
     usual = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json"), (b"content-length", b"88")]
-    guarded = Api(Parts(store, clock, auth="keys"))
+    guarded = Api(Parts(store, clock, auth="api-key"))
     opened = Api(Parts(store, clock))
     found = {
         "key of one client": await _times(calls, guarded, {**dict(usual), b"authorization": b"Bearer " + own}),

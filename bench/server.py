@@ -7,7 +7,7 @@ options of `touchbase serve`.
 - `bare`: a store that answers each write at once from memory: what the server and the API alone cost.
 - `single`: the real store with groups of one command, so each request has a transaction of its own: begun, done and committed.
 - `statement`: the same where a command that is one statement is a transaction by itself, which spares PostgreSQL two round trips.
-- `keep`, `single-keep`: the same without the inbox worker, as if `touchbase work` ran elsewhere.
+- `keep`, `single-keep`: the same without the inbox worker, as if `touchbase worker` ran elsewhere.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ from bench.pgserver import pgserver
 
 from touchbase.domain.ports import Store
 from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import MasterKeys, new_key, text_of
+from touchbase.storage.sealing.keys import EncryptionKeys, new_key, text_of
 
 ENGINES = ("sqlite", "postgresql")
-MASTER_KEYS = MasterKeys(text_of(new_key()))
-"""Without a master key PostgreSQL keeps no secrets."""
+ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
+"""Without an encryption key PostgreSQL keeps no secrets."""
 
 
 BEGUN = Path(__file__).parents[1] / ".pytest_cache" / "begun"
@@ -181,7 +181,7 @@ def engine_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def store(engine_url: str) -> AsyncIterator[Store]:
     """A fresh store, once for each engine."""
-    made = await open_store(engine_url, master_keys=MASTER_KEYS)
+    made = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
     yield made
     await made.close()
 

@@ -49,9 +49,9 @@ class Settings:
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
     auth: str = _setting(
         "auto",
-        "open: no keys. keys: every call but webhooks needs one. auto: open on a loopback address without a public URL or proxies, else "
-        "keys.",
-        choices=("auto", "open", "keys"),
+        "none: no keys. api-key: every call but webhooks needs one. auto: none on a loopback address without a public URL or proxies, else "
+        "api-key.",
+        choices=("auto", "none", "api-key"),
     )
     public_url: str = _setting(
         "",
@@ -60,16 +60,16 @@ class Settings:
     )
     trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
     cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
-    allow_open: bool = _setting(
+    allow_unauthenticated: bool = _setting(
         False,
         "Allow open mode where other machines can reach us, and for calls by any name: something in front checks who calls. By the public "
         "URL's name and through trusted proxies, only webhook addresses answer.",
     )
     migration_copy: bool = _setting(True, "Copy a SQLite store to a file beside it before its schema is brought up to date.")
     inbox_worker: bool = _setting(
-        True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase work` runs elsewhere."
+        True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase worker` runs elsewhere."
     )
-    fetch_allow: str = _setting(
+    fetch_allowed_origins: str = _setting(
         "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443."
     )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
@@ -82,6 +82,8 @@ class Settings:
     shutdown_timeout: float = _setting(8.0, "Seconds that requests in progress get to finish when the server is stopped.", least=0)
     max_headers: int = _setting(100, "Most header fields in a request.", least=1)
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
+    max_api_body_bytes: int = _setting(1_048_576, "Most bytes in the body of an API call, also unpacked; more are answered 413.", least=1)
+    max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook call; more are answered 413.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
     max_body_memory: int = _setting(
         134_217_728, "Most bytes of request bodies that one process holds at once; more are answered 503; 0: no limit."
@@ -90,23 +92,23 @@ class Settings:
         4096, "Most open connections of one process; for more an idle one is closed, and where none is they are answered 503.", least=1
     )
 
-    master_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
-    master_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
+    encryption_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
+    encryption_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
 
     max_connections_per_address: int = _setting(
         512, "Most open connections of one address (IPv6: one /64); more are answered 503 and closed; 0: no limit."
     )
-    limit_requests: int = _setting(50_000, "Requests a second for one client, webhook calls aside; more are answered 429; 0: no limit.")
-    limit_key_requests: int = _setting(50_000, "Requests a second with one key; more are answered 429; 0: no limit.")
-    limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
-    limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
-    limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
-    limit_webhook_bytes: int = _setting(
+    rate_limit_requests: int = _setting(50_000, "Requests a second for one client, webhooks aside; more are answered 429; 0: no limit.")
+    rate_limit_key_requests: int = _setting(50_000, "Requests a second with one key; more are answered 429; 0: no limit.")
+    rate_limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
+    rate_limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
+    rate_limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
+    rate_limit_webhook_bytes: int = _setting(
         16_777_216, "Bytes a second in bodies of webhook calls for one client; more are answered 503; 0: no limit."
     )
-    limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
-    limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys are heard there; 0: no limit.")
-    limit_failed_calls: int = _setting(
+    rate_limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
+    rate_limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys work there; 0: no limit.")
+    rate_limit_failed_calls: int = _setting(
         20,
         "Webhook calls from one address in a minute that lead to no client, or (for each client) fail its secret; then only what "
         "succeeded there before is heard, and the rest answered 503; 0: no limit.",
@@ -128,6 +130,8 @@ class Settings:
             text = None if each.name in given else _from_environment(each, environ)
             if text is not None:
                 given[each.name] = _parsed(each, text)
+        if given.get("auth") in RENAMED_AUTH:
+            given["auth"] = RENAMED_AUTH[str(given["auth"])]
         settings = cls(**given)  # type: ignore[arg-type]
         for each in fields(cls):
             _check(each, getattr(settings, each.name))
@@ -141,17 +145,17 @@ class Settings:
     @property
     def guards_browsers(self) -> bool:
         """Whether pages of strangers must be kept out: without keys, this machine's own address is all that guards the data."""
-        return self.open_mode and self.is_loopback and not self.allow_open
+        return self.open_mode and self.is_loopback and not self.allow_unauthenticated
 
     @property
     def fetch_allowed(self) -> tuple[str, ...]:
-        """The origins in `fetch_allow`."""
-        return _listed(self.fetch_allow)
+        """The origins in `fetch_allowed_origins`."""
+        return _listed(self.fetch_allowed_origins)
 
     @property
     def open_mode(self) -> bool:
         """Whether calls need no key."""
-        return self.auth == "open" or (self.auth == "auto" and self.is_loopback and not self.is_public)
+        return self.auth == "none" or (self.auth == "auto" and self.is_loopback and not self.is_public)
 
     @property
     def public_names(self) -> tuple[str, ...]:
@@ -172,10 +176,10 @@ class Settings:
 
     def check_listening(self, address: str) -> None:
         """Raise `BadSettings` when open mode would serve others: a name such as localhost may stand for any address."""
-        if self.open_mode and not self.allow_open and not _is_loopback(address):
+        if self.open_mode and not self.allow_unauthenticated and not _is_loopback(address):
             raise BadSettings(
                 f"open mode needs no key, and {self.host} stands for {address}, which can be reached from other machines: "
-                "use --host 127.0.0.1, or --auth keys"
+                "use --host 127.0.0.1, or --auth api-key"
             )
 
     @property
@@ -195,16 +199,16 @@ class Settings:
 
     def check_serving(self) -> None:
         """Raise `BadSettings` for combinations that must not be served."""
-        if self.open_mode and self.is_public and not self.allow_open:
+        if self.open_mode and self.is_public and not self.allow_unauthenticated:
             reason = f"{self.public_names[0]} is not this machine" if self.public_names else "calls come through trusted proxies"
             raise BadSettings(
-                f"open mode needs no key, and {reason}: use --auth keys, or add --allow-open to serve webhook addresses there and "
-                "everything else without keys on this machine's own address"
+                f"open mode needs no key, and {reason}: use --auth api-key, or add --allow-unauthenticated to serve webhook addresses "
+                "there and everything else without keys on this machine's own address"
             )
-        if self.open_mode and not self.is_loopback and not self.allow_open:
+        if self.open_mode and not self.is_loopback and not self.allow_unauthenticated:
             raise BadSettings(
-                f"open mode needs no key, and {self.host} can be reached from other machines: use --auth keys, "
-                "or add --allow-open if something in front of Touchbase checks who calls"
+                f"open mode needs no key, and {self.host} can be reached from other machines: use --auth api-key, "
+                "or add --allow-unauthenticated if something in front of Touchbase checks who calls"
             )
         if self.workers > 1 and self.on_sqlite:
             raise BadSettings(f"SQLite is served by one process: use --workers 1, or a postgresql:// database for {self.workers}")
@@ -215,13 +219,26 @@ def environment_name(setting: str) -> str:
     return PREFIX + setting.upper()
 
 
+RENAMED = {
+    "allow_open": "allow_unauthenticated",
+    "fetch_allow": "fetch_allowed_origins",
+    "master_key": "encryption_key",
+    "master_key_old": "encryption_key_old",
+    **{each.name.removeprefix("rate_"): each.name for each in fields(Settings) if each.name.startswith("rate_limit_")},
+}
+"""Old names of settings: in the environment an error that names the new one, as options of `serve` accepted."""
+RENAMED_AUTH = {"open": "none", "keys": "api-key"}
+"""Old values of `auth`, still accepted."""
+
+
 def check_names(environ: Mapping[str, str]) -> None:
     """Raise `BadSettings` for names that begin as settings do and are none: a typing error would change nothing, and show nowhere."""
     known = [environment_name(each.name) for each in fields(Settings)]
     known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
+    renamed = {environment_name(old) + end: environment_name(new) + end for old, new in RENAMED.items() for end in ("", "_FILE")}
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
-            nearest = get_close_matches(name, known, 1, cutoff=0.0)[0]
+            nearest = get_close_matches(renamed.get(name, name), known, 1, cutoff=0.0)[0]
             raise BadSettings(f"{name} is no setting: the nearest is {nearest}; correct the name, or unset it")
 
 
@@ -324,5 +341,5 @@ def _check(each: Field[Any], value: Any) -> None:
 _LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
     "trusted_proxies": (_is_network, "addresses or networks such as 10.0.0.0/8, not everybody"),
     "cors_origins": (_is_origin, "origins such as https://app.example.com, each in full"),
-    "fetch_allow": (_is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
+    "fetch_allowed_origins": (_is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
 }

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,7 +52,7 @@ from touchbase.service.sweep_answers import AnswerSweeper
 from touchbase.service.sweep_calls import CallSweeper
 from touchbase.settings import Settings
 from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import MasterKeys
+from touchbase.storage.sealing.keys import EncryptionKeys
 from touchbase.storage.sqlite.alone import Part
 
 LOG = logging.getLogger("touchbase")
@@ -63,9 +63,9 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
-def master_keys(settings: Settings) -> MasterKeys:
-    """The keys that the settings name."""
-    return MasterKeys(settings.master_key, settings.master_key_old)
+async def _store(settings: Settings, parts: Sequence[Part] = ()) -> Store:
+    keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
+    return await open_store(settings.database, encryption_keys=keys, parts=parts, copies=settings.migration_copy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def chores(store: Store) -> list[Chore]:
 async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[Application]:
     """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
     parts_played = [Part.SERVER, Part.WORKER] if settings.inbox_worker else [Part.SERVER]
-    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played, copies=settings.migration_copy)
+    store = await _store(settings, parts_played)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
@@ -111,8 +111,8 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
         parts = Parts(
             store=store,
             clock=clock,
-            auth="open" if settings.open_mode else "keys",
-            limits=Limits(body_seconds=settings.body_timeout, body_idle_seconds=settings.body_idle_timeout),
+            auth="none" if settings.open_mode else "api-key",
+            limits=body_limits(settings),
             version=touchbase.__version__,
             on_kept=worker.wake,
             read=reader,
@@ -125,25 +125,35 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             key_uses=uses,
             on_deleting=keeper.wake,
             limiter=limiter(settings),
-            failed_keys=FailedKeys(settings.limit_failed_keys),
+            failed_keys=FailedKeys(settings.rate_limit_failed_keys),
             refused=refused,
-            failed_calls=FailedCalls(settings.limit_failed_calls),
+            failed_calls=FailedCalls(settings.rate_limit_failed_calls),
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
         operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)
         yield Application(settings, store, worker, metrics, operations, refused)
 
 
+def body_limits(settings: Settings) -> Limits:
+    """What the body of one request may cost this process."""
+    return Limits(
+        api_body_bytes=settings.max_api_body_bytes,
+        webhook_body_bytes=settings.max_webhook_body_bytes,
+        body_seconds=settings.body_timeout,
+        body_idle_seconds=settings.body_idle_timeout,
+    )
+
+
 def limiter(settings: Settings) -> Limiter:
     """What clients and keys may ask for in this process."""
     rates = Rates(
-        key_requests=settings.limit_key_requests,
-        requests=settings.limit_requests,
-        rows=settings.limit_rows,
-        bytes=settings.limit_bytes,
-        webhooks=settings.limit_webhooks,
-        webhook_bytes=settings.limit_webhook_bytes,
-        burst_seconds=settings.limit_burst,
+        key_requests=settings.rate_limit_key_requests,
+        requests=settings.rate_limit_requests,
+        rows=settings.rate_limit_rows,
+        bytes=settings.rate_limit_bytes,
+        webhooks=settings.rate_limit_webhooks,
+        webhook_bytes=settings.rate_limit_webhook_bytes,
+        burst_seconds=settings.rate_limit_burst,
     )
     return Limiter(rates, requests=settings.max_requests)
 
@@ -177,7 +187,7 @@ class Workers:
 async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house: bool = False) -> AsyncIterator[Workers]:
     """The workers on an open store; with `keeps_house`, beside them those who remove what has to go some day."""
     parts_played = [Part.WORKER] if keeps_house else []
-    store = await open_store(settings.database, master_keys=master_keys(settings), parts=parts_played, copies=settings.migration_copy)
+    store = await _store(settings, parts_played)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         adapters, connections, caller, reader = load_adapters(), Connections(store, clock), _caller(settings), Reader()
@@ -218,7 +228,7 @@ async def first_key(store: Store, clock: Clock = clock) -> str | None:
 
 async def prepare(settings: Settings) -> str | None:
     """Make the store ready to be served; answers the first key if one had to be made."""
-    store = await open_store(settings.database, master_keys=master_keys(settings), copies=settings.migration_copy)
+    store = await _store(settings)
     try:
         return None if settings.open_mode else await first_key(store)
     finally:

@@ -11,8 +11,8 @@ from touchbase.service.authorise import ADMIN, READ, WRITE, add_key, make_key
 
 @pytest.fixture
 def guarded(store: Store, caller_of: Make) -> Caller:
-    """The application in keys mode."""
-    return caller_of(store, auth="keys")
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
 
 
 async def client(call: Caller, name: str) -> int:
@@ -133,7 +133,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("method", "target"), CALLS)
 async def test_without_a_key_every_call_is_refused(memory: Store, caller_of: Make, method: str, target: str) -> None:
-    guarded = caller_of(memory, auth="keys")
+    guarded = caller_of(memory, auth="api-key")
 
     reply = await guarded(method, target, {} if method != "GET" else None)
 
@@ -212,7 +212,7 @@ async def test_with_keys_a_webhook_needs_an_existing_client_and_no_key(guarded: 
 
 
 async def test_the_description_needs_no_key(memory: Store, caller_of: Make) -> None:
-    guarded = caller_of(memory, auth="keys")
+    guarded = caller_of(memory, auth="api-key")
 
     assert (await guarded.get("/openapi.json")).json()["security"] == [{"key": []}, {"keyHeader": []}]
     assert (await guarded.get("/docs")).status == 200

@@ -68,7 +68,7 @@ async def test_a_body_that_cannot_be_read_is_400(here: Caller, raw: bytes, detai
         "title": "Bad Request",
         "status": 400,
         "detail": detail,
-        "code": "unreadable",
+        "code": "malformed_body",
     }
 
 
@@ -277,7 +277,7 @@ async def test_a_body_that_expands_beyond_the_limit_is_413(here: Caller) -> None
 async def test_a_body_that_is_not_packed_as_it_says_is_400(here: Caller, raw: bytes) -> None:
     problem = await refusal(here, raw, content_encoding="gzip")
 
-    assert (problem["status"], problem["code"]) == (400, "unreadable")
+    assert (problem["status"], problem["code"]) == (400, "malformed_body")
     assert problem["detail"].startswith("the body is said to be gzip and ")
 
 
@@ -290,7 +290,7 @@ async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(h
     refused = await refusal(here, many, content_encoding="gzip")
 
     assert (taken.status, taken.json()["first_name"]) == (201, "Jane")
-    assert (refused["status"], refused["code"]) == (400, "unreadable")
+    assert (refused["status"], refused["code"]) == (400, "malformed_body")
     assert refused["detail"] == "the body is gzip in more than 16 pieces; pack it as one"
 
 

@@ -22,8 +22,8 @@ CONTACTS = "/public/v2/contacts"
 
 @pytest.fixture
 def guarded(store: Store, caller_of: Make) -> Caller:
-    """The application in keys mode."""
-    return caller_of(store, auth="keys")
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
 
 
 async def admin(call: Caller) -> dict[str, str]:
@@ -247,7 +247,7 @@ async def test_a_deletion_needs_the_clients_id_once_more(call: Caller) -> None:
 
 async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gone_in_the_end(store: Store, caller_of: Make) -> None:
     woken: list[bool] = []
-    call = caller_of(store, auth="keys", on_deleting=lambda: woken.append(True))
+    call = caller_of(store, auth="api-key", on_deleting=lambda: woken.append(True))
     everything = await admin(call)
     await made(call, **everything)
     own = await key_of(call, "ours")

@@ -288,7 +288,7 @@ async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_
 
 
 async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, senders=ADAPTERS, auth="keys")
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key")
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
     reading = await add_key(memory, acme.number, [READ], "", 1)

@@ -66,7 +66,7 @@ class Opening:
 
 
 ADAPTERS = load_adapters()
-OPEN, GUARDED = Opening("open"), Opening("keys")
+OPEN, GUARDED = Opening("none"), Opening("api-key")
 # What no schema can say (a syntax, a record that is there already) is 4xx too; and what is too long is 413 before it is wrong.
 EXPECTED = {
     "positive_data_acceptance": {"expected-statuses": ["2xx", "403", "404", "409", "412", "422"]},

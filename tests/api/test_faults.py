@@ -14,7 +14,7 @@ from touchbase.api.faults import loaded, salvaged
 from touchbase.api.reading import check_nesting, read_struct
 from touchbase.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
 from touchbase.api.settings import ClientRequest
-from touchbase.domain.errors import Invalid, Unreadable
+from touchbase.domain.errors import Invalid, MalformedBody
 
 WANTED: list[type[msgspec.Struct]] = [ContactRequest, ContactChange, CompanyRequest, CompanyChange, ClientRequest]
 
@@ -58,10 +58,10 @@ def test_whatever_the_types_refuse_is_explained_and_nothing_else(data: st.DataOb
         assert read == quick
 
 
-def read_or_refused(body: bytes, wanted: type[msgspec.Struct]) -> tuple[Any, Invalid | Unreadable | None]:
+def read_or_refused(body: bytes, wanted: type[msgspec.Struct]) -> tuple[Any, Invalid | MalformedBody | None]:
     try:
         return read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: None), None
-    except (Invalid, Unreadable) as refusal:
+    except (Invalid, MalformedBody) as refusal:
         return None, refusal
 
 
@@ -89,7 +89,7 @@ def test_nesting_is_counted_as_it_is(value: Any) -> None:
 
     check_nesting(body, deep)
     if deep:
-        with pytest.raises(Unreadable):
+        with pytest.raises(MalformedBody):
             check_nesting(body, deep - 1)
 
 

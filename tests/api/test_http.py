@@ -157,7 +157,7 @@ async def test_problems_and_deliveries_are_counted(memory: Store, caller_of: Mak
     await call("POST", "/public/v2/contacts", raw=b"{")
     await call("GET", "/nowhere")
 
-    assert counting.seen == [("crm", False), ("crm", True), "unreadable", "not_found"]
+    assert counting.seen == [("crm", False), ("crm", True), "malformed_body", "not_found"]
 
 
 async def test_start_and_stop_messages_are_answered(here: Caller) -> None:

@@ -355,7 +355,7 @@ async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_run
         door.held.set()
         made, after = await first, await call.post(CONTACTS, JANE, **KEY)
 
-    assert (refused.status, refused.problem["code"], refused.headers["retry-after"]) == (409, "still_running", "1")
+    assert (refused.status, refused.problem["code"], refused.headers["retry-after"]) == (409, "request_in_progress", "1")
     assert (made.status, same(made, after)) == (201, True)
 
 
@@ -432,7 +432,7 @@ async def test_only_who_may_write_gets_what_was_kept(memory: Store, caller_of: M
         await call.settings(client)
     numbers = {"acme": 1, "other": 2}
     keys = {(client, scope): await add_key(memory, numbers[client], [scope], "", 1) for client in numbers for scope in (READ, WRITE)}
-    call = caller_of(memory, auth="keys")
+    call = caller_of(memory, auth="api-key")
 
     first = await call.post(CONTACTS, JANE, x_api_key=keys["acme", WRITE], **KEY)
     replies = [await call.post(CONTACTS, JANE, x_api_key=key, **KEY) for key in keys.values()]
@@ -447,7 +447,7 @@ async def test_administrators_of_clients_do_not_share_keys(memory: Store, caller
     call = caller_of(memory, senders=ADAPTERS)
     await call.settings("acme")
     admins = [await add_key(memory, client, [ADMIN], "", 1) for client in (None, 1)]
-    call = caller_of(memory, senders=ADAPTERS, auth="keys")
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key")
     where, body = "/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"}
 
     replies = [await call.post(where, body, x_api_key=key, **KEY) for key in (*admins, *admins)]

@@ -25,8 +25,8 @@ KEYS = "/admin/v1/keys"
 
 @pytest.fixture
 def guarded(store: Store, caller_of: Make) -> Caller:
-    """The application in keys mode."""
-    return caller_of(store, auth="keys")
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
 
 
 async def held(call: Caller, *scopes: str, of: str | None = None, **more: Any) -> dict[str, str]:
@@ -149,7 +149,7 @@ async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: 
             return found
 
     slow = Slow()
-    guarded = caller_of(slow, auth="keys")
+    guarded = caller_of(slow, auth="api-key")
     everything, own = await held(guarded), await held(guarded, of="ours")
     await guarded.get(KEYS, **everything)
     slow.slow = True
@@ -314,7 +314,7 @@ def mutated(live: str, wanted: object) -> str:
 def test_any_text_that_is_not_a_live_key_is_401(wanted: list[object]) -> None:
     async def refused() -> None:
         store = await open_store("sqlite://")
-        guarded = Caller(Parts(store, Clock(), auth="keys"), Clock())
+        guarded = Caller(Parts(store, Clock(), auth="api-key"), Clock())
         live = (await held(guarded, of="ours"))["x_api_key"]
         dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
         assert (await guarded.post(CONTACTS, {}, x_api_key=live)).status == 201  # so that the key is at hand

@@ -122,7 +122,7 @@ async def keys(memory: Store) -> dict[str, str]:
 
 
 async def test_each_key_has_its_own_limit_for_records_and_administration(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
-    call = caller_of(memory, auth="keys", limiter=Limiter(Rates(key_requests=2, burst_seconds=1)))
+    call = caller_of(memory, auth="api-key", limiter=Limiter(Rates(key_requests=2, burst_seconds=1)))
 
     replies = [await call.get(target, x_api_key=keys["one"]) for target in (CONTACTS, "/admin/v1/clients", "/admin/v1/clients", CONTACTS)]
     other = await call.get("/admin/v1/clients", x_api_key=keys["two"])
@@ -135,7 +135,7 @@ async def test_each_key_has_its_own_limit_for_records_and_administration(memory:
 
 
 async def test_a_client_cannot_lift_its_own_limits(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
-    call = caller_of(memory, auth="keys")
+    call = caller_of(memory, auth="api-key")
 
     async def put(key: str, **settings: Any) -> Reply:
         return await call("PUT", "/admin/v1/clients/ours", {"settings": settings}, x_api_key=keys[key])
@@ -169,7 +169,7 @@ async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_sti
                 asked.append(query.key_id)
             return await memory.read(query)
 
-    call = caller_of(Watched(), auth="keys", failed_keys=FailedKeys(3))
+    call = caller_of(Watched(), auth="api-key", failed_keys=FailedKeys(3))
 
     async def get(key: str, address: str) -> Reply:
         scope = scope_of("GET", CONTACTS, {"x-api-key": key}) | {"client": (address, 1)}
@@ -227,7 +227,7 @@ async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller
 
 
 async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, auth="keys", failed_calls=FailedCalls(3))
+    call = caller_of(memory, auth="api-key", failed_calls=FailedCalls(3))
     for name in ("known", "other"):
         await memory.write(EnsureClient(name, 1))
 

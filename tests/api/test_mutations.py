@@ -28,7 +28,7 @@ from touchbase.service.verify import Verified, verify
 
 SEED = 20_261_120
 AT_ONCE = 32
-HOW_MANY = {("sqlite", "open"): 4_200, ("sqlite", "keys"): 4_200, ("postgresql", "open"): 800, ("postgresql", "keys"): 800}
+HOW_MANY = {("sqlite", "none"): 4_200, ("sqlite", "api-key"): 4_200, ("postgresql", "none"): 800, ("postgresql", "api-key"): 800}
 ADAPTERS = load_adapters()
 OURS, THEIRS, WORD = "ours", "theirs-and-nobody-elses", "their-private-word"
 assert sum(HOW_MANY.values()) == 10_000
@@ -46,7 +46,7 @@ class Hand:
         """Headers with which our client calls; it is made (again) if it is not there."""
         opened = Caller(type(self.call.parts)(store=self.store, clock=self.call.clock), self.call.clock)
         number = await made(opened, OURS)
-        if self.auth == "open":
+        if self.auth == "none":
             return {"x-client-id": OURS}
         return {"authorization": f"Bearer {await add_key(self.store, number, [READ, WRITE, ADMIN], 'ours', self.call.clock.now)}"}
 
@@ -66,7 +66,7 @@ class Hand:
         connection = {"channel": "crm", "tool": "attio", "secrets": ["their-own-secret"]}
         assert (await opened.post(f"/admin/v1/clients/{THEIRS}/connections", connection)).status == 201
         await add_key(self.store, number, [ADMIN], "theirs", 1)
-        if self.auth == "keys":
+        if self.auth == "api-key":
             for channel in ("crm", "emailcampaign"):
                 await opened("POST", f"/public/{channel}-webhook/{THEIRS}", raw=f'{{"what": "{WORD}"}}'.encode(), attio_signature="0")
             await opened(
@@ -142,7 +142,7 @@ def faults_of_problem(reply: Reply) -> Iterator[str]:
         yield "a problem with nothing in its list of errors"
 
 
-@pytest.mark.parametrize("auth", ["open", "keys"])
+@pytest.mark.parametrize("auth", ["none", "api-key"])
 async def test_mutated_requests_leave_no_fault_and_touch_no_other_client(
     store: Store, engine_url: str, by_hand: ByHand, caller_of: Make, auth: str
 ) -> None:
@@ -155,7 +155,7 @@ async def test_mutated_requests_leave_no_fault_and_touch_no_other_client(
     headers = await hand.admit()
     known = {"client_id": [OURS], "id": [*"12345678"], "channel": ["crm", "email_campaign"], "tool": ["hubspot", "generic", "instantly"]}
     # With keys nothing may help, not even the other client's name; without them that name is all that it takes.
-    mutator = Mutator(SEED, headers, known, (THEIRS,) if auth == "keys" else ())
+    mutator = Mutator(SEED, headers, known, (THEIRS,) if auth == "api-key" else ())
     statuses: dict[int, int] = {}
     faults: list[Any] = []
 
@@ -165,7 +165,7 @@ async def test_mutated_requests_leave_no_fault_and_touch_no_other_client(
         reply = await hand.call(request.method, request.target, raw=request.body, **request.sendable)
         statuses[reply.status] = statuses.get(reply.status, 0) + 1
         faults.extend((fault, request) for fault in faults_of(request, reply))
-        if auth == "keys" and WORD.encode() in reply.body:
+        if auth == "api-key" and WORD.encode() in reply.body:
             faults.append(("a word of the other client", request))
 
     for _ in range(0, HOW_MANY[engine, auth], AT_ONCE):

@@ -101,7 +101,7 @@ async def test_who_is_not_there_is_404(caller: Caller, number: str) -> None:
 
 async def test_a_key_that_may_only_write_can_neither_erase_nor_export(store: Store, caller_of: Make, caller: Caller) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
-    guarded = caller_of(store, auth="keys")
+    guarded = caller_of(store, auth="api-key")
     client = (await caller.parts.store.read(_clients()))[0].number
     writer, admin = [await add_key(store, client, [scope], "test", 1) for scope in (WRITE, ADMIN)]
 
@@ -140,7 +140,7 @@ async def test_an_erased_person_is_created_again_only_on_purpose(caller: Caller)
     await hook(caller, EMAIL)
 
     assert [reply.status for reply in (refused, profile, changed, merged)] == [409] * 4
-    assert {reply.problem["code"] for reply in (refused, profile, changed, merged)} == {"erased"}
+    assert {reply.problem["code"] for reply in (refused, profile, changed, merged)} == {"person_erased"}
     assert "restore_erased=true" in refused.problem["detail"]
     assert invalid.status == 422
     assert back.status == 201
@@ -160,7 +160,7 @@ async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(call
         "ignored", "about a person who was erased", None, {}, "",
     )  # fmt: skip
     assert shown["body_removed"] == {"why": "erased", "at": "2026-11-20T09:30:00Z"}
-    assert (replayed.status, replayed.problem["code"]) == (409, "body_gone")
+    assert (replayed.status, replayed.problem["code"]) == (409, "payload_deleted")
     assert "2026-11-20" in replayed.problem["detail"]
     assert "what it told of others is kept" in replayed.problem["detail"]
     assert (many.json()["count"], rehearsed.json()["count"]) == (0, 0)

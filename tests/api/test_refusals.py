@@ -97,7 +97,7 @@ async def test_refusals__name_a_parameter_that_is_wrong(here: Caller, query: str
 
 
 async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, caller_of: Make, clock: Any) -> None:
-    call = caller_of(memory, senders=ADAPTERS, auth="keys", refused=RefusedCalls(clock))
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedCalls(clock))
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     own, reading = [await add_key(memory, acme.number, [scope], "", 1) for scope in (ADMIN, READ)]
     assert call.parts.refused is not None
@@ -114,7 +114,7 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ca
 
 async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, caller_of: Make, clock: Any) -> None:
     limited = {"limits": Limits(webhook_body_bytes=40), "limiter": Limiter(Rates(webhooks=3))}
-    call = caller_of(memory, senders=ADAPTERS, auth="keys", refused=RefusedCalls(clock), **limited)
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedCalls(clock), **limited)
     key = await add_key(memory, (await memory.write(EnsureClient("acme", 1))).number, [ADMIN], "", 1)
     everyone = await add_key(memory, None, [ADMIN], "", 1)
 

@@ -75,10 +75,10 @@ async def test_what_cannot_be_opened_is_no_open_door(call: Caller, by_hand: ByHa
 
     assert [(one.status, one.problem["code"]) for one in (unproven, proven)] == [(503, "overloaded")] * 2
     assert (await call.get("/admin/v1/deliveries")).json()["data"] == []
-    assert "sealed with the master key 0123456789ab, which is not at hand" in caplog.text
+    assert "sealed with the encryption key 0123456789ab, which is not at hand" in caplog.text
 
 
-async def test_without_a_master_key_the_administrator_is_told_what_to_do(postgres_url: str, caller_of: Make) -> None:
+async def test_without_an_encryption_key_the_administrator_is_told_what_to_do(postgres_url: str, caller_of: Make) -> None:
     from touchbase.storage import open_store
 
     store = await open_store(postgres_url)
@@ -89,5 +89,5 @@ async def test_without_a_master_key_the_administrator_is_told_what_to_do(postgre
     await store.close()
 
     assert (refused.status, taken.status) == (422, 201)
-    assert [(one["pointer"], one["code"]) for one in refused.problem["errors"]] == [("/secrets", "no_master_key")]
-    assert "TOUCHBASE_MASTER_KEY" in refused.problem["detail"]
+    assert [(one["pointer"], one["code"]) for one in refused.problem["errors"]] == [("/secrets", "no_encryption_key")]
+    assert "TOUCHBASE_ENCRYPTION_KEY" in refused.problem["detail"]

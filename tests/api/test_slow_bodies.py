@@ -58,7 +58,7 @@ async def guarded(memory: Store, caller_of: Make) -> Caller:
     await opened.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="acme")
     await opened.post("/public/v2/contacts", {}, x_client_id="acme")
     assert (await opened.post("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"})).status == 201
-    return caller_of(memory, auth="keys", senders=load_adapters())
+    return caller_of(memory, auth="api-key", senders=load_adapters())
 
 
 async def key(call: Caller, name: str) -> dict[str, str]:

@@ -17,8 +17,8 @@ STATUS = "/admin/v1/status"
 
 @pytest.fixture
 def guarded(store: Store, caller_of: Make) -> Caller:
-    """The application in keys mode."""
-    return caller_of(store, auth="keys")
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
 
 
 async def test_an_administrator_sees_whether_the_server_is_ready_and_what_should_be_changed(

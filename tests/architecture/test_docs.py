@@ -175,11 +175,13 @@ def test_every_limit_is_written_down() -> None:
     of_bodies = {f"api.parts.Limits.{each.name}" for each in fields(Limits)} - {
         "api.parts.Limits.body_seconds",
         "api.parts.Limits.body_idle_seconds",
+        "api.parts.Limits.api_body_bytes",
+        "api.parts.Limits.webhook_body_bytes",
     }
     of_server = {
         f"settings.Settings.{each.name}"
         for each in fields(Settings)
-        if each.name.startswith(("max_", "limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
+        if each.name.startswith(("max_", "rate_limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
     }
 
     of_sharing = {"domain.shares.GREED", "service.turns.TURN", "service.turns.SHORT_TURN", "storage.QUEUE_LIMIT"}

@@ -37,9 +37,9 @@ def test_a_backup_comes_back_and_the_store_that_was_there_is_kept(kept: Run) -> 
     assert restored.exit_code == 0, restored.output
     assert aside.name in restored.output
     assert clients(kept) == ["acme"]
-    key = {"TOUCHBASE_MASTER_KEY_FILE": "touchbase.db.key"}
+    key = {"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"}
     assert "later" in kept("clients", "list", "--database", f"sqlite:///{aside.name}", env=key).output
-    assert kept("secrets", "check").exit_code == 0
+    assert kept("encryption-keys", "check").exit_code == 0
     assert kept("verify").exit_code == 0
 
 
@@ -91,7 +91,7 @@ def test_a_backup_is_never_opened_as_a_store_which_would_change_it(kept: Run, co
 
 
 def test_a_backup_is_looked_into_in_a_copy(kept: Run) -> None:
-    laid_out = kept("restore", "--database", "sqlite:///look.db", "b.db", env={"TOUCHBASE_MASTER_KEY_FILE": "touchbase.db.key"})
+    laid_out = kept("restore", "--database", "sqlite:///look.db", "b.db", env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"})
 
     assert laid_out.exit_code == 0, laid_out.output
 
@@ -204,13 +204,13 @@ def test_a_store_that_somebody_has_open_is_not_replaced(kept: Run) -> None:
     assert kept("restore", "b.db").exit_code == 0
 
 
-def test_without_the_master_key_nothing_is_restored(kept: Run) -> None:
+def test_without_the_encryption_key_nothing_is_restored(kept: Run) -> None:
     Path("touchbase.db.key").unlink()
 
     refused = kept("restore", "b.db")
 
     assert refused.exit_code == 1
-    assert "sealed with the master key" in refused.output
+    assert "sealed with the encryption key" in refused.output
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
@@ -265,9 +265,9 @@ def test_whoever_was_erased_since_the_backup_is_erased_again(store: Run) -> None
     who = ("--client", "acme", "--email", "goldfinch@example.com")
     body = b'{"event_type": "email_sent", "lead_email": "goldfinch@example.com", "timestamp": "2026-11-20T09:30:00Z"}'
     keep(body)
-    store("work", "--once")
+    store("worker", "--once")
     store("backup", "b.db")
-    store("erase", *who, "--yes")
+    store("persons", "erase", *who, "--yes")
 
     restored = store("restore", "b.db")
 
@@ -285,14 +285,14 @@ WHO = ("--client", "acme", "--email", "goldfinch@example.com")
 def erased(store: Run) -> Run:
     """A store where somebody was erased after the backup was taken."""
     keep(BODY)
-    store("work", "--once")
+    store("worker", "--once")
     store("backup", "b.db")
-    store("erase", *WHO, "--yes")
+    store("persons", "erase", *WHO, "--yes")
     return store
 
 
 def is_back(run: Run) -> bool:
-    return run("export-person", *WHO).exit_code == 0
+    return run("persons", "export", *WHO).exit_code == 0
 
 
 @pytest.mark.parametrize(("address", "says"), [("sqlite:///typo.db", "there is no store at"), ("sqlite:///empty.db", "is no store")])
@@ -366,11 +366,11 @@ def test_without_erasures_nobody_is_asked(erased: Run) -> None:
     assert is_back(erased)
 
 
-def test_a_store_whose_master_key_is_lost_is_asked_all_the_same(store: Run) -> None:
+def test_a_store_whose_encryption_key_is_lost_is_asked_all_the_same(store: Run) -> None:
     keep(BODY)
-    store("work", "--once")
+    store("worker", "--once")
     store("backup", "b.db")  # nothing is sealed in it
-    store("erase", *WHO, "--yes")
+    store("persons", "erase", *WHO, "--yes")
     store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
     Path("touchbase.db.key").unlink()
 

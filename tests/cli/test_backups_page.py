@@ -79,7 +79,7 @@ async def test_the_way_of_postgres(postgres_url: str, restored_url: str, tmp_pat
     await store.write(EnsureClient("later", 1))
     told += run(go_back, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
     await store.close()
-    run("touchbase erase --client acme --email one@example.com --yes", tmp_path, TOUCHBASE_DATABASE=postgres_url)
+    run("touchbase persons erase --client acme --email one@example.com --yes", tmp_path, TOUCHBASE_DATABASE=postgres_url)
     told += run(erase_again, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
 
     assert "1 identities were news here" in told

@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_doors import called
 from tests.cli.test_serve import Serve, Server, serve
-from tests.conftest import MASTER_KEYS
+from tests.conftest import ENCRYPTION_KEYS
 
 from touchbase import __version__
 from touchbase.api.app import build_app
@@ -45,7 +45,7 @@ SENT = {
 }
 QUERY = urlencode({"token": "canary-in-a-query", "api_key": "canary-in-an-api-key"})
 CANARIES = [
-    MASTER_KEYS.current,
+    ENCRYPTION_KEYS.current,
     PASSWORD,
     SECRET,
     NEXT,
@@ -137,12 +137,12 @@ def unreadable_answers(server: Server) -> Iterator[tuple[str, bytes]]:
 def test_no_secret_comes_back_in_an_answer_a_log_line_a_metric_or_the_banner(
     serve: Serve, engine_url: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOUCHBASE_MASTER_KEY", MASTER_KEYS.current)
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", ENCRYPTION_KEYS.current)
     parts = urlsplit(engine_url)
     if parts.scheme == "postgresql":
         place = parts.netloc.rpartition("@")[2]
         engine_url = urlunsplit(parts._replace(netloc=f"{parts.username or 'postgres'}:{PASSWORD}@{place}"))
-    server = serve("--auth", "keys", "--log-level", "debug", "--database", engine_url)
+    server = serve("--auth", "api-key", "--log-level", "debug", "--database", engine_url)
     found = re.search(r"key +(tb_\w+)", server.banner)
     assert found
     key = found[1]
@@ -208,7 +208,7 @@ async def all_answers(port: int, key: str) -> bytes:
     return answers
 
 
-@pytest.mark.parametrize("auth", ["open", "keys"])
+@pytest.mark.parametrize("auth", ["none", "api-key"])
 @pytest.mark.parametrize("kind", [RuntimeError, OSError])
 async def test_a_store_that_crashes_with_secrets_in_its_mouth_tells_them_to_nobody(
     kind: type[Exception], auth: str, own_logging: None

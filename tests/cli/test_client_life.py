@@ -189,7 +189,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
         meanwhile.setattr(remove_clients, "removal_of", stopped)
         first = store("clients", "delete", "acme", "--yes")
     between = shown(store, "acme")
-    refused = store("clients", "set", "acme", "-", given="{}")
+    refused = store("clients", "configure", "acme", "-", given="{}")
     verified, added = store("verify"), store("clients", "add", "acme")
     connected = store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot")
     keyed = store("keys", "create", "--client", "acme", "--name", "late")

@@ -1,4 +1,4 @@
-"""Commands that need no server: translate, clients, keys, inbox, work, migrate, openapi."""
+"""Commands that need no server: preview, clients, keys, inbox, worker, migrate, openapi."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_version_is_printed(run: Run) -> None:
 
 
 def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
-    result = run("translate", "--channel", "email_campaign", "-", given=SENT)
+    result = run("preview", "--channel", "email_campaign", "-", given=SENT)
 
     translated = json.loads(result.output)
     assert result.exit_code == 0
@@ -54,12 +54,23 @@ def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("old", "new"), [("translate", "preview"), ("erase", "persons erase"), ("export-person", "persons export")])
+def test_an_old_name_of_a_command_works_and_stands_in_no_list(run: Run, old: str, new: str) -> None:
+    helps = [run(*words.split(), "--help").output.partition("\n\n")[2] for words in (old, new)]
+    wrong = run(old, "--no-such-option")
+
+    assert helps[0] == helps[1] != ""
+    assert (wrong.exit_code, "No such option" in wrong.output) == (2, True)
+    assert f"  {old} " not in run("--help").output
+
+
 def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "call.json").write_bytes(SENT)
 
-    result = run("translate", "--channel", "email_campaign", "--tool", "instantly", "call.json")
+    result = run("preview", "--channel", "email_campaign", "--tool", "instantly", "call.json")
 
     assert json.loads(result.output)["tool"] == "instantly"
+    assert run("preview", "--tool", "instantly", "call.json").output == result.output
 
 
 @pytest.mark.parametrize(
@@ -72,11 +83,14 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
         (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
         (["--channel", "post", "-"], 2, "email_campaign"),
         (["--channel", "crm", "-H", "nocolon", "-"], 2, "NAME: VALUE"),
-        (["-"], 2, "--channel"),
+        (["-"], 2, "give --channel email_campaign or crm, or --tool"),
+        (["--tool", "generic", "-"], 2, "generic is on both channels: give --channel email_campaign or crm"),
+        (["--tool", "nosuchtool", "-"], 2, "no tool is called 'nosuchtool': `touchbase tools` lists them"),
+        (["--tool", "hubspot", "-"], 1, "this is not one of its calls"),
     ],
 )
 def test_a_call_that_cannot_be_translated_is_one_line_that_says_why(run: Run, arguments: list[str], status: int, says: str) -> None:
-    result = run("translate", *arguments, given=NONSENSE)
+    result = run("preview", *arguments, given=NONSENSE)
 
     assert result.exit_code == status
     assert says in result.output
@@ -115,7 +129,7 @@ def test_a_store_is_brought_up_to_date_without_a_copy_where_none_is_wanted(run: 
     assert list(Path().glob("*.before-*")) == []
 
 
-@pytest.mark.parametrize("words", [("tools",), ("migrate",), ("clients", "list"), ("work", "--once"), ("serve", "--port", "0")])
+@pytest.mark.parametrize("words", [("tools",), ("migrate",), ("clients", "list"), ("worker", "--once"), ("serve", "--port", "0")])
 def test_a_name_in_the_environment_that_is_no_setting_stops_every_command(run: Run, words: tuple[str, ...]) -> None:
     result = run(*words, env={"TOUCHBASE_DATABSE": "sqlite:///x.db"})
 
@@ -136,7 +150,7 @@ def test_a_client_is_added_once_and_listed(store: Run) -> None:
 def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
     store("clients", "add", "acme")
 
-    result = store("clients", "set", "acme", "-", given='{"on_duplicate": "update"}')
+    result = store("clients", "configure", "acme", "-", given='{"on_duplicate": "update"}')
     shown = json.loads(store("clients", "show", "acme").output)
 
     assert result.exit_code == 0
@@ -161,7 +175,7 @@ def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
 def test_settings_that_cannot_be_are_refused_and_change_nothing(store: Run, given: str | bytes, says: str) -> None:
     store("clients", "add", "acme")
 
-    result = store("clients", "set", "acme", "-", given=given)
+    result = store("clients", "configure", "acme", "-", given=given)
 
     assert result.exit_code == 1
     assert says in result.output
@@ -206,7 +220,7 @@ def test_the_inbox_is_a_table_for_people(store: Run) -> None:
 def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> None:
     applied, unrecognised = keep(SENT, NONSENSE)
 
-    report = json.loads(store("work", "--once").output)
+    report = json.loads(store("worker", "--once").output)
     states = {each["id"]: each["state"] for each in json.loads(store("inbox", "list", "--json").output)}
 
     assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1, "calls_to_tools": 0}
@@ -221,7 +235,7 @@ def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: R
     keep(SENT)
     keep(SENT, client_id="other")
 
-    result = store("work", "--once")
+    result = store("worker", "--once")
 
     assert result.exit_code == 1
     assert json.loads(result.stdout)["ended"] == {"applied": 1}
@@ -230,7 +244,7 @@ def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: R
 
 def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
     (delivery,) = keep(SENT)
-    store("work", "--once")
+    store("worker", "--once")
 
     detail = json.loads(store("inbox", "show", str(delivery), "--json").output)
     text = store("inbox", "show", str(delivery)).output
@@ -242,7 +256,7 @@ def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
 
 def test_a_replay_puts_the_chosen_deliveries_back(store: Run) -> None:
     applied, unrecognised = keep(SENT, NONSENSE)
-    store("work", "--once")
+    store("worker", "--once")
 
     dry = store("inbox", "replay", "--state", "unrecognised", "--dry-run")
     untouched = json.loads(store("inbox", "list", "--state", "received", "--json").output)
@@ -269,7 +283,15 @@ def test_a_replay_needs_either_ids_or_filters(store: Run, arguments: list[str]) 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["inbox", "list"], ["work", "--once"], ["migrate"], ["backup", "b.db"], ["restore", "b.db"], ["secrets", "rotate"], ["verify"]],
+    [
+        ["inbox", "list"],
+        ["worker", "--once"],
+        ["migrate"],
+        ["backup", "b.db"],
+        ["restore", "b.db"],
+        ["encryption-keys", "rotate"],
+        ["verify"],
+    ],
 )
 def test_an_address_that_names_no_store_is_a_wrong_option(store: Run, arguments: list[str]) -> None:
     result = store(*arguments, env={"TOUCHBASE_DATABASE": "mysql://user:secret@db/x"})
@@ -287,7 +309,7 @@ def test_an_address_that_names_no_store_is_a_wrong_option(store: Run, arguments:
         (["inbox", "list", "--client", "nobody"], "there is no client 'nobody'"),
         (["clients", "show", "nobody"], "there is no client 'nobody'"),
         (["inbox", "list", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
-        (["work", "--once", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
+        (["worker", "--once", "--database", "sqlite:///none.db"], "there is no store at sqlite:///none.db"),
         (["inbox", "list", "--database", "postgresql://user:secret@127.0.0.1:1/x"], "cannot connect to PostgreSQL"),
     ],
 )
@@ -359,8 +381,8 @@ def test_a_key_that_cannot_be_made_or_found_says_what_to_do(store: Run, argument
 
 
 def test_a_packed_call_is_translated_as_a_kept_one_would_be(run: Run) -> None:
-    packed = run("translate", "--channel", "email_campaign", "-H", "content-encoding: gzip", "-", given=gzip.compress(SENT))
-    bulk = run("translate", "--channel", "crm", "-", given=b"[" + b"{}," * 200_000 + b"{}]")
+    packed = run("preview", "--channel", "email_campaign", "-H", "content-encoding: gzip", "-", given=gzip.compress(SENT))
+    bulk = run("preview", "--channel", "crm", "-", given=b"[" + b"{}," * 200_000 + b"{}]")
 
     assert [event["email"] for event in json.loads(packed.output)["events"]] == ["contact@example.com"]
     assert bulk.exit_code == 1
@@ -368,7 +390,7 @@ def test_a_packed_call_is_translated_as_a_kept_one_would_be(run: Run) -> None:
 
 
 def test_a_store_in_which_no_secret_is_lost_has_nothing_to_replace(store: Run) -> None:
-    assert store("secrets", "replace-lost", "--yes").output == "no secret is lost: there is nothing to replace\n"
+    assert store("encryption-keys", "replace-lost", "--yes").output == "no secret is lost: there is nothing to replace\n"
 
 
 def test_an_argument_that_no_store_takes_is_refused_in_a_sentence(store: Run) -> None:
@@ -389,7 +411,7 @@ def test_a_reader_who_has_enough_ends_a_command_well() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("group", ["inbox", "clients", "keys", "secrets"])
+@pytest.mark.parametrize("group", ["inbox", "clients", "keys", "encryption-keys", "persons"])
 def test_a_group_lists_its_commands_in_whole_sentences(run: Run, group: str) -> None:
     assert "..." not in run(group, "--help").output.partition("Commands:")[2]
 

@@ -128,6 +128,18 @@ def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, m
     assert listed(acme) == []
 
 
+def test_a_channel_is_asked_for_only_where_the_tool_is_on_both(acme: Run) -> None:
+    one = acme("clients", "connect", "acme", "--tool", "hubspot")
+    both = [acme("clients", verb, "acme", "--tool", "generic") for verb in ("connect", "disconnect")]
+    connected = listed(acme)
+    gone = acme("clients", "disconnect", "acme", "--tool", "hubspot")
+
+    assert (one.exit_code, "hubspot is connected on crm" in one.output) == (0, True)
+    assert [(each.exit_code, "generic is on both channels: give --channel" in each.output) for each in both] == [(2, True)] * 2
+    assert [(each["channel"], each["tool"]) for each in connected] == [("crm", "hubspot")]
+    assert (gone.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
+
+
 def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
     tool = acme("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspott")
     client = acme("clients", "connect", "nobody", "--channel", "crm", "--tool", "hubspot")
@@ -168,7 +180,7 @@ def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
         (("--access-token", "x", "--no-access-token"), "give one of"),
         (("--access-token", ""), "1 to 4000 characters"),
         (("--access-token", "two words"), "--access-token: "),
-        (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOW"),
+        (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOWED_ORIGINS"),
     ],
 )
 def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tuple[str, ...], told: str) -> None:
@@ -181,7 +193,7 @@ def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tupl
 def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
     base = "http://127.0.0.1:9999"
 
-    result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allow", base)
+    result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allowed-origins", base)
 
     assert result.exit_code == 0
 
@@ -193,9 +205,9 @@ def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
         "propertyValue": "OPEN",
     }])  # fmt: skip
 
-    plain = acme("translate", "--channel", "crm", "-", given=body).output
-    decided = acme("translate", "--channel", "crm", "--connection", "acme", "-", given=body).output
-    nobody = acme("translate", "--channel", "crm", "--connection", "nobody", "-", given=body)
+    plain = acme("preview", "--channel", "crm", "-", given=body).output
+    decided = acme("preview", "--channel", "crm", "--connection", "acme", "-", given=body).output
+    nobody = acme("preview", "--channel", "crm", "--connection", "nobody", "-", given=body)
 
     assert [json.loads(output)["events"][0]["status"] for output in (plain, decided)] == ["OPEN", "warm"]
     assert nobody.exit_code == 1
@@ -239,12 +251,12 @@ def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) ->
     assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
 
 
-def test_a_secret_without_a_master_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
+def test_a_secret_without_an_encryption_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
     for words in (("migrate",), ("clients", "add", "acme")):
-        assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_MASTER_KEY": ""}).exit_code == 0
+        assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_ENCRYPTION_KEY": ""}).exit_code == 0
 
     given = ("--secret", SECRET, "--database", empty_postgres_url)
-    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_MASTER_KEY": ""})
+    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
 
     assert result.exit_code == 2
-    assert "Error: --secret: cannot be kept, as this server has no master key" in result.output
+    assert "Error: --secret: cannot be kept, as this server has no encryption key" in result.output

@@ -91,7 +91,7 @@ def test_a_page_of_a_stranger_reads_and_writes_nothing_without_keys(serve: Serve
 
 
 def test_an_open_server_with_a_public_url_serves_only_webhooks_by_that_name(serve: Serve) -> None:
-    server = serve("--auth", "open", "--allow-open", "--public-url", "https://hooks.example.com")
+    server = serve("--auth", "none", "--allow-unauthenticated", "--public-url", "https://hooks.example.com")
 
     hook = called(server, "POST", "/public/crm-webhook/default", b"{}", Host="hooks.example.com")
     outside = [called(server, "GET", path, Host="hooks.example.com") for path in ("/public/v2/contacts", "/admin/v1/clients", "/metrics")]
@@ -113,7 +113,7 @@ def test_a_public_url_elsewhere_brings_keys_by_itself(serve: Serve) -> None:
 
 
 def test_a_listed_page_calls_a_server_with_keys_and_still_needs_one(serve: Serve) -> None:
-    server = serve("--auth", "keys", "--cors-origins", "https://app.example.com, https://other.example.com")
+    server = serve("--auth", "api-key", "--cors-origins", "https://app.example.com, https://other.example.com")
     page = {"Origin": "https://app.example.com"}
 
     asked = called(server, "OPTIONS", "/public/v2/contacts", **page, Access_Control_Request_Method="POST")

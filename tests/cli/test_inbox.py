@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import apsw
 import pytest
@@ -28,7 +29,7 @@ def states(store: Run) -> list[str]:
 def test_groups_are_a_table_for_people(store: Run) -> None:
     keep(*DEALS, channel="crm")
     keep(NONSENSE)
-    store("work", "--once")
+    store("worker", "--once")
 
     lines = store("inbox", "list", "--group").output.splitlines()
 
@@ -39,7 +40,7 @@ def test_groups_are_a_table_for_people(store: Run) -> None:
 
 def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> None:
     keep(SENT.replace(b"{", b'{"workspace":"w1","campaign_id":"c1","email_account":"you@example.net",'), channel="crm")
-    store("work", "--once")
+    store("worker", "--once")
 
     listed, grouped = store("inbox", "list").output, store("inbox", "list", "--group").output
 
@@ -49,7 +50,7 @@ def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> No
 def test_what_strangers_have_sent_cannot_steer_a_terminal(store: Run) -> None:
     odd = "\x1b[2J\x07\x9b"
     keep(json.dumps([{"subscriptionType": f"deal.{odd}", "portalId": 1, "objectId": 1}], ensure_ascii=False).encode(), channel="crm")
-    store("work", "--once")
+    store("worker", "--once")
     asked = [["list"], ["list", "--group"], ["show", "1"], ["replay", "1", "--dry-run"]]
 
     told = [store("inbox", *each).output for each in asked]
@@ -68,7 +69,7 @@ def test_a_tool_that_there_is_not_is_no_empty_inbox(store: Run, command: str) ->
 
 def test_groups_are_json_for_programs(store: Run) -> None:
     numbers = keep(SENT, b'{"what": 1}', b'{"what": 2 }')
-    store("work", "--once")
+    store("worker", "--once")
 
     groups = json.loads(store("inbox", "list", "--group", "--state", "unrecognised", "--json").output)
 
@@ -101,9 +102,9 @@ def test_a_dry_run_tells_each_delivery_and_what_would_change(store: Run) -> None
 
 def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
     keep(NONSENSE)
-    store("work", "--once")
+    store("worker", "--once")
 
-    none = store("inbox", "replay", "--received-since", DAY_AFTER_EPOCH)
+    none = store("inbox", "replay", "--since", DAY_AFTER_EPOCH)
     one = store("inbox", "replay", "--received-since", "1970-01-01T00:00:00z")
 
     assert (none.output, one.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
@@ -112,14 +113,26 @@ def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
 def test_a_list_shows_only_what_was_received_since(store: Run) -> None:
     keep(NONSENSE)
 
-    found = [json.loads(store("inbox", "list", "--json", "--received-since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
+    found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
 
     assert [len(each) for each in found] == [0, 1]
 
 
+def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
+    keep(NONSENSE)
+    three_hours_ago = time.time_ns() // 1000 - 3 * 3_600_000_000
+    by_hand(f"UPDATE delivery SET received_us = {three_hours_ago}")
+
+    found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in ("2h", "150m", "200m", "4h", "999999999d")]
+    replayed = [store("inbox", "replay", "--since", since).output.split()[0] for since in ("2h", "1d")]
+
+    assert [len(each) for each in found] == [0, 0, 1, 1, 1]
+    assert replayed == ["0", "1"]
+
+
 def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(store: Run) -> None:
     keep(SENT, NONSENSE)
-    store("work", "--once")
+    store("worker", "--once")
     by_hand("UPDATE delivery SET body_gone = 'retention', body_gone_us = 5 WHERE state = 'applied'")
     by_hand("DELETE FROM delivery_body WHERE id IN (SELECT id FROM delivery WHERE body_gone IS NOT NULL)")
 
@@ -134,7 +147,7 @@ def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(stor
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--received-since", "yesterday"], "'yesterday' is no time"),
+        (["--since", "yesterday"], "'yesterday' is no time"),
         (["--state", "failed", "--from", "acme:x"], "'acme:x' is no place"),
         (["--from", "acme:1"], "either ids or filters"),
         (["17", "--from", "acme:1"], "--from goes with filters"),
@@ -155,8 +168,8 @@ def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says:
         (["show", "99999999999999999999"], 2, "is not in the range"),
         (["list", "--before", "99999999999999999999"], 2, "is not in the range"),
         (["list", "--group", "--before", "7"], 2, "--before goes with a list"),
-        (["list", "--group", "--received-since", DAY_AFTER_EPOCH], 2, "--received-since goes with a list"),
-        (["list", "--received-since", "yesterday"], 2, "'yesterday' is no time"),
+        (["list", "--group", "--since", DAY_AFTER_EPOCH], 2, "--since goes with a list"),
+        (["list", "--since", "yesterday"], 2, "'yesterday' is no time"),
         (["show", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
         (["replay", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
     ],
@@ -171,7 +184,7 @@ def test_an_inbox_that_cannot_be_shown_says_what_to_do(store: Run, arguments: li
 def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(*(b"%d nonsense" % number for number in range(5)))
     keep(NONSENSE, client_id="zeta")
-    store("work", "--once")
+    store("worker", "--once")
     put_back, calls = service.put_back, []
 
     async def stopped(*arguments: object) -> int:
@@ -194,7 +207,7 @@ def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pyt
 
 def test_a_whole_store_is_verified_with_one_line(store: Run) -> None:
     keep(SENT, NONSENSE)
-    store("work", "--once")
+    store("worker", "--once")
 
     result = store("verify")
 
@@ -204,7 +217,7 @@ def test_a_whole_store_is_verified_with_one_line(store: Run) -> None:
 def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) -> None:
     keep(SENT)
     keep(SENT + b" ", client_id="other")
-    store("work", "--once")
+    store("worker", "--once")
     by_hand("UPDATE contact SET status = 'won' WHERE id = 1")
 
     whole, one, none = store("verify"), store("verify", "--client", "acme"), store("verify", "--client", "other")
@@ -219,11 +232,11 @@ def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) ->
 
 def test_calls_that_were_applied_with_a_problem_are_listed(store: Run) -> None:
     keep(*(b'{"lead_email":"%b@example.com","event_type":"email_sent"}' % name for name in (b"a", b"b")))
-    store("clients", "set", "acme", "-", given='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
-    store("work", "--once")
-    store("clients", "set", "acme", "-", given="{}")
+    store("clients", "configure", "acme", "-", given='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
+    store("worker", "--once")
+    store("clients", "configure", "acme", "-", given="{}")
     keep(b'{"lead_email":"c@example.com","event_type":"email_sent"}')
-    store("work", "--once")
+    store("worker", "--once")
 
     listed = store("inbox", "list", "--problems")
     grouped = store("inbox", "list", "--problems", "--group")

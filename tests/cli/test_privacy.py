@@ -1,4 +1,4 @@
-"""`touchbase erase`, `export-person` and `retain`, and that logs hold nobody's data."""
+"""`touchbase persons erase`, `persons export` and `prune`, and that logs hold nobody's data."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ WHO = ("--client", "acme", "--email", "Goldfinch@example.com")
 def filled(store: Run) -> Run:
     """A store with calls of two people, applied, and one that nobody understands."""
     keep(CANARY, SENT, MENTION)
-    assert store("work", "--once").exit_code == 0
+    assert store("worker", "--once").exit_code == 0
     return store
 
 
 def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None:
     keep(b"  " + CANARY.replace(b"09:30", b"10:30"))  # waits
 
-    result = filled("erase", *WHO, "--yes")
+    result = filled("persons", "erase", *WHO, "--yes")
 
     assert result.output == "removed: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
     assert asyncio.run(remains(URL, "goldfinch")) == []
@@ -44,7 +44,7 @@ def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None
 
 
 def test_a_dry_run_only_says_it(filled: Run) -> None:
-    told = filled("erase", *WHO, "--dry-run").output
+    told = filled("persons", "erase", *WHO, "--dry-run").output
 
     assert told == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
     assert asyncio.run(remains(URL, "goldfinch")) != []
@@ -52,7 +52,7 @@ def test_a_dry_run_only_says_it(filled: Run) -> None:
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("", False)])
 def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
-    result = filled("erase", *WHO, given=answer)
+    result = filled("persons", "erase", *WHO, given=answer)
 
     assert "would remove: 1 contacts" in result.output
     assert (asyncio.run(remains(URL, "goldfinch")) == []) == gone
@@ -75,30 +75,30 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
     ],
 )
 def test_an_erasure_of_nobody_says_what_to_do(filled: Run, arguments: list[str], says: str) -> None:
-    result = filled("erase", *arguments)
+    result = filled("persons", "erase", *arguments)
 
     assert result.exit_code != 0
     assert says in result.output
 
 
 def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
-    filled("erase", *WHO, "--yes")
+    filled("persons", "erase", *WHO, "--yes")
 
-    lifted = filled("erase", *WHO, "--lift").output
+    lifted = filled("persons", "erase", *WHO, "--lift").output
     keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
-    filled("work", "--once")
+    filled("worker", "--once")
 
     assert lifted == "1 keyed hashes forgotten: the person may be kept again\n"
     assert asyncio.run(remains(URL, "goldfinch")) != []
 
 
 def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run) -> None:
-    nobody = filled("erase", *WHO, "--lift").output
-    filled("erase", *WHO, "--yes")
+    nobody = filled("persons", "erase", *WHO, "--lift").output
+    filled("persons", "erase", *WHO, "--yes")
 
-    filled("erase", *WHO, "--lift", "--dry-run")
+    filled("persons", "erase", *WHO, "--lift", "--dry-run")
     keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
-    filled("work", "--once")
+    filled("worker", "--once")
 
     assert nobody == "nobody with this address was erased\n"
     assert asyncio.run(remains(URL, "goldfinch")) == []
@@ -108,7 +108,7 @@ def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run
 def test_two_people_are_not_erased_as_one(filled: Run, how: str) -> None:
     (other,) = [each["id"] for each in exported(filled) if each["email"] == "contact@example.com"]
 
-    result = filled("erase", *WHO, "--id", str(other), how)
+    result = filled("persons", "erase", *WHO, "--id", str(other), how)
 
     assert result.exit_code == 1
     assert "these are several contacts" in result.output
@@ -118,7 +118,7 @@ def test_two_people_are_not_erased_as_one(filled: Run, how: str) -> None:
 def exported(run: Run) -> list[dict[str, Any]]:
     """The contacts of the two people."""
     emails = ("goldfinch@example.com", "contact@example.com")
-    return [json.loads(run("export-person", "--client", "acme", "--email", email).output)["contact"] for email in emails]
+    return [json.loads(run("persons", "export", "--client", "acme", "--email", email).output)["contact"] for email in emails]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def exported(run: Run) -> list[dict[str, Any]]:
     [
         ("would_erase", ["--dry-run"], "stopped; nothing was erased"),
         ("would_erase", [], "stopped; nothing was erased"),
-        ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase work`, goes on with it"),
+        ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase worker`, goes on with it"),
     ],
 )
 def test_an_erasure_that_is_stopped_says_what_is_true(
@@ -137,25 +137,25 @@ def test_an_erasure_that_is_stopped_says_what_is_true(
 
     monkeypatch.setattr(f"touchbase.service.erase.Eraser.{step}", stopped)
 
-    result = filled("erase", *WHO, *arguments)
+    result = filled("persons", "erase", *WHO, *arguments)
 
     assert (result.exit_code, result.stderr) == (130, f"\n{says}\n")
-    assert (filled("export-person", *WHO).exit_code == 0) == (step == "would_erase")
+    assert (filled("persons", "export", *WHO).exit_code == 0) == (step == "would_erase")
 
 
 def test_of_a_suspended_client_an_erasure_removes_what_waits_too(filled: Run) -> None:
-    counted = filled("erase", *WHO, "--dry-run").output.replace("would remove", "removed")
+    counted = filled("persons", "erase", *WHO, "--dry-run").output.replace("would remove", "removed")
     filled("clients", "suspend", "acme")
     keep(b"  " + CANARY.replace(b"09:30", b"10:30"))
 
-    told = filled("erase", *WHO, "--yes").output
+    told = filled("persons", "erase", *WHO, "--yes").output
 
     assert int(told.split(" bodies")[0].split()[-1]) == int(counted.split(" bodies")[0].split()[-1]) + 1
     assert asyncio.run(remains(URL, "goldfinch")) == []
 
 
 def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
-    filled("erase", *WHO, "--yes")
+    filled("persons", "erase", *WHO, "--yes")
 
     shown = filled("inbox", "show", "1").output
     as_json = json.loads(filled("inbox", "show", "1", "--json").output)
@@ -169,12 +169,12 @@ def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
 
 
 def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None:
-    early = filled("retain", "--dry-run").output
-    filled("clients", "set", "acme", "-", given='{"keep_bodies_days": 0}')
+    early = filled("prune", "--dry-run").output
+    filled("clients", "configure", "acme", "-", given='{"keep_bodies_days": 0}')
 
-    due = filled("retain", "--client", "acme", "--dry-run").output
-    done = filled("retain").output
-    again = filled("retain").output
+    due = filled("prune", "--client", "acme", "--dry-run").output
+    done = filled("prune").output
+    again = filled("prune").output
 
     assert early == "acme: 0 bodies would be removed (kept 90 days)\n"
     assert due == "acme: 2 bodies would be removed (kept 0 days)\n"
@@ -190,10 +190,10 @@ def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkey
     monkeypatch.setattr(export_person, "PAGE", 1)
     more = [CANARY.replace(b'"email_sent"', b'"email_sent","campaign_name":"%d"' % number) for number in range(2)]
     keep(b"  " + more[0], b"   " + more[1])
-    filled("work", "--once")
+    filled("worker", "--once")
 
-    printed = json.loads(filled("export-person", *WHO).output)
-    filled("export-person", "--client", "acme", "--id", str(printed["contact"]["id"]), "--out", "person.json")
+    printed = json.loads(filled("persons", "export", *WHO).output)
+    filled("persons", "export", "--client", "acme", "--id", str(printed["contact"]["id"]), "--out", "person.json")
 
     assert json.loads((tmp_path / "person.json").read_text()) == printed
     assert printed["contact"]["email"] == "goldfinch@example.com"
@@ -202,12 +202,12 @@ def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkey
 
 
 def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = filled("export-person", *WHO, "--out", "nowhere/person.json")
-    done = filled("export-person", *WHO, "--out", "person.json")
+    nowhere = filled("persons", "export", *WHO, "--out", "nowhere/person.json")
+    done = filled("persons", "export", *WHO, "--out", "person.json")
     with monkeypatch.context() as broken:
         broken.setattr("touchbase.cli.export_person._pieces", lambda page, is_first: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            filled("export-person", *WHO, "--out", "half.json")
+            filled("persons", "export", *WHO, "--out", "half.json")
 
     assert (nowhere.exit_code, nowhere.output) == (1, "Error: cannot write nowhere/person.json: No such file or directory\n")
     assert (done.exit_code, stat.S_IMODE(Path("person.json").stat().st_mode)) == (0, 0o600)
@@ -224,7 +224,7 @@ def test_of_two_exports_to_one_file_the_later_one_stays_whole(tmp_path: Path) ->
 
 
 def test_nobody_cannot_be_exported(filled: Run) -> None:
-    result = filled("export-person", "--client", "acme", "--email", "nobody@example.com")
+    result = filled("persons", "export", "--client", "acme", "--email", "nobody@example.com")
 
     assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept: try another address of theirs, or --id\n")
 
@@ -247,7 +247,7 @@ def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
 
     log = server.log()
     assert erased[0] == 200
-    assert (refused[0], refused[1]["code"]) == (409, "erased")
+    assert (refused[0], refused[1]["code"]) == (409, "person_erased")
     assert log.count('"route"') >= 8
     assert "canary" not in log.lower()
     assert "vogelsang" not in log.lower()
@@ -255,15 +255,15 @@ def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
 
 def test_nonsense_of_others_is_kept(filled: Run) -> None:
     keep(NONSENSE)
-    filled("erase", *WHO, "--yes")
+    filled("persons", "erase", *WHO, "--yes")
 
     assert asyncio.run(remains(URL, "nothing that a tool would send")) != []
 
 
 def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
-    assert filled("erase", *WHO, "--yes").exit_code == 0
+    assert filled("persons", "erase", *WHO, "--yes").exit_code == 0
 
-    result = filled("scrub")
+    result = filled("vacuum")
 
     assert (result.exit_code, result.output) == (0, "nothing of what was removed is left in the store's files\n")
     assert asyncio.run(remains(URL, "goldfinch")) == []
@@ -274,7 +274,7 @@ def test_scrubbing_beside_a_reader_says_what_to_do(filled: Run) -> None:
         row = reader.execute("SELECT * FROM contact").fetchone()
         cursor = reader.execute("SELECT * FROM delivery")
         next(cursor)
-        result = filled("scrub")
+        result = filled("vacuum")
 
     assert row is not None
     assert result.exit_code == 1

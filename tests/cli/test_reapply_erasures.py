@@ -53,16 +53,16 @@ async def _fill(url: str) -> None:
 def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run: Run, engine_url: str, copy: Copy) -> None:
     asyncio.run(_fill(engine_url))
     restored = copy(run, engine_url)
-    assert run("erase", "--database", engine_url, *WHO, "--yes").exit_code == 0
-    assert run("export-person", "--database", restored, *WHO).exit_code == 0
+    assert run("persons", "erase", "--database", engine_url, *WHO, "--yes").exit_code == 0
+    assert run("persons", "export", "--database", restored, *WHO).exit_code == 0
 
     said = run("reapply-erasures", "--database", restored, "--from", engine_url)
     again = run("reapply-erasures", "--database", restored, "--from", engine_url)
 
     assert (said.exit_code, said.output) == (0, "1 identities were news here: they are erased now\n")
     assert (again.exit_code, again.output) == (0, "nobody was erased there who was not erased here\n")
-    assert run("export-person", "--database", restored, *WHO).exit_code == 1
-    assert run("export-person", "--database", restored, "--client", "acme", "--email", "wren@example.com").exit_code == 0
+    assert run("persons", "export", "--database", restored, *WHO).exit_code == 1
+    assert run("persons", "export", "--database", restored, "--client", "acme", "--email", "wren@example.com").exit_code == 0
 
 
 def test_an_address_of_nothing_is_refused_and_nothing_is_made_there(run: Run, engine_url: str) -> None:

@@ -32,7 +32,7 @@ class Server:
 
     def __init__(self, folder: Path, arguments: tuple[str, ...]) -> None:
         environment = {
-            name: value for name, value in os.environ.items() if name == "TOUCHBASE_MASTER_KEY" or not name.startswith("TOUCHBASE_")
+            name: value for name, value in os.environ.items() if name == "TOUCHBASE_ENCRYPTION_KEY" or not name.startswith("TOUCHBASE_")
         }
         # A file of its own, and to append: the server writes where we have read to, and would write over what it said before.
         self.errors = (folder / f"errors-{next(NUMBERS)}").open("a+")
@@ -122,7 +122,7 @@ def test_ctrl_c_is_a_good_end_too(serve: Serve) -> None:
 
 
 def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_guessed(serve: Serve, run: Run) -> None:
-    first = serve("--auth", "keys")
+    first = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", first.banner)
     assert found
     key = found[1]
@@ -133,7 +133,7 @@ def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_gues
     run("clients", "add", "acme")
     taken, _ = first.post("/public/v2/contacts", {"email": "b@example.com"}, Authorization=f"Bearer {key}", **{"X-Client-Id": "acme"})
     first.stop()
-    second = serve("--auth", "keys")
+    second = serve("--auth", "api-key")
     again, _ = second.get("/admin/v1/clients", Authorization=f"Bearer {key}")
     second.stop()
 
@@ -145,13 +145,13 @@ def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_gues
 
 
 def test_open_mode_on_an_address_that_others_can_reach_is_said_loudly(serve: Serve) -> None:
-    server = serve("--auth", "open", "--allow-open", "--host", "0.0.0.0")
+    server = serve("--auth", "none", "--allow-unauthenticated", "--host", "0.0.0.0")
 
     assert server.stop() == 0
     lines = server.log().splitlines()
     assert len([line for line in lines if line.startswith("!!")]) > 5
     assert "OPEN MODE ON 0.0.0.0" in server.log()
-    assert "--auth keys" in server.log()
+    assert "--auth api-key" in server.log()
 
 
 def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve) -> None:
@@ -166,7 +166,7 @@ def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve)
 
 
 def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve, run: Run) -> None:
-    server = serve("--auth", "keys")
+    server = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", server.banner)
     assert found
     sent = {"Authorization": f"Bearer {found[1]}"}
@@ -205,7 +205,7 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
 
 
 def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve: Serve, run: Run) -> None:
-    server = serve("--public-url", "https://hooks.example.com", "--auth", "open", "--allow-open")
+    server = serve("--public-url", "https://hooks.example.com", "--auth", "none", "--allow-unauthenticated")
     run("clients", "add", "acme")
     connected = run(
         "clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours",
@@ -246,6 +246,20 @@ def test_a_slow_body_is_cut(serve: Serve) -> None:
 
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b'"code":"body_too_slow"' in answer
+
+
+def test_bodies_have_the_limits_that_the_operator_gives(serve: Serve, run: Run) -> None:
+    server = serve("--max-webhook-body-bytes", "60", "--max-api-body-bytes", "30", "--no-inbox-worker")
+    webhook = {"event": "sent", "email": "ann@example.com"}
+
+    created, refused = (server.post("/public/v2/contacts", {"email": name + "@example.com"}) for name in ("ann", "ann.of.the.longer.name"))
+    taken, too_long = (server.post("/public/crm-webhook/default", body) for body in (webhook, {**webhook, "more": "bytes"}))
+    listed = run("inbox", "list", "--json")
+
+    assert [created[0], refused[0], taken[0], too_long[0]] == [201, 413, 200, 413]
+    assert refused[1]["detail"] == "the body may have at most 30 bytes"
+    assert too_long[1]["detail"] == "the body may have at most 60 bytes"
+    assert [each["size"] for each in json.loads(listed.output)] == [len(json.dumps(webhook))]
 
 
 def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path) -> None:
@@ -317,7 +331,7 @@ def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_pa
     serve(*arguments)
 
     work = subprocess.Popen(
-        [sys.executable, "-m", "touchbase", "work"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "touchbase", "worker"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert work.stdout is not None
     begun = work.stdout.readline()
@@ -346,9 +360,12 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
     ("arguments", "status", "says"),
     [
         (["--workers", "2"], 2, "SQLite is served by one process"),
-        (["--host", "0.0.0.0", "--auth", "open"], 2, "--allow-open"),
-        (["--auth", "open", "--public-url", "https://hooks.example.com"], 2, "hooks.example.com is not this machine: use --auth keys"),
-        (["--auth", "open", "--trusted-proxies", "127.0.0.1"], 2, "calls come through trusted proxies: use --auth keys"),
+        (["--host", "0.0.0.0", "--auth", "none"], 2, "--allow-unauthenticated"),
+        (["--host", "0.0.0.0", "--auth", "open", "--no-allow-open"], 2, "--allow-unauthenticated"),  # old names
+        (["--auth", "keys", "--allow-open", "--fetch-allow", "crm"], 2, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
+        (["--limit-key-requests", "-1"], 2, "TOUCHBASE_RATE_LIMIT_KEY_REQUESTS must be at least 0"),
+        (["--auth", "none", "--public-url", "https://hooks.example.com"], 2, "hooks.example.com is not this machine: use --auth api-key"),
+        (["--auth", "none", "--trusted-proxies", "127.0.0.1"], 2, "calls come through trusted proxies: use --auth api-key"),
         (["--port", "70000"], 2, "at most 65535"),
         (["--auth", "sometimes"], 2, "sometimes"),
         (["--host", "256.0.0.1"], 2, "no address of this machine"),
@@ -399,7 +416,7 @@ def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: 
     from touchbase.settings import Settings
 
     public = Settings.read({}, host="0.0.0.0")
-    told = Settings.read({}, host="0.0.0.0", auth="open", allow_open=True)
+    told = Settings.read({}, host="0.0.0.0", auth="none", allow_unauthenticated=True)
 
     assert not public.open_mode
     assert told.open_mode
@@ -409,7 +426,7 @@ def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: 
 def test_commands_that_serve_nothing_load_no_server() -> None:
     code = (
         "import sys; from touchbase.cli import cli\n"
-        "cli(['translate', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"
+        "cli(['preview', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"
         "print([name for name in ('starlette', 'uvicorn', 'asyncpg', 'apsw', 'asyncio') if name in sys.modules])"
     )
 

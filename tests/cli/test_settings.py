@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchbase.api.parts import Limits
 from touchbase.cli.password import without_password
 from touchbase.settings import BadSettings, Settings
+from touchbase.wiring import body_limits
 
 
 def test_without_any_decision_only_this_machine_is_served_without_keys() -> None:
@@ -39,7 +41,7 @@ def test_a_list_stands_between_commas_or_spaces() -> None:
         {
             "TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
             "TOUCHBASE_CORS_ORIGINS": "https://a.example http://b.example:81",
-            "TOUCHBASE_FETCH_ALLOW": "https://a.example http://b.example:81/, https://[::1]:8443",
+            "TOUCHBASE_FETCH_ALLOWED_ORIGINS": "https://a.example http://b.example:81/, https://[::1]:8443",
         }
     )
 
@@ -66,6 +68,7 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_PORT": "eighty"}, "TOUCHBASE_PORT must be a whole number"),
         ({"TOUCHBASE_PORT": "-1"}, "TOUCHBASE_PORT must be at least 0"),
         ({"TOUCHBASE_WORKERS": "0"}, "TOUCHBASE_WORKERS must be at least 1"),
+        ({"TOUCHBASE_MAX_WEBHOOK_BODY_BYTES": "0"}, "TOUCHBASE_MAX_WEBHOOK_BODY_BYTES must be at least 1"),
         ({"TOUCHBASE_KEEP_ALIVE": "nan"}, "TOUCHBASE_KEEP_ALIVE must be at least"),
         ({"TOUCHBASE_ACCESS_LOG": "perhaps"}, "TOUCHBASE_ACCESS_LOG must be on or off"),
         ({"TOUCHBASE_LOG_LEVEL": "loud"}, "TOUCHBASE_LOG_LEVEL must be one of debug, info, warning, error"),
@@ -81,10 +84,10 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_CORS_ORIGINS": "https://app.example.com:443"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
         ({"TOUCHBASE_CORS_ORIGINS": "https://*.example.com"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
         ({"TOUCHBASE_CORS_ORIGINS": "https://ok.example https://App.example.com"}, "TOUCHBASE_CORS_ORIGINS must list origins"),
-        ({"TOUCHBASE_FETCH_ALLOW": "https://crm.internal:99999"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
-        ({"TOUCHBASE_FETCH_ALLOW": "https://u:p@crm.internal"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
-        ({"TOUCHBASE_FETCH_ALLOW": "https://a.example crm.internal"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
-        ({"TOUCHBASE_FETCH_ALLOW": "https://crm.internal/api"}, "TOUCHBASE_FETCH_ALLOW must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOWED_ORIGINS": "https://crm.internal:99999"}, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOWED_ORIGINS": "https://u:p@crm.internal"}, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOWED_ORIGINS": "https://a.example crm.internal"}, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
+        ({"TOUCHBASE_FETCH_ALLOWED_ORIGINS": "https://crm.internal/api"}, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
         ({"TOUCHBASE_DATABASE_FILE": "no-such-file"}, "TOUCHBASE_DATABASE_FILE names a file that cannot be read"),
         ({"TOUCHBASE_DATABASE": "sqlite://", "TOUCHBASE_DATABASE_FILE": "x"}, "keep one of them"),
     ],
@@ -125,14 +128,14 @@ def test_a_name_that_stands_for_an_address_that_others_can_reach_is_not_served_o
         settings.check_listening(address)
     settings.check_listening("127.0.0.1")
     settings.check_listening("::1")
-    Settings.read({}, host="localhost", auth="keys").check_listening(address)
-    Settings.read({}, host="localhost", allow_open=True).check_listening(address)
+    Settings.read({}, host="localhost", auth="api-key").check_listening(address)
+    Settings.read({}, host="localhost", allow_unauthenticated=True).check_listening(address)
 
 
 def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
     assert Settings.read({}).guards_browsers
     assert "hooks.example.com" in Settings.read({}, public_url="https://Hooks.example.com/x").own_names
-    for other in ({"auth": "keys"}, {"allow_open": True}, {"host": "0.0.0.0", "auth": "open", "allow_open": True}):
+    for other in ({"auth": "api-key"}, {"allow_unauthenticated": True}, {"host": "0.0.0.0", "auth": "none", "allow_unauthenticated": True}):
         assert not Settings.read({}, **other).guards_browsers
 
 
@@ -152,12 +155,24 @@ def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
 )
 def test_a_public_url_elsewhere_and_trusted_proxies_mean_keys(options: dict[str, str], is_open: bool) -> None:
     assert Settings.read({}, **options).open_mode is is_open
-    told = Settings.read({}, auth="open", allow_open=True, **options)
+    told = Settings.read({}, auth="none", allow_unauthenticated=True, **options)
     told.check_serving()
     assert told.open_mode
     if not is_open:
-        with pytest.raises(BadSettings, match="--auth keys"):
-            Settings.read({}, auth="open", **options).check_serving()
+        with pytest.raises(BadSettings, match="--auth api-key"):
+            Settings.read({}, auth="none", **options).check_serving()
+
+
+@pytest.mark.parametrize(("old", "auth"), [("open", "none"), ("keys", "api-key")])
+def test_an_old_value_of_auth_means_its_new_one(old: str, auth: str) -> None:
+    assert Settings.read({"TOUCHBASE_AUTH": old}) == Settings.read({}, auth=old) == Settings.read({}, auth=auth)
+
+
+def test_body_limits_come_from_the_settings_and_are_the_same_by_default() -> None:
+    told = body_limits(Settings.read({"TOUCHBASE_MAX_API_BODY_BYTES": "10"}, max_webhook_body_bytes=20))
+
+    assert (told.api_body_bytes, told.webhook_body_bytes) == (10, 20)
+    assert body_limits(Settings()) == Limits()
 
 
 @given(st.text(min_size=1).map(lambda text: quote(text, safe="")))
@@ -195,6 +210,21 @@ def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
         ("TOUCHBASE_CORS_ORIGIN", "TOUCHBASE_CORS_ORIGINS"),
         ("TOUCHBASE_HOST_FILE", "TOUCHBASE_HOST"),
         ("TOUCHBASE_XYZ", "TOUCHBASE_"),
+        ("TOUCHBASE_ALLOW_OPEN", "TOUCHBASE_ALLOW_UNAUTHENTICATED;"),
+        ("TOUCHBASE_FETCH_ALLOW", "TOUCHBASE_FETCH_ALLOWED_ORIGINS;"),
+        ("TOUCHBASE_MASTER_KEY", "TOUCHBASE_ENCRYPTION_KEY;"),
+        ("TOUCHBASE_MASTER_KEY_FILE", "TOUCHBASE_ENCRYPTION_KEY_FILE;"),
+        ("TOUCHBASE_MASTER_KEY_OLD", "TOUCHBASE_ENCRYPTION_KEY_OLD;"),
+        ("TOUCHBASE_MASTER_KEY_OLD_FILE", "TOUCHBASE_ENCRYPTION_KEY_OLD_FILE;"),
+        ("TOUCHBASE_LIMIT_REQUESTS", "TOUCHBASE_RATE_LIMIT_REQUESTS;"),
+        ("TOUCHBASE_LIMIT_KEY_REQUESTS", "TOUCHBASE_RATE_LIMIT_KEY_REQUESTS;"),
+        ("TOUCHBASE_LIMIT_ROWS", "TOUCHBASE_RATE_LIMIT_ROWS;"),
+        ("TOUCHBASE_LIMIT_BYTES", "TOUCHBASE_RATE_LIMIT_BYTES;"),
+        ("TOUCHBASE_LIMIT_WEBHOOKS", "TOUCHBASE_RATE_LIMIT_WEBHOOKS;"),
+        ("TOUCHBASE_LIMIT_WEBHOOK_BYTES", "TOUCHBASE_RATE_LIMIT_WEBHOOK_BYTES;"),
+        ("TOUCHBASE_LIMIT_BURST", "TOUCHBASE_RATE_LIMIT_BURST;"),
+        ("TOUCHBASE_LIMIT_FAILED_KEYS", "TOUCHBASE_RATE_LIMIT_FAILED_KEYS;"),
+        ("TOUCHBASE_LIMIT_FAILED_CALLS", "TOUCHBASE_RATE_LIMIT_FAILED_CALLS;"),
     ],
 )
 def test_a_name_that_is_no_setting_is_refused_with_the_nearest(name: str, nearest: str) -> None:

@@ -28,7 +28,7 @@ from tests.conftest import with_postgres_tools
 from touchbase.api.parts import Limits
 from touchbase.settings import Settings, environment_name
 from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import MasterKeys
+from touchbase.storage.sealing.keys import EncryptionKeys
 
 __all__ = ["serve"]
 
@@ -191,15 +191,15 @@ def test_the_compositions_settings_can_be_used(tmp_path: Path) -> None:
     assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).exists()
     grace = int(service["stop_grace_period"].removesuffix("s"))
     assert grace > settings.shutdown_timeout
-    # On PostgreSQL no connection can have a secret without a master key.
-    assert len(MasterKeys(settings.master_key).read()) == 1
+    # On PostgreSQL no connection can have a secret without an encryption key.
+    assert len(EncryptionKeys(settings.encryption_key).read()) == 1
 
 
 def test_every_secret_that_a_container_gets_is_one_that_is_made(tmp_path: Path) -> None:
     made, services = composed(), composed()["services"]
 
     assert {f"./secrets/{path.name}" for path in made_secrets(tmp_path).iterdir()} == {each["file"] for each in made["secrets"].values()}
-    assert set(services["touchbase"]["secrets"]) == {"database", "master_key"}
+    assert set(services["touchbase"]["secrets"]) == {"database", "encryption_key"}
     for service in services.values():
         named = {Path(value).name for name, value in service["environment"].items() if name.endswith("_FILE")}
         assert named <= set(service["secrets"]) <= made["secrets"].keys()

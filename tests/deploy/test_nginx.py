@@ -131,7 +131,7 @@ def behind(serve: Serve) -> Server:
 
 def serving(serve: Serve, *options: str) -> Server:
     """A server behind a proxy, with keys and a client."""
-    server = serve("--auth", "keys", "--trusted-proxies", "127.0.0.1", *options)
+    server = serve("--auth", "api-key", "--trusted-proxies", "127.0.0.1", *options)
     status, _ = server.post("/admin/v1/clients", {"client_id": "default"}, Authorization=key_of(server)["Authorization"])
     assert status == 201
     return server

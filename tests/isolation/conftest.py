@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from tests.conftest import MASTER_KEYS, ByHand, Databases
+from tests.conftest import ENCRYPTION_KEYS, ByHand, Databases
 from tests.isolation.probe import TRYING
 from tests.isolation.trial import Opened
 from tests.isolation.world import Tokens, World
@@ -39,7 +39,7 @@ async def opened(engine_url: str) -> AsyncIterator[Opened]:
         async def open_it() -> Store:
             await open_ones.aclose()
             engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
-            sealer = MasterSealer(GivenKeys(MASTER_KEYS.read()))
+            sealer = MasterSealer(GivenKeys(ENCRYPTION_KEYS.read()))
             store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING}, sealer=sealer)
             open_ones.push_async_callback(store.close)
             return store

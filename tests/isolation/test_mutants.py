@@ -32,7 +32,7 @@ OF_ALL: dict[str, str] = {
     "reads._any_key": "as above",
     "recent_calls.old_calls": "what of all may be forgotten",
     "sealed._clear": "secrets of all, sealed again; an operator's, and the start of a server",
-    "sealed.check_keys": "master keys, of no client",
+    "sealed.check_keys": "encryption keys, of no client",
     "sealed.check_seals": "as the secrets of all",
     "sealed.replace_lost": "as above",
     "sealed.seal_again": "as above",

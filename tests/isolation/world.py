@@ -148,10 +148,10 @@ class World:
         return number, await add_key(store, number, [ADMIN], f"key of {client_id}", self.clock())
 
     def side(self, store: Store, client_id: str, number: int, key: str) -> Side:
-        """A client in keys mode, as a server process serves it that has just started."""
+        """A client with API keys, as a server process serves it that has just started."""
         connections = Connections(store, self.clock)
         parts = Parts(
-            store=store, clock=self.clock, auth="keys", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
+            store=store, clock=self.clock, auth="api-key", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
             protocol_answer=ADAPTERS.protocol_answer, limiter=Limiter(RATES),
         )  # fmt: skip
         return Side(client_id, key, number, Caller(parts, self.clock))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.model.world import World
 
-from touchbase.domain.errors import Conflict, ErasedPerson
+from touchbase.domain.errors import Conflict, PersonErased
 from touchbase.domain.ports import Store
 
 ANN, BOB = "ann@x.test", "bob@x.test"
@@ -322,7 +322,7 @@ async def test_erased_person__does_not_come_back_by_replays_retries_or_posts(wor
 
     await world.replay()
     await world.call(20, "camp", reply, attempt=2)
-    with pytest.raises(ErasedPerson):
+    with pytest.raises(PersonErased):
         await world.post(30, email=ANN)
 
     assert await shown(world, "email") == [(BOB,)]

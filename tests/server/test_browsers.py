@@ -149,7 +149,7 @@ async def test_without_keys_only_webhook_addresses_answer_by_the_public_name(sta
     here, _, _ = await asked(caller, path=path, host=b"127.0.0.1:8000")
 
     assert (status, json.loads(body)["code"]) == (403, "open_mode")
-    assert "--auth keys" in json.loads(body)["detail"]
+    assert "--auth api-key" in json.loads(body)["detail"]
     assert (hook, here) == (200, 200)
 
 

@@ -114,7 +114,7 @@ def test_one_call_can_be_read_by_itself(reader: Reader, poisoned: Reader) -> Non
 
 
 def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOUCHBASE_MASTER_KEY", "secret")
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "secret")
     code = """
 import os, sys
 for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.conftest import MASTER_KEYS, ByHand
+from tests.conftest import ENCRYPTION_KEYS, ByHand
 
 from touchbase.domain.client import ACTIVE, DELETING, LAST_CALLS, SUSPENDED, Client, Deletion, FormerId
 from touchbase.domain.client_life import (
@@ -179,7 +179,7 @@ async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_ha
 
 
 async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, by_hand: ByHand) -> None:
-    sealer = MasterSealer(GivenKeys(MASTER_KEYS.read()))
+    sealer = MasterSealer(GivenKeys(ENCRYPTION_KEYS.read()))
     stores = [await open_with(engine_url, {}, sealer=sealer) for _ in range(2)]
     client = await with_data(stores[0], many=8)
     await stores[0].write(BeginDeletion(client.number, 5))

@@ -23,7 +23,7 @@ from touchbase.domain.erasure import (
     ListErasures,
     OpenErasures,
 )
-from touchbase.domain.errors import Conflict, ErasedPerson, NotFound, UnrecognisedPayload
+from touchbase.domain.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
 from touchbase.domain.events import CONTACT, Event, Translation
 from touchbase.domain.identity import email_key, linkedin_key
 from touchbase.domain.keys import body_key
@@ -365,10 +365,10 @@ async def test_an_erased_person_is_not_created_by_mistake(house: House) -> None:
     again = Contact(house.client, 0, NOON, NOON, email=EMAIL, email_key=REF[2])
     profile = Contact(house.client, 0, NOON, NOON, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     for made in (again, profile):
-        with pytest.raises(ErasedPerson, match="was erased"):
+        with pytest.raises(PersonErased, match="was erased"):
             await house.store.write(CreateContact(made, guarded=True))
     change = UpdateContact(house.client, bob.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON, "k", guarded=True)
-    with pytest.raises(ErasedPerson):
+    with pytest.raises(PersonErased):
         await house.store.write(change)
     fine = await house.store.write(CreateContact(Contact(house.client, 0, NOON, NOON, email="c@d.com", email_key="c@d.com"), guarded=True))
 

@@ -10,7 +10,7 @@ from tests.storage.test_contract_erasure import NOON, REF, House, create
 from touchbase.domain.commands import CreateContact, EnsureClient, UpdateContact
 from touchbase.domain.contact import Contact
 from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import Conflict, ErasedPerson
+from touchbase.domain.errors import Conflict, PersonErased
 from touchbase.domain.ports import Store
 
 pytestmark = pytest.mark.asyncio
@@ -32,7 +32,7 @@ async def test_create__is_refused_when_the_first_erasure_came_before_it_was_writ
     await create(house, MAIL)
     await house.erase(refs=(REF,))
 
-    with pytest.raises(ErasedPerson, match="restore_erased"):
+    with pytest.raises(PersonErased, match="restore_erased"):
         await house.store.write(creation(house, MAIL))
 
     assert await house.contacts() == {}
@@ -44,7 +44,7 @@ async def test_create__goes_on_for_others_after_the_first_erasure(house: House) 
     writes = [house.store.write(creation(house, mail)) for mail in ("ann@x.test", MAIL, "bob@x.test", "ann@x.test")]
     results = await asyncio.gather(*writes, return_exceptions=True)
 
-    assert [type(result) for result in results if isinstance(result, Exception)] == [ErasedPerson, Conflict]
+    assert [type(result) for result in results if isinstance(result, Exception)] == [PersonErased, Conflict]
     assert set(await house.contacts()) == {"ann@x.test", "bob@x.test"}
     assert [one.name for one in (await house.contacts())["ann@x.test"].custom_fields] == ["plan"]
 
@@ -62,7 +62,7 @@ async def test_patch__to_an_erased_address_is_refused_though_its_client_had_eras
     bob = await create(house, "bob@x.test")
     await house.erase(refs=(REF,))
 
-    with pytest.raises(ErasedPerson):
+    with pytest.raises(PersonErased):
         await house.store.write(UpdateContact(house.client, bob.id, {"email": MAIL, "email_key": MAIL}, {}, NOON, "k"))
 
     assert set(await house.contacts()) == {"bob@x.test"}

@@ -15,7 +15,7 @@ from touchbase.domain.contact import Contact
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.erased_keys import digest
 from touchbase.domain.erasure import ErasePerson, ListErasures
-from touchbase.domain.errors import Conflict, ErasedPerson
+from touchbase.domain.errors import Conflict, PersonErased
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import GetDelivery, ListContacts
@@ -106,7 +106,7 @@ async def test_a_person_who_is_being_erased_is_not_created_beside_it(store: Stor
         create = asyncio.ensure_future(store.write(CreateContact(contact(client), guarded=True)))
         await until_it_waits(other, create)
 
-    with pytest.raises(ErasedPerson):
+    with pytest.raises(PersonErased):
         await create
     assert await store.read(ListContacts(client, 10)) == []
 

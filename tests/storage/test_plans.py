@@ -77,7 +77,7 @@ def texts(op: Op) -> list[tuple[str, int]]:
 NEVER_RUN = {f"statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
 # Whether a client has erased anybody: the first entry answers it.
 FIRST_IS_ENOUGH = {"statements.CLAIM", "statements.CLIENT_BY_CLIENT_ID", "server_secret.SECRET_IF_ERASED"}
-# A rotation of the master key ends with it; there are a handful of keys.
+# A rotation of the encryption key ends with it; there are a handful of keys.
 MAY_WALK = {"sealed.FORGET_KEYS", "refusals.TRIM_REFUSALS"}  # the second walks the thousand newest of one client
 
 

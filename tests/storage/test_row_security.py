@@ -47,7 +47,7 @@ OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
 OF_NOBODY = {"id_block", "migration", "server_secret", "seal_key"}
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
-master keys with a text that only they open. Another one must be looked at first."""
+encryption keys with a text that only they open. Another one must be looked at first."""
 WHO_THERE_IS = {"client", "client_alias", "erased"}
 """What is seen where clients are sought: themselves, their former ids, and keyed hashes, which tell whether a client has erased anybody."""
 WITH_CLIENT = (
@@ -330,7 +330,7 @@ async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -
 
 WALKING: dict[str, str] = {
     "keys.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
-    "sealed.FORGET_KEYS": "all master keys but one go: there are two or three",
+    "sealed.FORGET_KEYS": "all encryption keys but one go: there are two or three",
 }
 """Statements that may walk a small table: reviewed."""
 

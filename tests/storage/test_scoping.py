@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.conftest import MASTER_KEYS
+from tests.conftest import ENCRYPTION_KEYS
 from tests.storage.ops import FOLDER, MAKERS, OPS, calls_of, texts
 
 from touchbase.domain import client_life as cl
@@ -58,8 +58,8 @@ SPANNING: dict[type, str] = {
     kl.RevokeKey: "as above",
     kl.NoteKeyUses: "keys of many clients at once, by id: when they were used",
     e.AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
-    seals.CheckSeals: "an operator counts what is sealed with which master key",
-    seals.SealAgain: "an operator changes the master key of everything",
+    seals.CheckSeals: "an operator counts what is sealed with which encryption key",
+    seals.SealAgain: "an operator changes the encryption key of everything",
     seals.RetireKeys: "as above",
     seals.ReplaceLost: "as above",
 }
@@ -89,7 +89,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {q.ListDeliveries, q.GetDelivery, q.DueFetches, rf.ListRefusals}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
-SEALER = MasterSealer(GivenKeys(MASTER_KEYS.read()))
+SEALER = MasterSealer(GivenKeys(ENCRYPTION_KEYS.read()))
 
 _tables = apsw.Connection(":memory:")
 for migration in packaged("sqlite"):
@@ -236,7 +236,7 @@ class Reader:
 
 @pytest.fixture
 async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
-    store = await open_store(f"sqlite:///{tmp_path}/store.db", master_keys=MASTER_KEYS)
+    store = await open_store(f"sqlite:///{tmp_path}/store.db", encryption_keys=ENCRYPTION_KEYS)
     for client_id in ("acme", "gone"):
         await store.write(c.EnsureClient(client_id, 1))
     await store.write(c.CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import MASTER_KEYS, ByHand, bytes_in, names_in
+from tests.conftest import ENCRYPTION_KEYS, ByHand, bytes_in, names_in
 
 from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient
 from touchbase.domain.connection import NO_SETTINGS, Connection, Sender
@@ -24,23 +24,23 @@ from touchbase.domain.seals import CheckSeals, ReplaceLost, RetireKeys, SealAgai
 from touchbase.storage import open_store
 from touchbase.storage.sealing import key_file
 from touchbase.storage.sealing.key_file import KeyFile
-from touchbase.storage.sealing.keys import NO_KEYS, GivenKeys, MasterKeys, new_key, read_key, text_of
+from touchbase.storage.sealing.keys import NO_KEYS, EncryptionKeys, GivenKeys, new_key, read_key, text_of
 from touchbase.storage.sealing.sealer import CannotOpen, MasterSealer
 
 SECRET = "a-secret-of-ours"
 OLD, NEW = text_of(new_key()), text_of(new_key())
-BEFORE, BOTH, AFTER = MasterKeys(OLD), MasterKeys(NEW, OLD), MasterKeys(NEW)
+BEFORE, BOTH, AFTER = EncryptionKeys(OLD), EncryptionKeys(NEW, OLD), EncryptionKeys(NEW)
 
 Open = Callable[..., Awaitable[Store]]
 
 
 @pytest.fixture
 async def open_with_keys(engine_url: str) -> AsyncIterator[Open]:
-    """Opens the store with these master keys; closes it after the test."""
+    """Opens the store with these encryption keys; closes it after the test."""
     async with AsyncExitStack() as opened:
 
-        async def open_it(keys: MasterKeys, **options: bool) -> Store:
-            store = await open_store(engine_url, master_keys=keys, **options)
+        async def open_it(keys: EncryptionKeys, **options: bool) -> Store:
+            store = await open_store(engine_url, encryption_keys=keys, **options)
             opened.push_async_callback(store.close)
             return store
 
@@ -81,11 +81,13 @@ async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_han
     assert lost.why.startswith("was changed or moved")
 
 
-@pytest.mark.parametrize("keys", [MasterKeys(NEW), NO_KEYS])
-async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_for_absent(open_with_keys: Open, keys: MasterKeys) -> None:
+@pytest.mark.parametrize("keys", [EncryptionKeys(NEW), NO_KEYS])
+async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_for_absent(
+    open_with_keys: Open, keys: EncryptionKeys
+) -> None:
     await connect(await open_with_keys(BEFORE))
 
-    with pytest.raises(UnusableStore, match=f"sealed with the master key {read_key(OLD, '').id}, which is not at hand"):
+    with pytest.raises(UnusableStore, match=f"sealed with the encryption key {read_key(OLD, '').id}, which is not at hand"):
         await open_with_keys(keys)
     with pytest.raises(Overloaded):
         await secrets(await open_with_keys(keys, as_is=True))
@@ -138,7 +140,7 @@ async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgr
     await store.close()
 
     assert [type(one) for one in refused] == [Invalid, Invalid]
-    assert all("/secrets: cannot be kept" in str(one) and "`touchbase secrets generate-key`" in str(one) for one in refused)
+    assert all("/secrets: cannot be kept" in str(one) and "`touchbase encryption-keys generate`" in str(one) for one in refused)
     assert found == [[]]
 
 
@@ -162,7 +164,7 @@ async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
 
 
 async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_url: str) -> None:
-    store = await open_store(postgres_url, master_keys=BEFORE)
+    store = await open_store(postgres_url, encryption_keys=BEFORE)
     await connect(store)
     await store.close()
     connection = await asyncpg.connect(postgres_url, server_settings={"touchbase.clients": "all"})
@@ -214,7 +216,7 @@ async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lo
 
     await connect(forgotten_server, "close", "sealed with the old key")
 
-    with pytest.raises(UnusableStore, match=f"sealed with the master key {read_key(OLD, '').id}"):
+    with pytest.raises(UnusableStore, match=f"sealed with the encryption key {read_key(OLD, '').id}"):
         await open_with_keys(AFTER)
     assert await secrets(await open_with_keys(BOTH)) == [["sealed with the old key"], [SECRET]]
 
@@ -304,13 +306,13 @@ def test_a_key_file_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, cont
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        (MasterKeys("wrong-key"), "TOUCHBASE_MASTER_KEY holds no master key"),
-        (MasterKeys("", OLD), "without TOUCHBASE_MASTER_KEY"),
+        (EncryptionKeys("wrong-key"), "TOUCHBASE_ENCRYPTION_KEY holds no encryption key"),
+        (EncryptionKeys("", OLD), "without TOUCHBASE_ENCRYPTION_KEY"),
     ],
 )
-async def test_a_key_that_is_none_is_refused_and_not_shown(keys: MasterKeys, says: str) -> None:
+async def test_a_key_that_is_none_is_refused_and_not_shown(keys: EncryptionKeys, says: str) -> None:
     with pytest.raises(UnusableStore, match=says) as refused:
-        await open_store("sqlite://", master_keys=keys)
+        await open_store("sqlite://", encryption_keys=keys)
     assert "wrong-key" not in refused.value.detail
 
 
@@ -346,8 +348,8 @@ def test_what_holds_a_secret_does_not_show_it() -> None:
     shown = [made, AddConnection(made), ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1), Sender("hubspot", True, (SECRET,))]
 
     assert SECRET not in repr(shown)
-    assert OLD not in repr([BEFORE, MasterKeys(NEW, OLD), read_key(OLD, "")])
-    assert MASTER_KEYS.current not in repr(MASTER_KEYS)
+    assert OLD not in repr([BEFORE, EncryptionKeys(NEW, OLD), read_key(OLD, "")])
+    assert ENCRYPTION_KEYS.current not in repr(ENCRYPTION_KEYS)
 
 
 async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_may_come_again(
@@ -361,7 +363,7 @@ async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_
     found = await secrets(store)
     await store.close()
 
-    assert "holds no master key" in caplog.text
+    assert "holds no encryption key" in caplog.text
     assert found == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.conftest import MASTER_KEYS
+from tests.conftest import ENCRYPTION_KEYS
 
 from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, UpdateContact
 from touchbase.domain.contact import Contact
@@ -254,7 +254,7 @@ async def test_contacts_of_a_company_that_goes_are_of_the_one_that_is_kept_and_s
 async def test_a_record_that_was_there_is_kept_before_one_just_made_whatever_their_ids(engine_url: str, store: Store) -> None:
     client = await client_of(store)
     await made_through_the_api(store, client, "first@example.com")  # this process takes the lower ids
-    other = await open_store(engine_url, master_keys=MASTER_KEYS)
+    other = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
     known = about("contact", "5", email="ann@example.com", occurred_us=NOON - 9, custom={"plan": "pro"})
     await receive(other, client, known)
     await made_through_the_api(other, client, "api@example.com")

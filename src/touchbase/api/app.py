@@ -116,7 +116,7 @@ def _admin(api: Api) -> list[BaseRoute]:
 
 def _description(api: Api) -> list[BaseRoute]:
     parts = api.parts
-    document = msgspec.json.encode(description(parts.version, keys_needed=parts.auth == "keys", public_url=parts.public_url))
+    document = msgspec.json.encode(description(parts.version, keys_needed=parts.auth == "api-key", public_url=parts.public_url))
 
     async def openapi(call: Call) -> Answer:
         return Answer(body=document)

@@ -11,7 +11,7 @@ from typing import Any
 from touchbase.api.asgi import Headers, Message, Receive
 from touchbase.api.errors import BodyTooSlow, TooLarge, UnsupportedMediaType
 from touchbase.api.parts import Limits
-from touchbase.domain.errors import Unreadable
+from touchbase.domain.errors import MalformedBody
 
 MOST_PIECES = 16
 """Pieces of gzip, each whole in itself, that may make up one body."""
@@ -96,7 +96,7 @@ async def _read_in_pieces(step: Awaitable[Message], message: Message | None, rec
 
 
 def unpack(body: bytes, encoding: bytes, limit: int) -> bytes:
-    """The body with its `Content-Encoding` undone; raises `TooLarge`, `Unreadable` and `UnsupportedMediaType`."""
+    """The body with its `Content-Encoding` undone; raises `TooLarge`, `MalformedBody` and `UnsupportedMediaType`."""
     name = encoding.strip().lower()
     if name in (b"", b"identity"):
         return body
@@ -112,17 +112,17 @@ def gunzip(body: bytes, limit: int) -> bytes:
     while body:
         if len(whole) == MOST_PIECES:
             # What follows a piece is copied to be looked at: a body of nothing but small ones would cost the square of its length.
-            raise Unreadable(f"the body is gzip in more than {MOST_PIECES} pieces; pack it as one")
+            raise MalformedBody(f"the body is gzip in more than {MOST_PIECES} pieces; pack it as one")
         stream = zlib.decompressobj(wbits=31)
         try:
             piece = stream.decompress(body, left + 1)
         except zlib.error as error:
-            raise Unreadable(f"the body is said to be gzip and cannot be expanded: {error}") from None
+            raise MalformedBody(f"the body is said to be gzip and cannot be expanded: {error}") from None
         left -= len(piece)
         if left < 0:
             raise TooLarge(f"the body expands to more than {limit} bytes")
         if not stream.eof:
-            raise Unreadable("the body is said to be gzip and ends too early")
+            raise MalformedBody("the body is said to be gzip and ends too early")
         whole.append(piece)
         body = stream.unused_data
     return b"".join(whole)

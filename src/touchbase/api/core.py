@@ -52,12 +52,12 @@ class Api:
         self.connections = parts.connections or Connections(parts.store, parts.clock)
         self.turns = Turns()
         self.door = Doorkeeper(
-            parts.store, self.clients, parts.clock, keys_needed=parts.auth == "keys", uses=parts.key_uses, failed_keys=parts.failed_keys
+            parts.store, self.clients, parts.clock, keys_needed=parts.auth == "api-key", uses=parts.key_uses, failed_keys=parts.failed_keys
         )
         self.limiter = parts.limiter
         self.refused = parts.refused or RefusedCalls(parts.clock, parts.metrics.delivery_refused)
         self.checks = SenderChecks(parts.senders)
-        self._open = parts.auth == "open"
+        self._open = parts.auth == "none"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
         """The client that a call about records is for, its request counted and begun.

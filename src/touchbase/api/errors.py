@@ -17,13 +17,13 @@ from touchbase.domain.errors import (
     NotFound,
     Overloaded,
     RateLimited,
-    StillRunning,
+    RequestInProgress,
     TouchbaseError,
     Unauthorized,
 )
 
 STATUS = {
-    "unreadable": 400,
+    "malformed_body": 400,
     "unauthorized": 401,
     "forbidden": 403,
     "insufficient_scope": 403,
@@ -32,10 +32,10 @@ STATUS = {
     "method_not_allowed": 405,
     "body_too_slow": 408,
     "duplicate": 409,
-    "still_running": 409,
+    "request_in_progress": 409,
     "conflict": 409,
-    "erased": 409,
-    "body_gone": 409,
+    "person_erased": 409,
+    "payload_deleted": 409,
     "precondition_failed": 412,
     "too_large": 413,
     "unsupported_media_type": 415,
@@ -144,7 +144,7 @@ def _headers(error: TouchbaseError) -> list[tuple[bytes, bytes]]:
         return [(b"allow", ", ".join(error.allowed).encode())]
     if isinstance(error, (Unauthorized, InsufficientScope)):
         return [(b"www-authenticate", _challenge(error))]
-    if isinstance(error, (Overloaded, StillRunning)):
+    if isinstance(error, (Overloaded, RequestInProgress)):
         return [(b"retry-after", b"%d" % error.retry_after)]
     if isinstance(error, RateLimited):
         return refusal_headers(error)

@@ -71,7 +71,7 @@ _NO_EMAIL = "is not an e-mail address: An email address must have an @-sign."
 _INSTEAD = "send on_duplicate=return to get it or on_duplicate=update to merge into it"
 _RATE = "at most 50000 a second, or 500000 at once after a pause"
 _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "400": ("unreadable", "the body is not JSON: Expecting value: line 1 column 10 (char 9)", {}),
+    "400": ("malformed_body", "the body is not JSON: Expecting value: line 1 column 10 (char 9)", {}),
     "401": ("unauthorized", "this call needs a key: send it as Authorization: Bearer tb_...", {}),
     "403": ("insufficient_scope", "this key lacks the scope records:write; use one that has it", {}),
     "404": ("not_found", "there is no contact with id 1042", {}),

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
-from touchbase.domain.errors import Fault, Invalid, Unreadable
+from touchbase.domain.errors import Fault, Invalid, MalformedBody
 from touchbase.domain.text import NAME, why_unusable
 
 # An integer longer than this is out of every range; reading it digit by digit would take long.
@@ -34,19 +34,19 @@ _OUT_OF_RANGE = _OutOfRange()
 
 
 def loaded(body: bytes) -> Any:
-    """The JSON of a body as plain values; raises `Unreadable`."""
+    """The JSON of a body as plain values; raises `MalformedBody`."""
     if not body.strip():
-        raise Unreadable("the body is empty; send a JSON object, {} where there is nothing to say")
+        raise MalformedBody("the body is empty; send a JSON object, {} where there is nothing to say")
     if body.startswith(BOM_UTF8):
-        raise Unreadable("the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one")
+        raise MalformedBody("the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one")
     try:
         return json.loads(body.decode("utf-8"), parse_int=_integer, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
-        raise Unreadable(f"the body is not UTF-8: byte {error.start} cannot be read") from None
+        raise MalformedBody(f"the body is not UTF-8: byte {error.start} cannot be read") from None
     except RecursionError:
-        raise Unreadable("the body is nested too deeply") from None
+        raise MalformedBody("the body is nested too deeply") from None
     except ValueError as error:
-        raise Unreadable(f"the body is not JSON: {error}") from None
+        raise MalformedBody(f"the body is not JSON: {error}") from None
 
 
 def salvaged(data: Any, wanted: type[msgspec.Struct]) -> tuple[Any, list[Fault]]:

@@ -25,5 +25,5 @@ def add_privacy(
     )  # fmt: skip
     paths[one]["delete"] = erasing
     paths[f"{one}/export"] = {"parameters": [shared["id"]], "get": exporting}
-    restore = parameter("restore_erased", {"type": "boolean"}, "Create a person who was erased; without it that is a 409 `erased`.")
+    restore = parameter("restore_erased", {"type": "boolean"}, "Create a person who was erased; without it that is a 409 `person_erased`.")
     paths["/public/v2/contacts"]["post"]["parameters"].append(restore)

@@ -22,7 +22,7 @@ from touchbase.service.refused_calls import RefusedCalls
 
 MIB = 1_048_576
 
-AuthMode = Literal["open", "keys"]
+AuthMode = Literal["none", "api-key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Parts:
 
     store: Store
     clock: Clock
-    auth: AuthMode = "open"
+    auth: AuthMode = "none"
     limits: Limits = field(default_factory=Limits)
     version: str = "0"
     on_kept: Callable[[int], None] = nobody_listens

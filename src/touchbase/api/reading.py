@@ -13,7 +13,7 @@ from touchbase.api.body import read_body, unpack
 from touchbase.api.errors import UnsupportedMediaType
 from touchbase.api.faults import loaded, salvaged, with_rules
 from touchbase.api.parts import Limits
-from touchbase.domain.errors import Invalid, Unreadable
+from touchbase.domain.errors import Invalid, MalformedBody
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -35,7 +35,7 @@ async def read_json(receive: Receive, headers: Headers, limits: Limits) -> bytes
         try:
             body.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise Unreadable(f"the body is not UTF-8: byte {error.start} cannot be read") from None
+            raise MalformedBody(f"the body is not UTF-8: byte {error.start} cannot be read") from None
     if body.count(b"[") + body.count(b"{") > limits.nesting:
         check_nesting(body, limits.nesting)
     return body
@@ -49,19 +49,19 @@ def check_json_type(content_type: bytes) -> None:
 
 
 def check_nesting(body: bytes, deepest: int) -> None:
-    """Raise `Unreadable` when brackets are nested deeper than `deepest`, or do not match."""
+    """Raise `MalformedBody` when brackets are nested deeper than `deepest`, or do not match."""
     brackets = _BUT_BRACKETS.sub(b"", body).translate(_ALIKE)
     for _ in range(deepest):
         # Each turn takes the innermost level away. Whether the kinds match is for the parser to say.
         brackets = brackets.replace(b"[]", b"")
     if brackets:
-        raise Unreadable(f"the body is nested deeper than {deepest} levels, or its brackets do not match")
+        raise MalformedBody(f"the body is nested deeper than {deepest} levels, or its brackets do not match")
 
 
 def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Callable[[S], object]) -> S:
     """The body as `wanted`.
 
-    When its types or texts are wrong, raises `Unreadable`, or `Invalid` with all of its faults, those of
+    When its types or texts are wrong, raises `MalformedBody`, or `Invalid` with all of its faults, those of
     `rules` included. A body whose types are right has its rules checked by whoever uses it.
     """
     refusal: Exception | None = None
@@ -80,5 +80,5 @@ def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], 
     if refusal is not None:
         # Of a name that is there twice `loaded` takes the last value, while msgspec refuses the first one that is wrong.
         _, at, place = str(refusal).rpartition(" - at ")
-        raise Unreadable(f"the body cannot be read{' at ' + place if at else ': ' + place}; perhaps it has one name twice")
+        raise MalformedBody(f"the body cannot be read{' at ' + place if at else ': ' + place}; perhaps it has one name twice")
     return asked

@@ -1,7 +1,7 @@
 """The command line: one file per command group.
 
 A command's file is imported when that command is used, and what it needs when it runs: `touchbase
---version` and `touchbase translate` never load the server or a database driver.
+--version` and `touchbase preview` never load the server or a database driver.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from touchbase.settings import BadSettings, check_names
 
 COMMANDS = {
     "serve": "Run the HTTP server, with the inbox worker beside it.",
-    "work": "Run the inbox worker alone.",
+    "worker": "Run the inbox worker alone.",
     "migrate": "Bring the store's schema up to date.",
     "inbox": "Look at kept webhook calls, and apply them again.",
     "verify": "Recompute every derived value from the kept events.",
     "backup": "Copy a SQLite store, also while a server runs.",
     "restore": "Put a backup into the place of a SQLite store.",
-    "erase": "Erase a person: records, timeline, and the calls that tell of them.",
-    "export-person": "Write everything that is kept about one person, as JSON.",
+    "persons": "Erase a person, or write everything that is kept about one.",
     "reapply-erasures": "Erase again, in a restored store, whom another store has erased.",
-    "retain": "Remove the bodies of calls that were kept long enough.",
-    "scrub": "Leave no trace of removed rows in the store's files.",
+    "prune": "Remove the bodies of calls that were kept long enough.",
+    "vacuum": "Leave no trace of removed rows in the store's files.",
     "clients": "List, add, suspend and delete clients, change their settings, and connect their tools.",
     "keys": "Make, list, rotate and revoke API keys.",
-    "secrets": "Look after the master key that seals secrets in the store.",
-    "translate": "Show what a webhook call means, without keeping it.",
+    "encryption-keys": "Look after the encryption key that seals secrets in the store.",
+    "preview": "Show what a webhook call means, without keeping it.",
     "tools": "List the tools whose webhook calls are read.",
     "openapi": "Print the interface's OpenAPI document.",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its short help. Each stands in the file of its name, under that name."""
+RENAMED = {"translate": "preview", "erase": "persons erase", "export-person": "persons export"}
+"""Old names that still work; no list shows them."""
 
 
 class Commands(click.Group):
@@ -48,7 +49,11 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
+        """The command of this name, or of the new one of an old name."""
+        group, _, member = RENAMED.get(cmd_name, "").partition(" ")
+        if group:
+            found = self.get_command(ctx, group)
+            return found.get_command(ctx, member) if isinstance(found, click.Group) else found
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")

@@ -23,7 +23,7 @@ PG_DUMP = 'PGOPTIONS="-c touchbase.clients=all" pg_dump --enable-row-security --
 def backup(database: str | None, force: bool, file: Path) -> None:
     """Copy the store to FILE, one moment of it, also while a server runs; its SHA-256 goes to FILE.sha256.
 
-    A copy is checked and on disk before it gets its name; one that fails leaves nothing. The master key is not in it: keep that
+    A copy is checked and on disk before it gets its name; one that fails leaves nothing. The encryption key is not in it: keep that
     elsewhere. A PostgreSQL store is backed up with PostgreSQL's own tools, see docs/backups.md.
     """
     from touchbase.storage.sqlite.backup import back_up

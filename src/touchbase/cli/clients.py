@@ -12,7 +12,7 @@ from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
 from touchbase.cli.common import Group, find_client, opened, print_json, print_table, read_file, run, setting_options
 from touchbase.cli.connect import connect, connections, disconnect
 from touchbase.domain.client import CLIENT_STATES, DELETING
-from touchbase.domain.errors import Invalid, Unreadable
+from touchbase.domain.errors import Invalid, MalformedBody
 from touchbase.domain.times import Micros
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ def show(database: str | None, client_id: str) -> None:
     print_json(run(_show(database, client_id)))
 
 
-@clients.command("set")
+@clients.command()
 @setting_options("database")
 @click.argument("client_id")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-def set_(database: str | None, client_id: str, file: Path) -> None:
+def configure(database: str | None, client_id: str, file: Path) -> None:
     """Replace a client's settings with the JSON in FILE (- for standard input)."""
-    print_json(as_values(run(_set(database, client_id, _settings_in(file)))))
+    print_json(as_values(run(_configure(database, client_id, _settings_in(file)))))
 
 
 for each in (rename, suspend, resume, rotate_id, delete, connect, connections, disconnect):
@@ -121,7 +121,7 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
     return {**as_values(client), "former_ids": shown["former_ids"]}
 
 
-async def _set(database: str | None, client_id: str, settings: ClientSettings) -> Client:
+async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Client:
     from touchbase.service.clients import Clients
 
     async with opened(database) as store:
@@ -145,7 +145,7 @@ def _settings_in(file: Path) -> ClientSettings:
     except Invalid as error:
         why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'they'} {fault.detail}" for fault in error.faults)
         raise click.ClickException(f"these are no client settings: {why}; docs/clients.md says what they are") from error
-    except Unreadable as error:
+    except MalformedBody as error:
         raise click.ClickException(f"these are no client settings: {error.detail}; docs/clients.md says what they are") from error
 
 

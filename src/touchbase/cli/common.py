@@ -19,7 +19,7 @@ from touchbase.cli.password import without_password
 from touchbase.domain.client import DELETING
 from touchbase.domain.errors import NotFound
 from touchbase.domain.text import LARGEST_ID
-from touchbase.settings import Settings, environment_name
+from touchbase.settings import RENAMED_AUTH, Settings, environment_name
 
 if TYPE_CHECKING:
     from touchbase.domain.client import Client
@@ -63,7 +63,15 @@ def _option(name: str) -> Callable[[F], F]:
     if kind is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=about)
     choices = setting.metadata["choices"]
-    return click.option(flag, name, type=click.Choice(choices) if choices else kind, default=None, help=about)
+    return click.option(flag, name, type=_Choice(choices) if choices else kind, default=None, help=about)
+
+
+class _Choice(click.Choice[str]):
+    """The values of a setting, some of which may be given by their old names."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        present = RENAMED_AUTH.get(value)
+        return super().convert(present if present in self.choices else value, param, ctx)
 
 
 def read_settings(**options: object) -> Settings:
@@ -91,13 +99,13 @@ def run_fast(work: Coroutine[Any, Any, T]) -> T:
 async def opened(database: str | None, *, as_is: bool = False, new: bool = False, copies: bool | None = None) -> AsyncIterator[Store]:
     """The store that a command works on; it must be there already, unless it may be `new`, and wait for no migration, unless `as_is`."""
     from touchbase.storage import open_store
-    from touchbase.storage.sealing.keys import MasterKeys
+    from touchbase.storage.sealing.keys import EncryptionKeys
 
     settings = read_settings(database=database, migration_copy=copies)
     if not new:
         must_exist(settings.database)
-    keys = MasterKeys(settings.master_key, settings.master_key_old)
-    store = await open_store(settings.database, as_is=as_is, master_keys=keys, upgrade=False, copies=settings.migration_copy)
+    keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
+    store = await open_store(settings.database, as_is=as_is, encryption_keys=keys, upgrade=False, copies=settings.migration_copy)
     try:
         yield store
     finally:
@@ -166,6 +174,23 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 def cut(text: str, most: int) -> str:
     """A text of at most so many characters, cut between two words, and seen to be."""
     return text if len(text) <= most else f"{text[: most - 1].rpartition(' ')[0] or text[: most - 1]}…"
+
+
+def channel_of(channel: str | None, tool: str | None) -> str:
+    """The channel that was given, or else the only one that this tool is on."""
+    from touchbase.adapters import load_adapters
+    from touchbase.domain.delivery import CHANNELS
+
+    if channel is not None:
+        return channel
+    if tool is None:
+        raise click.UsageError(f"give --channel {' or '.join(CHANNELS)}, or --tool")
+    found = [each for each in CHANNELS if tool in load_adapters([each]).tools(each)]
+    if not found:
+        raise click.BadParameter(f"no tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
+    if len(found) > 1:
+        raise click.UsageError(f"{tool} is on both channels: give --channel {' or '.join(found)}")
+    return found[0]
 
 
 async def find_client(store: Store, client_id: str, *, lasting: bool = False) -> Client:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, print_json, print_table, read_settings, read_text, run, saying, setting_options
+from touchbase.cli.common import (
+    channel_of,
+    find_client,
+    opened,
+    print_json,
+    print_table,
+    read_settings,
+    read_text,
+    run,
+    saying,
+    setting_options,
+)
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.errors import Invalid
 from touchbase.domain.times import to_text
@@ -22,12 +33,12 @@ if TYPE_CHECKING:
     from touchbase.service.refused_calls import Caller
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
-_channel = click.option("--channel", type=click.Choice(CHANNELS), required=True, help="Which of the two webhook addresses the tool calls.")
+_channel = click.option("--channel", type=click.Choice(CHANNELS), help="Which webhook address the tool calls; needed for a tool on both.")
 _tool = click.option("--tool", required=True, help="The tool's name, as `touchbase tools` lists it.")
 
 
 @click.command()
-@setting_options("database", "public_url", "fetch_allow")
+@setting_options("database", "public_url", "fetch_allowed_origins")
 @click.argument("client_id")
 @_channel
 @_tool
@@ -51,7 +62,7 @@ _tool = click.option("--tool", required=True, help="The tool's name, as `touchba
 @click.option("--no-access-token", is_flag=True, help="Take the access token away: the tool is not asked any more.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A setting; NAME.KEY=VALUE for one entry of a table.")
 def connect(
-    database: str | None, public_url: str | None, fetch_allow: str | None, client_id: str, channel: str, tool: str,
+    database: str | None, public_url: str | None, fetch_allowed_origins: str | None, client_id: str, channel: str | None, tool: str,
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
     access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...],
 ) -> None:  # fmt: skip
@@ -62,13 +73,14 @@ def connect(
     """
     from touchbase.service.connections import new_secret
 
+    channel = channel_of(channel, tool)
     given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
     made = new_secret() if generate_secret else None
     if no_secret and (given or made):
         raise click.UsageError("--no-secret goes with no other secret")
     chosen = [*given, made] if made else given
     token = _token(access_token, access_token_file, no_access_token)
-    decided = read_settings(public_url=public_url, fetch_allow=fetch_allow)
+    decided = read_settings(public_url=public_url, fetch_allowed_origins=fetch_allowed_origins)
     wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
     try:
         present_id, connected, lately = run(_connect(database, client_id, channel, tool, wanted))
@@ -113,8 +125,9 @@ def connections(database: str | None, client_id: str, as_json: bool) -> None:
 @click.argument("client_id")
 @_channel
 @_tool
-def disconnect(database: str | None, client_id: str, channel: str, tool: str) -> None:
+def disconnect(database: str | None, client_id: str, channel: str | None, tool: str) -> None:
     """Disconnect a tool: its calls need no proof any more and are read as usual. What it has sent stays."""
+    channel = channel_of(channel, tool)
     run(_disconnect(database, client_id, channel, tool))
     click.echo(f"{tool} is no longer connected on {channel}")
 

@@ -15,19 +15,24 @@ UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(r"(\d{1,9})([smhd])")
 
 
+def micros_in(text: str) -> Micros | None:
+    """The microseconds of a duration such as `24h`; None for another text."""
+    found = _DURATION.fullmatch(text.strip())
+    return int(found[1]) * UNITS[found[2]] * SECOND if found else None
+
+
 def duration(most_days: int = 3_660) -> Callable[[click.Context, click.Parameter, str | None], Micros | None]:
     """A callback for an option that holds a duration; the value is in microseconds then."""
 
     def parse(context: click.Context, parameter: click.Parameter, text: str | None) -> Micros | None:
         if text is None:
             return None
-        found = _DURATION.fullmatch(text.strip())
-        if found is None and text.strip() != "0":
+        micros = 0 if text.strip() == "0" else micros_in(text)
+        if micros is None:
             raise click.BadParameter(f"{text!r} is no duration such as 7d, 24h, 30m or 0")
-        seconds = int(found[1]) * UNITS[found[2]] if found else 0
-        if seconds > most_days * UNITS["d"]:
+        if micros > most_days * UNITS["d"] * SECOND:
             raise click.BadParameter(f"{text} is more than {most_days}d")
-        return seconds * SECOND
+        return micros
 
     return parse
 

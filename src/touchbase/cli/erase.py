@@ -1,4 +1,4 @@
-"""`touchbase erase`: a person removed from everywhere, and what was removed."""
+"""`touchbase persons erase`: a person removed from everywhere, and what was removed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def erase(
     """Erase a person: contact, custom fields, timeline, links, and every kept call that tells of them.
 
     It cannot be undone. Keyed hashes of their addresses stay, so that a late call does not bring them back.
-    Ctrl+C stops the search of the inbox; a running server, or `touchbase work`, goes on with it.
+    Ctrl+C stops the search of the inbox; a running server, or `touchbase worker`, goes on with it.
     """
     refs = named(email, linkedin_url, contact_id)
     if lift:
@@ -104,7 +104,7 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
         refuse_several(await store.read(_person(client.number, contact_id, refs)))
         progress.stopped = "stopped while the person was being erased; the same command with --dry-run says whether they are there"
         erasure = await eraser.erase(client.number, contact_id, refs)
-        progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase work`, goes on with it"
+        progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, goes on with it"
         await eraser.apply_waiting(client.number)
         _tell("removed", (await eraser.search(erasure, on_page=_progress)).removed)
 

@@ -1,4 +1,4 @@
-"""`touchbase export-person`: everything that is kept about one person, written page by page."""
+"""`touchbase persons export`: everything that is kept about one person, written page by page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PAGE = 100
 
 
-@click.command("export-person")
+@click.command("export")
 @setting_options("database")
 @person_options
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")

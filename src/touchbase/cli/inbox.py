@@ -9,7 +9,7 @@ import click
 
 from touchbase.cli.common import ID, Group, cut, harmless, opened, print_json, print_table, run, saying, setting_options
 from touchbase.cli.inbox_refused import refused
-from touchbase.cli.inbox_replay import filters, received_since, replay, sought_of
+from touchbase.cli.inbox_replay import filters, replay, since, sought_of
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.problems import told
@@ -39,7 +39,7 @@ inbox.add_command(refused)
 @inbox.command("list")
 @setting_options("database")
 @filters
-@received_since
+@since
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
 @click.option("--before", type=ID, help="Only deliveries with an id below this one: the next page.")
 @click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
@@ -51,7 +51,7 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
         if before is not None:
             raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
         if sought["received_since_us"] is not None:
-            raise click.UsageError("--received-since goes with a list of deliveries; a group tells when its first and last came")
+            raise click.UsageError("--since goes with a list of deliveries; a group tells when its first and last came")
         if sought["problems"]:
             raise click.UsageError("--problems goes with a list of deliveries: those in groups changed nothing")
         _show_groups(run(_groups(database, sought, limit)), as_json)

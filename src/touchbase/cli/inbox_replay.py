@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from touchbase.cli.common import ID, find_client, harmless, opened, run, saying, setting_options
+from touchbase.cli.durations import micros_in
 from touchbase.domain.delivery import CHANNELS, STATES
 from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros, from_text
@@ -47,17 +49,25 @@ def _a_tool(context: click.Context, parameter: click.Parameter, name: str | None
 
 
 def moment(context: click.Context, parameter: click.Parameter, text: str | None) -> Micros | None:
-    """A moment given as an option."""
+    """A moment given as an option: a time, or how long ago it was."""
     if text is None:
         return None
+    ago = micros_in(text)
+    if ago is not None:
+        return max(0, time.time_ns() // 1000 - ago)
     try:
         return from_text(text.upper())
     except (ValueError, OverflowError) as error:
-        raise click.BadParameter(f"{text!r} is no time such as 2026-11-20T09:30:00Z") from error
+        raise click.BadParameter(f"{text!r} is no time such as 2h (ago), 7d or 2026-11-20T09:30:00Z") from error
 
 
-received_since = click.option(
-    "--received-since", "received_since_us", callback=moment, metavar="TIME", help="Only those received then or later."
+since = click.option(
+    "--since",
+    "--received-since",
+    "received_since_us",
+    callback=moment,
+    metavar="TIME",
+    help="Only those received then or later: 2h means two hours ago, 7d a week; or a time such as 2026-11-20T09:30:00Z.",
 )
 
 
@@ -102,7 +112,7 @@ class Done:
 @setting_options("database")
 @click.argument("delivery_ids", type=ID, nargs=-1)
 @filters
-@received_since
+@since
 @click.option("--from", "place", callback=place_of, metavar="PLACE", help="Go on where a replay was stopped, as it said.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change; nothing is stored.")
 def replay(
@@ -115,7 +125,7 @@ def replay(
 ) -> None:
     """Apply deliveries again: those with these ids, or those that the filters choose.
 
-    A replay changes nothing that the delivery has changed already. The server, or `touchbase work`, does
+    A replay changes nothing that the delivery has changed already. The server, or `touchbase worker`, does
     the work. Ctrl+C stops after the page at hand and says how to go on.
     """
     chosen = any(sought.values()) or received_since_us is not None

@@ -13,7 +13,7 @@ def migrate(database: str | None, migration_copy: bool | None) -> None:
     """Bring the store's schema up to date.
 
     An empty store gets its schema. Run it before starting a newer Touchbase on PostgreSQL; on SQLite `serve` and
-    `work` do it by themselves. A SQLite store is copied to a file beside it first. Stop a server of an older version before.
+    `worker` do it by themselves. A SQLite store is copied to a file beside it first. Stop a server of an older version before.
     """
     names, told = run(_migrate(database, migration_copy))
     for name in names:

@@ -82,7 +82,7 @@ async def erase_again(restored: Store, known: Sequence[str]) -> int:
 
 
 async def _carry(restored: Store, address: str) -> int:
-    """Ask another store, which stays as it is: it may be of another version, and its master key may be gone."""
+    """Ask another store, which stays as it is: it may be of another version, and its encryption key may be gone."""
     from touchbase.service.reapply_erasures import reapply_erasures
     from touchbase.storage import open_store
     from touchbase.wiring import clock

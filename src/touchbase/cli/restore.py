@@ -65,11 +65,11 @@ def _known(target: Path, named: Sequence[str], without: bool) -> list[str]:
 
 async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> int:
     from touchbase.storage import open_store
-    from touchbase.storage.sealing.keys import MasterKeys
+    from touchbase.storage.sealing.keys import EncryptionKeys
 
     settings = read_settings()
-    mine = replace(MasterKeys(settings.master_key, settings.master_key_old), file=Path(f"{target}.key"))
-    restored = await open_store(f"sqlite:///{part}", master_keys=mine, copies=False)  # a copy itself
+    mine = replace(EncryptionKeys(settings.encryption_key, settings.encryption_key_old), file=Path(f"{target}.key"))
+    restored = await open_store(f"sqlite:///{part}", encryption_keys=mine, copies=False)  # a copy itself
     try:
         return await erase_again(restored, known)
     finally:

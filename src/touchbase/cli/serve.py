@@ -13,7 +13,7 @@ import click
 
 import touchbase
 from touchbase.cli.common import read_settings, run_fast, setting_options, shown
-from touchbase.settings import BadSettings, Settings
+from touchbase.settings import RENAMED, BadSettings, Settings
 
 if TYPE_CHECKING:
     from touchbase.server.shared import SharedPages
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 _EXAMPLE = """-H 'Content-Type: application/json' -d '{"email":"contact@example.com"}'"""
 
 
-@click.command()
+def _renamed(option: str) -> str:
+    """The present name of an option that may be given by its old one."""
+    setting = option.removeprefix("no-")
+    present = RENAMED.get(setting.replace("-", "_"))
+    return option if present is None else option.removesuffix(setting) + present.replace("_", "-")
+
+
+@click.command(context_settings={"token_normalize_func": _renamed})
 @setting_options(*(each.name for each in fields(Settings) if each.metadata["option"]))
 def serve(**options: object) -> None:
     """Run the HTTP server, with the inbox worker beside it.
@@ -89,7 +96,7 @@ def loud_warning(settings: Settings, address: str) -> str:
         "No key is asked for. Whoever reaches this address can read, change and",
         "delete every contact of every client, and make keys.",
         "This is right only where something in front of Touchbase lets in nobody",
-        "else. Otherwise stop it now, and start it with --auth keys.",
+        "else. Otherwise stop it now, and start it with --auth api-key.",
     ]
     rule = "!" * 76
     return "\n".join([rule, *(f"!!  {line:<70}!!" for line in lines), rule])
@@ -127,9 +134,9 @@ def _ends(settings: Settings) -> str:
 def _sealed_with(settings: Settings) -> str:
     from touchbase.storage import key_file_of
 
-    if settings.master_key:
-        return "sealed with TOUCHBASE_MASTER_KEY"
+    if settings.encryption_key:
+        return "sealed with TOUCHBASE_ENCRYPTION_KEY"
     file = key_file_of(settings.database) if settings.on_sqlite else None
     if file is not None:
         return f"sealed with the key in {file}" + ("; keep a copy of it elsewhere" if file.exists() else ", which comes with the first one")
-    return "sealed until the process ends" if settings.on_sqlite else "none are taken before TOUCHBASE_MASTER_KEY is set"
+    return "sealed until the process ends" if settings.on_sqlite else "none are taken before TOUCHBASE_ENCRYPTION_KEY is set"

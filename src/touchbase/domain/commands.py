@@ -51,7 +51,7 @@ class CreateContact(Command[Created[Contact]]):
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
     guarded: bool = False
-    """Its client has erased somebody: `ErasedPerson` when it is this person."""
+    """Its client has erased somebody: `PersonErased` when it is this person."""
     restore: bool = False
     """With `guarded`: an erased person comes back, and their erasure is lifted."""
     by: Author = NO_AUTHOR
@@ -99,7 +99,7 @@ class UpdateContact(Command[Contact]):
     transitions: dict[str, list[str]] | None = None
     """Where the client has declared them: status -> those that may follow."""
     guarded: bool = False
-    """Its client has erased somebody: `ErasedPerson` when the new address is theirs."""
+    """Its client has erased somebody: `PersonErased` when the new address is theirs."""
     restore: bool = False
     """As in `CreateContact`."""
     creates: bool = False

@@ -1,14 +1,14 @@
 """Every error that Touchbase gives on purpose, as one tree.
 
 TouchbaseError
-├── Unreadable            the request cannot be read at all (broken JSON, broken UTF-8)
+├── MalformedBody         the request cannot be read at all (broken JSON, broken UTF-8)
 ├── Invalid               read, but one or more fields are wrong; lists every fault
 ├── NotFound              no such record for this client
 ├── Conflict              a record with this identity exists already
 ├── KeyReused             this idempotency key belongs to another request
-├── StillRunning          a request with this idempotency key is not answered yet
-├── ErasedPerson          a contact whose person was erased; must be brought back on purpose
-├── BodyGone              a delivery whose body was removed cannot be applied again
+├── RequestInProgress     a request with this idempotency key is not answered yet
+├── PersonErased          a contact whose person was erased; must be brought back on purpose
+├── PayloadDeleted        a delivery whose body was removed cannot be applied again
 ├── PreconditionFailed    the record changed since the caller read it
 ├── WrongState            what is asked does not fit the state that the thing is in
 ├── Unauthorized          no key, or a webhook that fails its secret
@@ -56,10 +56,10 @@ class TouchbaseError(Exception):
         self.data = data or {}
 
 
-class Unreadable(TouchbaseError):
+class MalformedBody(TouchbaseError):
     """The request cannot be read at all."""
 
-    code = "unreadable"
+    code = "malformed_body"
 
 
 class Invalid(TouchbaseError):
@@ -90,23 +90,23 @@ class KeyReused(TouchbaseError):
     code = "idempotency_key_reused"
 
 
-class StillRunning(TouchbaseError):
+class RequestInProgress(TouchbaseError):
     """A request with this idempotency key is being carried out; ask again after `retry_after` seconds."""
 
-    code = "still_running"
+    code = "request_in_progress"
     retry_after = 1
 
 
-class ErasedPerson(TouchbaseError):
+class PersonErased(TouchbaseError):
     """The person was erased; whoever means to keep them again says so."""
 
-    code = "erased"
+    code = "person_erased"
 
 
-class BodyGone(TouchbaseError):
+class PayloadDeleted(TouchbaseError):
     """The delivery's body was removed, so it cannot be applied again."""
 
-    code = "body_gone"
+    code = "payload_deleted"
 
 
 class PreconditionFailed(TouchbaseError):

@@ -138,7 +138,7 @@ class Store(Protocol):
         ...
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> WorkReport:
-        """Apply those of these deliveries that wait, due or not, as `work` does, though their client be suspended.
+        """Apply those of these deliveries that wait, due or not, as `touchbase worker` does, though their client be suspended.
 
         For an erasure, which cannot wait: what it takes tells of erased people.
         """
@@ -186,11 +186,11 @@ class Sealer(Protocol):
 
     @property
     def can_seal(self) -> bool:
-        """Whether there is a master key to seal with."""
+        """Whether there is an encryption key to seal with."""
         ...
 
     def seal(self, text: str, bound_to: Sequence[object]) -> str:
-        """The text sealed for this place: table, column, and the row's key. `Invalid`, naming the column, without a master key."""
+        """The text sealed for this place: table, column, and the row's key. `Invalid`, naming the column, without an encryption key."""
         ...
 
     def open(self, sealed: str, bound_to: Sequence[object]) -> str:
@@ -198,7 +198,7 @@ class Sealer(Protocol):
         ...
 
     def current_id(self) -> str:
-        """The id of the master key that seals; empty when there is none."""
+        """The id of the encryption key that seals; empty when there is none."""
         ...
 
 

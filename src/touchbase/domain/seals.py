@@ -1,4 +1,4 @@
-"""Secrets that lie sealed in the store: looking whether they can be opened, and sealing them with another master key."""
+"""Secrets that lie sealed in the store: looking whether they can be opened, and sealing them with another encryption key."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Place = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class LostSecret:
-    """A secret, or the mark of a master key, that cannot be opened with the keys at hand."""
+    """A secret, or the mark of an encryption key, that cannot be opened with the keys at hand."""
 
     place: Place
     why: str
-    """What is said of it: `is sealed with the master key ..., which is not at hand`."""
+    """What is said of it: `is sealed with the encryption key ..., which is not at hand`."""
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Seals:
     """The state of every secret in the store."""
 
     by_key: dict[str, int] = field(default_factory=dict)
-    """Sealed secrets by the id of their master key."""
+    """Sealed secrets by the id of their encryption key."""
     clear: int = 0
     """Secrets that are not sealed."""
     lost: list[LostSecret] = field(default_factory=list)
@@ -39,14 +39,14 @@ class CheckSeals(Query[Seals]):
 
 @dataclass(slots=True)
 class SealAgain(Command[int]):
-    """Seal up to `limit` secrets that are in clear, or sealed with another than the present master key; answers how many were."""
+    """Seal up to `limit` secrets that are in clear, or sealed with another than the present encryption key; answers how many were."""
 
     limit: int
 
 
 @dataclass(slots=True)
 class RetireKeys(Command[list[str]]):
-    """Forget every master key but the present one, sealing again what is left; answers the ids of those forgotten."""
+    """Forget every encryption key but the present one, sealing again what is left; answers the ids of those forgotten."""
 
 
 @dataclass(slots=True)

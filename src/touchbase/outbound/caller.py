@@ -98,7 +98,7 @@ class _Checked(httpcore.AsyncNetworkBackend):
         if bad and (host, port) not in self._allowed:
             raise NotAnswered(
                 f"{host} leads to {bad[0]}, which is no public address: correct the setting api_base, "
-                "or let the operator name it in TOUCHBASE_FETCH_ALLOW",
+                "or let the operator name it in TOUCHBASE_FETCH_ALLOWED_ORIGINS",
                 stop=True,
             )
         for address in addresses[:-1]:

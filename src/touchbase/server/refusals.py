@@ -92,13 +92,13 @@ FOREIGN_HOST = Refusal(
     421,
     "foreign_host",
     "Without keys only this machine is served, under its own names; under another name only webhook addresses answer. "
-    "For other calls use keys: start the server with --auth keys.",
+    "For other calls use keys: start the server with --auth api-key.",
 )
 BY_PUBLIC_NAME = Refusal(
     403,
     "open_mode",
     "This server asks for no key, so by its public name and through proxies only webhook addresses answer. To reach the rest from "
-    "here, start it with --auth keys and send a key; without one, call this machine's own address from one that is no listed proxy's.",
+    "here, start it with --auth api-key and send a key; without one, call this machine's own address from one that is no listed proxy's.",
 )
 FOREIGN_ORIGIN = Refusal(
     403,

@@ -115,7 +115,7 @@ async def create_contact(
 ) -> Created[Contact]:
     """Store a contact; without `on_duplicate` the client's setting decides about one that exists.
 
-    Raises `Invalid`, `Conflict` with the existing contact's id, and, unless `restore` is set, `ErasedPerson`.
+    Raises `Invalid`, `Conflict` with the existing contact's id, and, unless `restore` is set, `PersonErased`.
     """
     command = contact_command(asked, client, at, on_duplicate)
     command.by = by

@@ -64,5 +64,5 @@ def _base_faults(base: str, allowed: Collection[str]) -> list[Fault]:
     except ValueError:
         return [Fault("/settings/api_base", "address", "must be an address such as https://www.zohoapis.eu, without password or query")]
     if origin[0] != "https" and origin not in {origin_of(one) for one in allowed}:
-        return [Fault("/settings/api_base", "https", "must be https, unless the operator has named it in TOUCHBASE_FETCH_ALLOW")]
+        return [Fault("/settings/api_base", "https", "must be https, unless the operator has named it in TOUCHBASE_FETCH_ALLOWED_ORIGINS")]
     return []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.domain.commands import ReplayDeliveries
 from touchbase.domain.delivery import FAILED, GONE_RETENTION, IGNORED, PARKED, RECEIVED, UNRECOGNISED, Delivery
-from touchbase.domain.errors import BodyGone, NotFound
+from touchbase.domain.errors import NotFound, PayloadDeleted
 from touchbase.domain.events import StoredEvent
 from touchbase.domain.ports import Store, Writes
 from touchbase.domain.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
@@ -53,7 +53,7 @@ async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tu
 
 
 async def replay_delivery(store: Writes, delivery: Delivery, now: Micros) -> int:
-    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. `BodyGone`."""
+    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. `PayloadDeleted`."""
     refuse_bodiless(delivery)
     return await store.write(ReplayDeliveries(delivery.client, [delivery.id], now))
 
@@ -74,11 +74,11 @@ def why_no_body(delivery: Delivery) -> str | None:
 
 
 def refuse_bodiless(delivery: Delivery) -> None:
-    """Raise `BodyGone` for a delivery that cannot be applied again."""
+    """Raise `PayloadDeleted` for a delivery that cannot be applied again."""
     why = why_no_body(delivery)
     if why is not None:
         kept = "the events it caused are" if delivery.body_gone == GONE_RETENTION else "what it told of others is"
-        raise BodyGone(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and {kept} kept")
+        raise PayloadDeleted(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and {kept} kept")
 
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:

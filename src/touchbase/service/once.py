@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 from touchbase.domain.commands import Command, Once
-from touchbase.domain.errors import Conflict, KeyReused, StillRunning, TouchbaseError
+from touchbase.domain.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
 from touchbase.domain.once import KeptAnswer, RequestKey
 from touchbase.domain.ports import Store
 from touchbase.domain.queries import FindAnswer
@@ -42,14 +42,14 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, request: RequestKey) -> AsyncIterator[None]:
-        """Wait for those before us; `StillRunning` when that takes too long."""
+        """Wait for those before us; `RequestInProgress` when that takes too long."""
         place = (request.client, request.key)
         try:
             async with asyncio.timeout(LONGEST_WAIT):
                 while (running := self._running.get(place)) is not None:
                     await running.wait()
         except TimeoutError:
-            raise StillRunning("a request with this Idempotency-Key is still being carried out; send this again in a moment") from None
+            raise RequestInProgress("a request with this Idempotency-Key is still being carried out; send this again in a moment") from None
         ours = self._running[place] = asyncio.Event()
         try:
             yield

@@ -10,7 +10,7 @@ from touchbase.domain.errors import BadAddress
 from touchbase.domain.ports import Store
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sealing.key_file import KeyFile
-from touchbase.storage.sealing.keys import NO_KEYS, GivenKeys, Keys, MasterKeys, new_key
+from touchbase.storage.sealing.keys import NO_KEYS, EncryptionKeys, GivenKeys, Keys, new_key
 from touchbase.storage.sealing.sealer import MasterSealer
 from touchbase.storage.sqlite.alone import Part
 from touchbase.storage.sqlite.connection import path_of
@@ -27,7 +27,7 @@ async def open_store(
     *,
     queue_limit: int = QUEUE_LIMIT,
     as_is: bool = False,
-    master_keys: MasterKeys = NO_KEYS,
+    encryption_keys: EncryptionKeys = NO_KEYS,
     parts: Sequence[Part] = (),
     upgrade: bool = True,
     copies: bool = True,
@@ -39,12 +39,12 @@ async def open_store(
     left as found, for `migrate` to be called. Without `upgrade` a store that waits for migrations is refused: a server of an older
     program may be at work on it. With `copies` a SQLite store is copied to a file beside it before its schema changes.
 
-    `master_keys` open what is sealed in the store; a store whose master key is not at hand is refused too, unless `as_is`.
+    `encryption_keys` open what is sealed in the store; a store whose encryption key is not at hand is refused too, unless `as_is`.
     `parts` are what this process is going to do all the time; the store's `warnings` say where that is for one process and another does it.
     `UnusableStore` says what to change, `BadAddress` what to write in place of an address.
     """
     check_address(url)
-    sealer = MasterSealer(keys_of(url, master_keys))
+    sealer = MasterSealer(keys_of(url, encryption_keys))
     if _scheme(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, parts=parts, upgrade=upgrade, copies=copies)
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, upgrade=upgrade)
@@ -59,12 +59,12 @@ def check_address(url: str) -> None:
         raise BadAddress(_no_engine(url))
 
 
-def keys_of(url: str, master_keys: MasterKeys) -> Keys:
+def keys_of(url: str, encryption_keys: EncryptionKeys) -> Keys:
     """The keys of the store at this address: those given, and for a SQLite file those in the key file beside it."""
-    given = master_keys.read()
+    given = encryption_keys.read()
     if _scheme(url) != "sqlite":
         return GivenKeys(given)
-    file = master_keys.file or key_file_of(url)
+    file = encryption_keys.file or key_file_of(url)
     return KeyFile(file, given) if file else GivenKeys(given or [new_key()])
 
 

@@ -208,6 +208,6 @@ async def _prepare(connection: Connection, *, upgrade: bool) -> None:
 
 
 async def _make_sealed(connection: Connection, sealer: Sealer) -> None:
-    """Refuse a store whose master key is not at hand, and seal what lies there in clear."""
+    """Refuse a store whose encryption key is not at hand, and seal what lies there in clear."""
     if await read(connection, check_keys(sealer), EVERYBODY):
         await write(connection, seal_again(sealer), EVERYBODY)

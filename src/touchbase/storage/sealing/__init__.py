@@ -1,1 +1,1 @@
-"""Sealing: secrets encrypted where they are kept, with a master key that is not kept beside them."""
+"""Sealing: secrets encrypted where they are kept, with an encryption key that is not kept beside them."""

@@ -151,7 +151,7 @@ def _read(path: Path) -> list[Key]:
 
 
 def _unwritable(path: Path, error: OSError) -> UnusableStore:
-    return UnusableStore(f"cannot write the key file {path}: {error.strerror}; make its folder writable, or set TOUCHBASE_MASTER_KEY")
+    return UnusableStore(f"cannot write the key file {path}: {error.strerror}; make its folder writable, or set TOUCHBASE_ENCRYPTION_KEY")
 
 
 def _unreadable(path: Path, error: Exception) -> UnusableStore:

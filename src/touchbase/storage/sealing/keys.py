@@ -1,4 +1,4 @@
-"""Master keys: 32 random bytes each, from the settings or from a file beside the store, each known by its id."""
+"""Encryption keys: 32 random bytes each, from the settings or from a file beside the store, each known by its id."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import Protocol
 from touchbase.domain.errors import UnusableStore
 
 BYTES = 32
-HOW = "`touchbase secrets generate-key` prints one"
+HOW = "`touchbase encryption-keys generate` prints one"
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A master key. Its id tells which key has sealed something, and nothing about the key."""
+    """An encryption key. Its id tells which key has sealed something, and nothing about the key."""
 
     id: str
     material: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class MasterKeys:
+class EncryptionKeys:
     """The keys that the settings name, as text: the one that seals, and those that only open, by white space apart."""
 
     current: str = field(default="", repr=False)
@@ -37,13 +37,13 @@ class MasterKeys:
     def read(self) -> list[Key]:
         """The keys, the one that seals first; `UnusableStore` says which setting is wrong."""
         if self.old and not self.current:
-            raise UnusableStore("TOUCHBASE_MASTER_KEY_OLD is set without TOUCHBASE_MASTER_KEY: set the key that is to seal from now on too")
-        texts = [("TOUCHBASE_MASTER_KEY", self.current)] if self.current else []
-        texts += [("TOUCHBASE_MASTER_KEY_OLD", text) for text in self.old.split()]
+            raise UnusableStore("TOUCHBASE_ENCRYPTION_KEY_OLD is set without TOUCHBASE_ENCRYPTION_KEY: set the present key too")
+        texts = [("TOUCHBASE_ENCRYPTION_KEY", self.current)] if self.current else []
+        texts += [("TOUCHBASE_ENCRYPTION_KEY_OLD", text) for text in self.old.split()]
         return [read_key(text, where) for where, text in texts]
 
 
-NO_KEYS = MasterKeys()
+NO_KEYS = EncryptionKeys()
 
 
 class Keys(Protocol):
@@ -105,5 +105,5 @@ def read_key(text: str, where: str) -> Key:
     except (binascii.Error, ValueError):
         material = b""
     if len(material) != BYTES:
-        raise UnusableStore(f"{where} holds no master key: it must be {BYTES} bytes in base64; {HOW}") from None
+        raise UnusableStore(f"{where} holds no encryption key: it must be {BYTES} bytes in base64; {HOW}") from None
     return key_of(material)

@@ -22,9 +22,9 @@ LOG = logging.getLogger("touchbase.storage")
 
 PREFIX = "sealed:1:"
 NONCE = 12
-NO_MASTER_KEY = (
-    "cannot be kept, as this server has no master key to seal it with: make one with `touchbase secrets generate-key`, "
-    "give it to every server as TOUCHBASE_MASTER_KEY (or in a file, TOUCHBASE_MASTER_KEY_FILE), and start them again"
+NO_ENCRYPTION_KEY = (
+    "cannot be kept, as this server has no encryption key to seal it with: make one with `touchbase encryption-keys generate`, "
+    "give it to every server as TOUCHBASE_ENCRYPTION_KEY (or in a file, TOUCHBASE_ENCRYPTION_KEY_FILE), and start them again"
 )
 
 
@@ -41,7 +41,7 @@ class CannotOpen(Overloaded):
 
 
 class MasterSealer:
-    """Seals with the present master key, opens with any that is at hand."""
+    """Seals with the present encryption key, opens with any that is at hand."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
@@ -55,7 +55,7 @@ class MasterSealer:
         """The text sealed for this place; `Invalid`, naming the place's field, when there is no key."""
         key = self._present()
         if key is None:
-            raise Invalid([Fault(f"/{bound_to[1]}", "no_master_key", NO_MASTER_KEY)])
+            raise Invalid([Fault(f"/{bound_to[1]}", "no_encryption_key", NO_ENCRYPTION_KEY)])
         nonce = os.urandom(NONCE)
         sealed = nonce + AESGCM(key.material).encrypt(nonce, text.encode(), _bound(bound_to))
         return f"{PREFIX}{key.id}:{base64.urlsafe_b64encode(sealed).decode()}"
@@ -68,7 +68,7 @@ class MasterSealer:
         except UnusableStore as error:
             raise CannotOpen(bound_to, f"cannot be opened: {error.detail}") from error
         if key is None:
-            raise CannotOpen(bound_to, f"is sealed with the master key {key_id}, which is not at hand")
+            raise CannotOpen(bound_to, f"is sealed with the encryption key {key_id}, which is not at hand")
         try:
             raw = base64.urlsafe_b64decode(sealed.rpartition(":")[2])
             return AESGCM(key.material).decrypt(raw[:NONCE], raw[NONCE:], _bound(bound_to)).decode()
@@ -89,7 +89,7 @@ class MasterSealer:
 
 
 NO_SEALER = MasterSealer(GivenKeys(()))
-"""Seals nothing and opens nothing: there is no master key."""
+"""Seals nothing and opens nothing: there is no encryption key."""
 
 
 def place_of(bound_to: Sequence[object]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.domain.commands import CreateContact, UpdateContact
 from touchbase.domain.erased_keys import EMAIL, LINKEDIN, digest
-from touchbase.domain.errors import ErasedPerson, TouchbaseError
+from touchbase.domain.errors import PersonErased, TouchbaseError
 from touchbase.domain.links import Ref
 from touchbase.domain.times import Micros
 from touchbase.storage.sql.ids import Ids
@@ -97,7 +97,7 @@ def _needs_check(command: Guarded) -> bool:
 
 
 def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
-    refused: dict[int, ErasedPerson] = {}
+    refused: dict[int, PersonErased] = {}
     lifted: dict[int, set[tuple[int, int]]] = {}
     for command in commands:
         command.guarded = True
@@ -136,9 +136,9 @@ def _refs(command: Guarded) -> set[Ref]:
     return {("", word, key) for word, key in zip((EMAIL, LINKEDIN), keys, strict=True) if isinstance(key, str)}
 
 
-def _refusal(ref: Ref) -> ErasedPerson:
+def _refusal(ref: Ref) -> PersonErased:
     what = "e-mail" if ref[1] == EMAIL else "LinkedIn"
-    return ErasedPerson(
+    return PersonErased(
         f"the person with this {what} address was erased; if they are to be kept again, create them with restore_erased=true "
-        "or lift the erasure with `touchbase erase --lift`"
+        "or lift the erasure with `touchbase persons erase --lift`"
     )

@@ -104,16 +104,16 @@ def check_keys(sealer: Sealer) -> Plan[bool]:
             sealer.open(canary, _canary_of(key_id))
         except CannotOpen:
             raise UnusableStore(
-                f"the secrets in this store are sealed with the master key {key_id}, which is not at hand (or is not the true one): "
-                "set TOUCHBASE_MASTER_KEY, or while keys change TOUCHBASE_MASTER_KEY_OLD, or put the store's key file back beside it; "
-                "`touchbase secrets check` tells more"
+                f"the secrets in this store are sealed with the encryption key {key_id}, which is not at hand (or is not the true one): "
+                "set TOUCHBASE_ENCRYPTION_KEY, or while keys change TOUCHBASE_ENCRYPTION_KEY_OLD, or put the store's key file back; "
+                "`touchbase encryption-keys check` tells more"
             ) from None
     for table in TABLES:
         for column in table.columns:
             if not sealer.can_seal and (yield _clear(table, column, 1)):
                 raise UnusableStore(
-                    "this store holds secrets in clear, and there is no master key to seal them with: "
-                    "`touchbase secrets generate-key` makes one, set it as TOUCHBASE_MASTER_KEY"
+                    "this store holds secrets in clear, and there is no encryption key to seal them with: "
+                    "`touchbase encryption-keys generate` makes one, set it as TOUCHBASE_ENCRYPTION_KEY"
                 )
             if sealer.can_seal and (yield _clear(table, column, 1)):
                 return True

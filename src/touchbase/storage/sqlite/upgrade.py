@@ -41,7 +41,7 @@ def prepared(path: str, change: Change | None, *, durable: bool) -> tuple[apsw.C
 
 
 def bring_up_to_date(cursor: apsw.Cursor, change: Change) -> tuple[list[str], Path | None]:
-    """Run what is pending, refuse a store whose master key is not at hand, and seal what lies there in clear.
+    """Run what is pending, refuse a store whose encryption key is not at hand, and seal what lies there in clear.
 
     Answers what ran, and the copy of the store as it was before.
     """

@@ -1,4 +1,4 @@
-"""`touchbase translate`: what a webhook call means, without keeping it."""
+"""`touchbase preview`: what a webhook call means, without keeping it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, print_json, read_file, run, setting_options
+from touchbase.cli.common import channel_of, find_client, opened, print_json, read_file, run, setting_options
 from touchbase.domain.delivery import CHANNELS
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--channel", type=click.Choice(CHANNELS), required=True, help="Which of the two webhook addresses the call went to.")
+@click.option("--channel", type=click.Choice(CHANNELS), help="Which webhook address the call went to; not needed with a --tool on one.")
 @click.option("--tool", help="Read it as this tool's call; without it, the content tells.")
 @click.option("--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of the call; may be given several times.")
 @click.option("--query", default="", help="The query string of the call.")
 @click.option("--connection", "client_id", metavar="CLIENT_ID", help="Read it with what this client has decided about its connected tools.")
 @setting_options("database")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-def translate(
-    channel: str, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None, file: Path
+def preview(
+    channel: str | None, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None, file: Path
 ) -> None:
     """Show what a webhook call means: the body in FILE (- for standard input) as events, in JSON.
 
@@ -34,6 +34,7 @@ def translate(
     from touchbase.adapters.kit.describe import describe
     from touchbase.service.kept_request import request_of
 
+    channel = channel_of(channel, tool)
     adapters = load_adapters()
     if tool is not None and tool not in adapters.tools(channel):
         raise click.BadParameter(f"no {channel} tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")

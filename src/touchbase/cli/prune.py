@@ -1,4 +1,4 @@
-"""`touchbase retain`: bodies of calls that were kept long enough, removed now instead of within the hour."""
+"""`touchbase prune`: bodies of calls that were kept long enough, removed now instead of within the hour."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from touchbase.cli.common import find_client, opened, run, setting_options
 @setting_options("database")
 @click.option("--client", "client_id", help="Only this client's.")
 @click.option("--dry-run", is_flag=True, help="Only count them.")
-def retain(database: str | None, client_id: str | None, dry_run: bool) -> None:
+def prune(database: str | None, client_id: str | None, dry_run: bool) -> None:
     """Remove the bodies of applied and ignored calls that are older than their client keeps them.
 
     The server does this by itself, every hour. Bodies of calls that wait, or that nobody could read, are kept.
     """
-    run(_retain(database, client_id, dry_run))
+    run(_prune(database, client_id, dry_run))
 
 
-async def _retain(database: str | None, client_id: str | None, dry_run: bool) -> None:
+async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> None:
     from touchbase.domain.queries import ListClients
     from touchbase.service import retention
     from touchbase.wiring import clock

@@ -1,4 +1,4 @@
-"""`touchbase secrets`, and what an operator sees when the master key is missing, wrong or changed."""
+"""`touchbase encryption-keys`, and what an operator sees when the encryption key is missing, wrong or changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "touchbase.db.key"
 @pytest.fixture
 def sealed(store: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A store with a sealed secret, and its key file."""
-    for name in ("TOUCHBASE_MASTER_KEY", "TOUCHBASE_MASTER_KEY_OLD"):
+    for name in ("TOUCHBASE_ENCRYPTION_KEY", "TOUCHBASE_ENCRYPTION_KEY_OLD"):
         monkeypatch.delenv(name, raising=False)
     store("clients", "add", "acme")
     assert store("clients", "connect", *HUBSPOT, "--secret", SECRET).exit_code == 0
@@ -30,8 +30,8 @@ def set_secrets(run: Run, **options: dict[str, str]) -> list[int]:
 
 
 def test_a_generated_key_seals(store: Run) -> None:
-    one, another = (store("secrets", "generate-key").output.strip() for _ in range(2))
-    keys = {"TOUCHBASE_MASTER_KEY": one}
+    one, another = (store("encryption-keys", "generate").output.strip() for _ in range(2))
+    keys = {"TOUCHBASE_ENCRYPTION_KEY": one}
 
     store("clients", "add", "acme")
     made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env=keys)
@@ -43,30 +43,30 @@ def test_a_generated_key_seals(store: Run) -> None:
 
 
 def test_a_key_may_come_from_a_file(store: Run) -> None:
-    Path("master").write_text(store("secrets", "generate-key").output)
+    Path("master").write_text(store("encryption-keys", "generate").output)
     store("clients", "add", "acme")
 
-    made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_MASTER_KEY_FILE": "master"})
+    made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "master"})
 
     assert (made.exit_code, Path(KEY).exists()) == (0, False)
 
 
 def test_check_counts_by_key_and_opens_each(sealed: Run) -> None:
-    checked = sealed("secrets", "check")
+    checked = sealed("encryption-keys", "check")
 
     assert checked.exit_code == 0
-    assert checked.output.splitlines()[0].startswith("1 sealed with the master key ")
+    assert checked.output.splitlines()[0].startswith("1 sealed with the encryption key ")
     assert checked.output.splitlines()[1] == "every secret can be opened"
 
 
 def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(sealed: Run) -> None:
     Path(KEY).unlink()
 
-    listed, checked = sealed("clients", "list"), sealed("secrets", "check")
+    listed, checked = sealed("clients", "list"), sealed("encryption-keys", "check")
 
     assert (listed.exit_code, checked.exit_code) == (1, 1)
     assert "which is not at hand" in listed.output
-    assert "cannot be opened: the secret of hubspot (crm) of client 'acme' is sealed with the master key" in checked.output
+    assert "cannot be opened: the secret of hubspot (crm) of client 'acme' is sealed with the encryption key" in checked.output
     assert "replace-lost" in checked.output
     assert not Path(KEY).exists()
 
@@ -74,7 +74,7 @@ def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(seale
 def test_a_lost_secret_is_named_as_the_command_that_sets_a_new_one_takes_it(sealed: Run) -> None:
     Path(KEY).unlink()
 
-    replaced = sealed("secrets", "replace-lost", "--yes")
+    replaced = sealed("encryption-keys", "replace-lost", "--yes")
 
     assert "replaced: the secret of hubspot (crm) of client 'acme'\n" in replaced.output
 
@@ -88,14 +88,14 @@ def test_a_server_does_not_start_without_the_key(sealed: Run) -> None:
 
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
-    assert "sealed with the master key" in ended.stderr
-    assert "TOUCHBASE_MASTER_KEY" in ended.stderr
+    assert "sealed with the encryption key" in ended.stderr
+    assert "TOUCHBASE_ENCRYPTION_KEY" in ended.stderr
 
 
 def test_rotating_a_key_file_makes_a_new_key_and_keeps_the_one_before_aside(sealed: Run) -> None:
     before = Path(KEY).read_text()
 
-    rotated = sealed("secrets", "rotate")
+    rotated = sealed("encryption-keys", "rotate")
 
     (aside,) = Path.cwd().glob(f"{KEY}.old-*")
     assert rotated.exit_code == 0
@@ -107,9 +107,9 @@ def test_rotating_a_key_file_makes_a_new_key_and_keeps_the_one_before_aside(seal
 
 
 def test_rotating_to_a_key_of_the_settings_lets_go_of_the_file(sealed: Run) -> None:
-    keys = {"TOUCHBASE_MASTER_KEY": sealed("secrets", "generate-key").output.strip()}
+    keys = {"TOUCHBASE_ENCRYPTION_KEY": sealed("encryption-keys", "generate").output.strip()}
 
-    rotated = sealed("secrets", "rotate", env=keys)
+    rotated = sealed("encryption-keys", "rotate", env=keys)
     Path(KEY).unlink()
 
     assert rotated.exit_code == 0
@@ -117,7 +117,7 @@ def test_rotating_to_a_key_of_the_settings_lets_go_of_the_file(sealed: Run) -> N
 
 
 def test_there_is_nothing_to_rotate_where_nothing_is_sealed(store: Run) -> None:
-    rotated = store("secrets", "rotate")
+    rotated = store("encryption-keys", "rotate")
 
     assert rotated.exit_code == 1
     assert "nothing to rotate" in rotated.output
@@ -127,22 +127,22 @@ def test_there_is_nothing_to_rotate_where_nothing_is_sealed(store: Run) -> None:
 def test_lost_secrets_are_only_replaced_when_that_is_confirmed(sealed: Run) -> None:
     Path(KEY).unlink()
 
-    asked = sealed("secrets", "replace-lost")
+    asked = sealed("encryption-keys", "replace-lost")
     refused = sealed("clients", "list")
-    done = sealed("secrets", "replace-lost", "--yes")
+    done = sealed("encryption-keys", "replace-lost", "--yes")
 
     assert (asked.exit_code, refused.exit_code, done.exit_code) == (0, 1, 0)
     assert "nothing was changed" in asked.output
     assert "replaced 1 secret by random ones" in done.output
     assert set_secrets(sealed) == [1]
-    assert sealed("secrets", "check").exit_code == 0
+    assert sealed("encryption-keys", "check").exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("env", "says"),
     [
-        ({"TOUCHBASE_MASTER_KEY": "too-short"}, "TOUCHBASE_MASTER_KEY holds no master key: it must be 32 bytes in base64"),
-        ({"TOUCHBASE_MASTER_KEY_OLD": "A" * 43}, "without TOUCHBASE_MASTER_KEY"),
+        ({"TOUCHBASE_ENCRYPTION_KEY": "too-short"}, "TOUCHBASE_ENCRYPTION_KEY holds no encryption key: it must be 32 bytes in base64"),
+        ({"TOUCHBASE_ENCRYPTION_KEY_OLD": "A" * 43}, "without TOUCHBASE_ENCRYPTION_KEY"),
     ],
 )
 def test_a_key_that_cannot_be_is_refused_and_not_shown(store: Run, env: dict[str, str], says: str) -> None:
@@ -154,4 +154,4 @@ def test_a_key_that_cannot_be_is_refused_and_not_shown(store: Run, env: dict[str
 
 
 def test_no_command_takes_a_key_as_an_option(run: Run) -> None:
-    assert "master-key" not in run("serve", "--help").output
+    assert "encryption-key" not in run("serve", "--help").output

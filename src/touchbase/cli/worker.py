@@ -1,4 +1,4 @@
-"""`touchbase work`: the inbox worker, and the one that fetches records, beside servers that do not work themselves."""
+"""`touchbase worker`: the inbox worker, and the one that fetches records, beside servers that do not work themselves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from touchbase.settings import Settings
 
 
 @click.command()
-@setting_options("database", "migration_copy", "fetch_allow", "log_level")
+@setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level")
 @click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
-def work(once: bool, **options: object) -> None:
+def worker(once: bool, **options: object) -> None:
     """Run the inbox worker alone: apply kept webhook calls, and fetch the records that they leave out, until stopped.
 
     Servers started with --no-inbox-worker leave this work to it. Several workers may share a PostgreSQL
@@ -32,9 +32,9 @@ async def _drain(settings: Settings) -> None:
     from touchbase import wiring
     from touchbase.server.run import calm_the_collector
 
-    async with wiring.worker_alone(settings) as worker:
+    async with wiring.worker_alone(settings) as workers:
         calm_the_collector()
-        report, calls = await worker.drain()
+        report, calls = await workers.drain()
     print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
     if report.failing:
         raise click.ClickException(f"the inbox of {report.failing} clients could not be worked on: the lines above say why")
@@ -44,10 +44,10 @@ async def _work(settings: Settings) -> None:
     from touchbase import wiring
     from touchbase.server.run import calm_the_collector
 
-    async with wiring.worker_alone(settings, keeps_house=True) as worker:
+    async with wiring.worker_alone(settings, keeps_house=True) as workers:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, worker.stop)
+            loop.add_signal_handler(number, workers.stop)
         calm_the_collector()
         click.echo(f"The inbox worker works on {shown(settings.database)}; stop it with Ctrl+C")
-        await worker.run()
+        await workers.run()

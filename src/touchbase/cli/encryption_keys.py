@@ -1,4 +1,4 @@
-"""`touchbase secrets`: the master key that seals secrets in the store: made, checked, replaced, given up for lost."""
+"""`touchbase encryption-keys`: the encryption key that seals secrets in the store: made, checked, replaced, given up for lost."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ WORDS = {"secrets": "secret", "access_token": "access token"}
 
 
 @click.group(cls=Group)
-def secrets() -> None:
-    """Look after the master key that seals secrets in the store."""
+def encryption_keys() -> None:
+    """Look after the encryption key that seals secrets in the store."""
 
 
-@secrets.command("generate-key")
-def generate_key() -> None:
-    """Print a new master key, for TOUCHBASE_MASTER_KEY or the file that TOUCHBASE_MASTER_KEY_FILE names."""
+@encryption_keys.command()
+def generate() -> None:
+    """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
     from touchbase.storage.sealing.keys import new_key, text_of
 
     click.echo(text_of(new_key()))
 
 
-@secrets.command()
+@encryption_keys.command()
 @setting_options("database")
 def check(database: str | None) -> None:
     """Try to open every secret, and count them by the key that seals them.
@@ -42,26 +42,26 @@ def check(database: str | None) -> None:
     """
     found, lost = run(_check(database))
     for key_id, count in sorted(found.by_key.items()):
-        click.echo(f"{count} sealed with the master key {key_id}")
+        click.echo(f"{count} sealed with the encryption key {key_id}")
     for why in lost:
         click.echo(f"cannot be opened: {why}")
     if found.clear:
-        click.echo(f"{found.clear} in clear: start the server, or run `touchbase migrate`, with a master key")
+        click.echo(f"{found.clear} in clear: start the server, or run `touchbase migrate`, with an encryption key")
     if lost:
-        click.echo("give the missing key back (TOUCHBASE_MASTER_KEY, TOUCHBASE_MASTER_KEY_OLD, the key file beside the store);")
-        click.echo("if it is lost for good, see `touchbase secrets replace-lost`")
+        click.echo("give the missing key back (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, the key file beside the store);")
+        click.echo("if it is lost for good, see `touchbase encryption-keys replace-lost`")
     if lost or found.clear:
         raise SystemExit(1)
     click.echo("every secret can be opened" if found.by_key else "there are no secrets")
 
 
-@secrets.command()
+@encryption_keys.command()
 @setting_options("database")
 def rotate(database: str | None) -> None:
-    """Seal every secret again with the present master key, and let go of the one before.
+    """Seal every secret again with the present encryption key, and let go of the one before.
 
-    Servers may run meanwhile. With TOUCHBASE_MASTER_KEY, first start every server with the new key there and the one before in
-    TOUCHBASE_MASTER_KEY_OLD. On a SQLite store with a key file the new key is made here, and a running server finds it by
+    Servers may run meanwhile. With TOUCHBASE_ENCRYPTION_KEY, first start every server with the new key there and the one before in
+    TOUCHBASE_ENCRYPTION_KEY_OLD. On a SQLite store with a key file the new key is made here, and a running server finds it by
     itself. Stopped half way, it goes on when it is run again.
     """
     sealed, forgotten, aside = run(_rotate(database))
@@ -71,11 +71,11 @@ def rotate(database: str | None) -> None:
         click.echo(f"the key before is in {aside}: keep it as long as there are backups from before now, but not beside them")
 
 
-@secrets.command("replace-lost")
+@encryption_keys.command("replace-lost")
 @setting_options("database")
 @click.option("--yes", is_flag=True, help="Do it; without this, only say what would be done.")
 def replace_lost(database: str | None, yes: bool) -> None:
-    """When a master key is lost for good: replace each secret that only it opens by a random one that nobody knows.
+    """When an encryption key is lost for good: replace each secret that only it opens by a random one that nobody knows.
 
     Calls that had to prove such a secret are refused until `touchbase clients connect` sets a new one: nobody gets in unproven.
     """
@@ -113,7 +113,7 @@ async def _named(store: Store, place: Place) -> str:
 
     table, column, *key = place
     if table != "connection":
-        return f"the mark of master key {key[0]}"
+        return f"the mark of encryption key {key[0]}"
     number, channel, tool = key
     assert isinstance(number, int)
     client = await store.read(FindClientByNumber(number))
@@ -137,7 +137,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
         if found.lost:
             first = found.lost[0]
             raise click.ClickException(
-                f"{await _named(store, first.place)} {first.why}: `touchbase secrets check` names every secret that cannot be opened"
+                f"{await _named(store, first.place)} {first.why}: `touchbase encryption-keys check` names all that cannot be opened"
             )
         total, sealed = sum(found.by_key.values()), 0
         if not total:
@@ -154,15 +154,15 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
 
 def _keys(database: str | None) -> object:
     from touchbase.storage import keys_of
-    from touchbase.storage.sealing.keys import MasterKeys
+    from touchbase.storage.sealing.keys import EncryptionKeys
 
     settings = read_settings(database=database)
-    return keys_of(settings.database, MasterKeys(settings.master_key, settings.master_key_old))
+    return keys_of(settings.database, EncryptionKeys(settings.encryption_key, settings.encryption_key_old))
 
 
 @asynccontextmanager
 async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
-    """The store, also one whose master key is not at hand."""
+    """The store, also one whose encryption key is not at hand."""
     from touchbase.domain.errors import UnusableStore
     from touchbase.domain.seals import CheckSeals
 
