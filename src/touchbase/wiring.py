@@ -29,13 +29,13 @@ from touchbase.outbound.caller import HttpCaller
 from touchbase.server.bodies import Bodies
 from touchbase.server.bounds import Bounds
 from touchbase.server.browsers import Cors, Grants, OwnSites
+from touchbase.server.exposition import SharedMetrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
 from touchbase.server.observe import Observer
 from touchbase.server.operations import Operations
 from touchbase.server.peer import Proxies
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
-from touchbase.server.shared import SharedPages
 from touchbase.service.api_keys import add_first_key
 from touchbase.service.connections import Connections
 from touchbase.service.erase import Eraser
@@ -87,14 +87,14 @@ def chores(store: Store) -> list[Chore]:
 
 
 @contextlib.asynccontextmanager
-async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[Application]:
+async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedMetrics | None = None) -> AsyncIterator[Application]:
     """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
     parts_played = [Part.SERVER, Part.WORKER] if settings.inbox_worker else [Part.SERVER]
     store = await _store(settings, parts_played)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
-        metrics = Metrics()
+        metrics = Metrics(clock)
         adapters, connections, reader = load_adapters(), Connections(store, clock), Reader()
         ending.callback(reader.close)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store))
@@ -130,7 +130,7 @@ async def assembled(settings: Settings, clock: Clock = clock) -> AsyncIterator[A
             failed_calls=FailedCalls(settings.rate_limit_failed_calls),
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
-        operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers)
+        operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers, shared=shared)
         yield Application(settings, store, worker, metrics, operations, refused)
 
 
@@ -240,15 +240,17 @@ async def serve(
     listener: socket.socket,
     *,
     on_ready: Callable[[str | None], None] = lambda key: None,
-    pages: SharedPages | None = None,
+    shared: SharedMetrics | None = None,
     process: int = 0,
 ) -> None:
     """Serve until told to stop; then finish what is in progress, the worker's turn and the store's queue.
 
     `on_ready` is called once calls are taken, with the first key if one had to be made. Several processes
-    share `pages`; their store was prepared before.
+    share their metrics; their store was prepared before.
     """
-    async with assembled(settings) as application:
+    if shared is not None:
+        shared.join(process)
+    async with assembled(settings, shared=shared) as application:
         with contextlib.ExitStack() as ending:
             writer = None
             if settings.access_log:
@@ -256,9 +258,7 @@ async def serve(
                 ending.callback(writer.close)
             server = make_application_server(application, writer)
             key = None
-            if pages is not None:
-                application.operations.share(pages, process)
-            elif not settings.open_mode:
+            if shared is None and not settings.open_mode:
                 key = await first_key(application.store)
             server.on_started = partial(on_ready, key)
             calm_the_collector()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import Route, Router
 
 from touchbase.api import admin, client_life, connections, docs, keys, privacy, refusals, replays, settings, status
 from touchbase.api.answers import Answer
@@ -32,8 +32,9 @@ _CONNECTIONS = f"{_CLIENT}/connections"
 def build_app(parts: Parts) -> App:
     """The ASGI 3 application. It needs no lifespan messages and answers them; it never closes the store.
 
-    For the request log it leaves in the scope: `touchbase.route` (a short name such as `contacts.create`,
-    absent when no path matched), `touchbase.client` (the client_id, to be hashed) and `touchbase.request_id`.
+    For the request log and the metrics it leaves in the scope: `touchbase.route` (a short name such as `contacts.create`,
+    absent when no path matched), `touchbase.template` (the path's template, likewise), `touchbase.client` (the client_id,
+    to be hashed) and `touchbase.request_id`.
     """
     api = Api(parts)
     # The interface's four POSTs are found by the path alone, before any routing.
@@ -56,13 +57,16 @@ def build_app(parts: Parts) -> App:
 
 
 def _router(api: Api) -> Router:
-    routes: list[BaseRoute] = [
+    routes: list[Route] = [
         *_records(api, CONTACTS, DELETE=privacy.erase_contact),
         Route(f"{CONTACTS.path}/{{id}}/export", Resource(api, "contacts.export", GET=privacy.export_contact)),
         *_records(api, COMPANIES),
         *_admin(api),
         *_description(api),
     ]
+    for each in routes:
+        resource: Any = each.endpoint
+        resource.template = each.path
 
     async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
         await answered(api, scope, receive, send, _nothing_here)
@@ -70,7 +74,7 @@ def _router(api: Api) -> Router:
     return Router(routes, redirect_slashes=False, default=nowhere)
 
 
-def _records(api: Api, kind: Kind[Any, Any, Any], **more: Any) -> list[BaseRoute]:
+def _records(api: Api, kind: Kind[Any, Any, Any], **more: Any) -> list[Route]:
     calls, name = RecordCalls(kind), kind.name
     return [
         Route(kind.path, Resource(api, name, also=("POST",), GET=calls.list)),
@@ -79,7 +83,7 @@ def _records(api: Api, kind: Kind[Any, Any, Any], **more: Any) -> list[BaseRoute
     ]
 
 
-def _admin(api: Api) -> list[BaseRoute]:
+def _admin(api: Api) -> list[Route]:
     return [
         Route("/admin/v1/status", Resource(api, "status", GET=status.status)),
         Route("/admin/v1/deliveries", Resource(api, "deliveries", GET=admin.deliveries)),
@@ -114,7 +118,7 @@ def _admin(api: Api) -> list[BaseRoute]:
     ]
 
 
-def _description(api: Api) -> list[BaseRoute]:
+def _description(api: Api) -> list[Route]:
     parts = api.parts
     document = msgspec.json.encode(description(parts.version, keys_needed=parts.auth == "api-key", public_url=parts.public_url))
 

@@ -199,6 +199,8 @@ class Resource:
     def __init__(self, api: Api, name: str, also: tuple[str, ...] = (), **handlers: Handler) -> None:
         self._api = api
         self._name = name
+        self.template = ""
+        """The path that it is at, for the metrics; the router says it."""
         self._handlers = handlers
         # `also` names methods that are answered before routing comes here.
         self._allowed = sorted({*handlers, *also, *(["HEAD"] if "GET" in handlers else [])})
@@ -208,6 +210,7 @@ class Resource:
         method = scope["method"]
         handler = self._handlers.get("GET" if method == "HEAD" else method)
         scope["touchbase.route"] = f"{self._name}.{method.lower()}" if handler else self._name
+        scope["touchbase.template"] = self.template
         if handler is None:
             handler = self._refuse
         await answered(self._api, scope, receive, send, handler)

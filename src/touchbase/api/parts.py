@@ -42,7 +42,7 @@ class Limits:
 
 
 class Metrics(Protocol):
-    """What the application counts; requests and latencies are counted around it, by `scope["touchbase.route"]`."""
+    """What the application counts; requests and latencies are counted around it, by `scope["touchbase.template"]`."""
 
     def delivery_received(self, channel: str, repeated: bool) -> None:
         """A webhook call is on disk; `repeated` when it is one that we had."""

@@ -78,13 +78,14 @@ class Kind(Generic[A, C, R]):
 def creating(api: Api, kind: Kind[A, C, R]) -> App:
     """`POST` of one record; with an idempotency key `RecordCalls.create` answers it."""
     decoder = msgspec.json.Decoder(kind.wanted)
-    route, location = f"{kind.name}.create", api.parts.reached_at(f"{kind.path}/")
+    route, template, location = f"{kind.name}.create", kind.path, api.parts.reached_at(f"{kind.path}/")
     keyed = once(RecordCalls(kind).create, of_client)
     store, clock, limits, wanted = api.parts.store, api.parts.clock, api.parts.limits, kind.wanted
     limiter = api.limiter
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
+        scope["touchbase.template"] = template
         if IDEMPOTENCY_KEY in headers:
             scope["touchbase.route"] = route
             await answered(api, scope, receive, send, keyed)

@@ -43,12 +43,14 @@ class Receiver:
         self._api = api
         self._channel = channel
         self._route = f"webhook.{channel}"
+        self._template = next(f"/public/{name}/{{client_id}}" for name, its in RECEIVERS.items() if its == channel)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         headers: Headers = dict(scope["headers"])
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
+        scope["touchbase.template"] = self._template
         metrics = self._api.parts.metrics
         try:
             client_id = scope["path"].split("/", 3)[3].removesuffix("/")

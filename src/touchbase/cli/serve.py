@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 import sys
 from dataclasses import fields
@@ -16,7 +17,7 @@ from touchbase.cli.common import read_settings, run_fast, setting_options, shown
 from touchbase.settings import RENAMED, BadSettings, Settings
 
 if TYPE_CHECKING:
-    from touchbase.server.shared import SharedPages
+    from touchbase.server.exposition import SharedMetrics
 
 _EXAMPLE = """-H 'Content-Type: application/json' -d '{"email":"contact@example.com"}'"""
 
@@ -58,19 +59,27 @@ async def _serve_one(settings: Settings, listener: socket.socket) -> None:
 
 def _serve_with_several(settings: Settings, listener: socket.socket) -> int:
     from touchbase import wiring
+    from touchbase.server.exposition import SharedMetrics
     from touchbase.server.processes import Processes
-    from touchbase.server.shared import SharedPages
 
     key = asyncio.run(wiring.prepare(settings))
-    pages = SharedPages(settings.workers)
-    processes = Processes(settings.workers, lambda process: _serve_as(process, settings, listener, pages))
-    return processes.run(lambda: click.echo(banner(settings, listener, key)))
+    shared = SharedMetrics()
+    processes = Processes(settings.workers, lambda process: _serve_as(process, settings, listener, shared), shared.ended)
+    try:
+        return processes.run(lambda: click.echo(banner(settings, listener, key)))
+    finally:
+        shared.remove()
 
 
-def _serve_as(process: int, settings: Settings, listener: socket.socket, pages: SharedPages) -> int:
+def _serve_as(process: int, settings: Settings, listener: socket.socket, shared: SharedMetrics) -> int:
     from touchbase import wiring
 
-    run_fast(wiring.serve(settings, listener, pages=pages, process=process))
+    parent = os.getppid()
+    try:
+        run_fast(wiring.serve(settings, listener, shared=shared, process=process))
+    finally:
+        if os.getppid() != parent:  # the parent was killed, and cannot remove it
+            shared.remove()
     return 0
 
 

@@ -38,6 +38,10 @@ class WorkReport:
     """Clients whose turns failed, so that what waits for them still waits; the log says why."""
     problems: dict[str, int] = field(default_factory=dict)
     """Deliveries that have a problem now and had not before, by its code."""
+    outcomes: dict[tuple[str, str, str], int] = field(default_factory=dict, compare=False)
+    """`ended` by channel, tool (empty where none was recognised) and state."""
+    applied_since_us: list[Micros] = field(default_factory=list, compare=False)
+    """For each delivery that was applied, since when it waited: its receipt, or its replay."""
 
 
 @dataclass(slots=True)

@@ -1,126 +1,145 @@
-"""Counters of one server process, and their text for Prometheus.
+"""The server's metrics, and how each is counted. `docs/metrics.md` lists them, `server/exposition.py` writes them.
 
-A counter is an integer in a dictionary under its finished series name, so that counting costs a
-dictionary access and the text is mere joining. Several processes add up their counters (`shared.py`).
+A child of a metric (one set of label values) is looked up once and then kept here, because `labels()` takes longer than counting.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from functools import cache
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, values
+
+from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.fetching import Fetched
-from touchbase.domain.ports import WorkReport
+from touchbase.domain.ports import Clock, WorkReport
+from touchbase.domain.times import SECOND
 
-BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""Upper ends of the latency buckets in seconds; one more holds the rest."""
+REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+APPLY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
+"""Upper bounds of the histograms' buckets, in seconds."""
 
-HELP = {
-    "touchbase_deliveries_received_total": ("counter", "Webhook calls that are on disk, repeats included."),
-    "touchbase_deliveries_kept_total": ("counter", "Webhook calls kept for the first time."),
-    "touchbase_deliveries_repeated_total": ("counter", "Webhook calls that we had already."),
-    "touchbase_deliveries_refused_total": (
-        "counter",
-        "Refused webhook calls by channel, likely tool and cause; no body was stored.",
-    ),
-    "touchbase_deliveries_processed_total": ("counter", "Deliveries worked on, by the state they ended in."),
-    "touchbase_delivery_problems_total": ("counter", "Deliveries that were applied with a problem, by its code."),
-    "touchbase_records_created_total": ("counter", "Contacts and companies created by webhook calls."),
-    "touchbase_fetch_calls_total": ("counter", "Calls to the APIs of tools for records, by tool and what they came to."),
-    "touchbase_records_fetched_total": ("counter", "Records that tools' APIs gave us, by tool."),
-    "touchbase_problems_total": ("counter", "Answers of the application that were a problem, by code."),
-    "touchbase_log_lines_dropped_total": ("counter", "Log lines dropped because standard error is read too slowly."),
-    "touchbase_connections": ("gauge", "Open connections."),
-    "touchbase_requests_in_progress": ("gauge", "Requests in progress."),
-    "touchbase_queue_depth": ("gauge", "Commands waiting for a transaction."),
-    "touchbase_store_warnings": ("gauge", "Things that an operator should change about the store; the log and /admin/v1/status say which."),
-    "touchbase_inbox_deliveries": ("gauge", "Deliveries by state, of the states that may still change."),
-    "touchbase_inbox_oldest_seconds": ("gauge", "Age of the oldest delivery in each of these states; 0 when there is none."),
-    "touchbase_inbox_oldest_waiting_seconds": ("gauge", "Age of the oldest delivery that is not worked on yet; 0 when none waits."),
-    "touchbase_request_seconds": ("histogram", "Time from the end of a request's headers to the end of its answer."),
-}
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "other"
+"""Any other method, so that a caller cannot make series."""
 
-Latencies = dict[str, list[float]]
-"""By `route="...",status="2xx"`: the count of every bucket, then the sum of seconds."""
+# A `_created` series for each counter would double the page, and the processes' files have none.
+disable_created_metrics()
+# The library would choose by an environment variable, which may be meant for another program.
+values.ValueClass = values.MutexValue
+
+
+def count_in_files(folder: Path, process: int) -> None:
+    """Keep the values of all metrics made from now on in files of this folder, which `process` alone writes.
+
+    A process that takes the number of a dead one continues its counters.
+    """
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    values.ValueClass = values.MultiProcessValue(lambda: process)
+
+
+def now() -> int:
+    """The present time in microseconds."""
+    return time.time_ns() // 1000
 
 
 class Metrics:
-    """What this process has counted since it started."""
+    """The metrics of one process."""
 
-    def __init__(self) -> None:
-        self.counts: dict[str, float] = {}
-        self._latencies: dict[tuple[str, int], list[float]] = {}
+    def __init__(self, clock: Clock = now) -> None:
+        self._clock = clock
+        self.registry = CollectorRegistry()
+        self._make_delivery_metrics()
+        self._make_server_metrics()
+        self._requests: dict[tuple[str, str, int], Callable[[float], None]] = {}
+        self._received = {
+            (channel, repeated): self.received.labels(channel, "repeated" if repeated else "stored").inc
+            for channel in CHANNELS
+            for repeated in (False, True)
+        }
+        self._dropped = 0
+
+    def _make_delivery_metrics(self) -> None:
+        self.received = self._counter("deliveries_received", "Webhook calls that are stored, and repeats of stored ones.", "channel", "outcome")
+        self.refused = self._counter(
+            "deliveries_refused", "Webhook calls that were refused; no body was stored.", "channel", "tool", "cause"
+        )
+        self.processed = self._counter("deliveries_processed", "Deliveries processed, by their new state.", "channel", "tool", "outcome")
+        self.delay = Histogram(
+            "touchbase_delivery_apply_delay_seconds",
+            "Time from the receipt or replay of a delivery until it is applied.",
+            registry=self.registry,
+            buckets=APPLY_BUCKETS,
+        )
+        self.delivery_problems = self._counter("delivery_problems", "Deliveries that were applied with a problem.", "code")
+        self.created = self._counter("records_created", "Contacts and companies created by deliveries.")
+        self.fetch_calls = self._counter("fetch_calls", "Calls to the APIs of tools.", "tool", "outcome")
+        self.fetched_records = self._counter("records_fetched", "Records received from the APIs of tools.", "tool")
+
+    def _make_server_metrics(self) -> None:
+        self.duration = Histogram(
+            "touchbase_http_request_duration_seconds",
+            "Time from the end of a request's headers to the end of its answer.",
+            ("route", "method", "status"),
+            registry=self.registry,
+            buckets=REQUEST_BUCKETS,
+        )
+        self.problems = self._counter("http_problems", "Answers with a problem body.", "code")
+        self.log_lines_dropped = self._counter("log_lines_dropped", "Log lines dropped because standard error was not read fast enough.")
+        self.connections = self._gauge("http_connections", "Open connections.")
+        self.requests_in_progress = self._gauge("http_requests_in_progress", "Requests in progress.")
+        self.queue_depth = self._gauge("store_queue_depth", "Commands waiting for a transaction.")
 
     def delivery_received(self, channel: str, repeated: bool) -> None:
-        """A webhook call is on disk; `repeated` when it is one that we had."""
-        counts = self.counts
-        for series in _received(channel, repeated):
-            counts[series] = counts.get(series, 0) + 1
+        """A webhook call is on disk; `repeated` when an equal one was stored before."""
+        self._received[channel, repeated]()
 
     def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
         """A webhook call was refused; `tool` is the one that it looks like."""
-        self._add("touchbase_deliveries_refused_total", f'channel="{channel}",tool="{tool or ""}",cause', cause)
+        self.refused.labels(channel, tool or "", cause).inc()
 
     def request_refused(self, code: str) -> None:
         """An answer was a problem with this code."""
-        self._add("touchbase_problems_total", "code", code)
+        self.problems.labels(code).inc()
 
     def worked(self, report: WorkReport) -> None:
-        """The inbox worker did a turn."""
-        for state, count in report.ended.items():
-            self._add("touchbase_deliveries_processed_total", "state", state, count)
+        """The inbox worker ended a turn."""
+        for labels, count in report.outcomes.items():
+            self.processed.labels(*labels).inc(count)
         for code, count in report.problems.items():
-            self._add("touchbase_delivery_problems_total", "code", code, count)
-        self.counts["touchbase_records_created_total"] = self.counts.get("touchbase_records_created_total", 0) + report.created
+            self.delivery_problems.labels(code).inc(count)
+        self.created.inc(report.created)
+        at = self._clock()
+        for since in report.applied_since_us:
+            self.delay.observe(max(0, at - since) / SECOND)
 
     def fetched(self, told: Fetched) -> None:
-        """A tool's API was asked for records."""
-        self._add("touchbase_fetch_calls_total", f'tool="{told.tool}",outcome', told.outcome)
+        """A tool's API was called."""
+        self.fetch_calls.labels(told.tool, told.outcome).inc()
         if told.records:
-            self._add("touchbase_records_fetched_total", "tool", told.tool, told.records)
+            self.fetched_records.labels(told.tool).inc(told.records)
 
-    def request_ended(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered, or its caller left (499)."""
-        row = self._latencies.get((route, status // 100))
-        if row is None:
-            row = self._latencies[(route, status // 100)] = [0] * (len(BUCKETS) + 2)
-        row[bisect_left(BUCKETS, seconds)] += 1
-        row[-1] += seconds
+    def request_ended(self, route: str, method: str, status: int, seconds: float) -> None:
+        """A request was answered, or its caller left (499). `route` is the path's template."""
+        observe = self._requests.get((route, method, status))
+        if observe is None:
+            labels = (route, method if method in METHODS else OTHER, str(status))
+            observe = self._requests[route, method, status] = self.duration.labels(*labels).observe
+        observe(seconds)
 
-    @property
-    def latencies(self) -> Latencies:
-        """The latency histogram by its finished labels."""
-        return {f'route="{route}",status="{status}xx"': row for (route, status), row in self._latencies.items()}
+    def set_load(self, connections: int, requests: int, queued: int, dropped: int) -> None:
+        """What is open, in progress and waiting now, and how many log lines were dropped since the start."""
+        self.connections.set(connections)
+        self.requests_in_progress.set(requests)
+        self.queue_depth.set(queued)
+        if dropped > self._dropped:
+            self.log_lines_dropped.inc(dropped - self._dropped)
+            self._dropped = dropped
 
-    def _add(self, name: str, label: str, value: str, count: float = 1) -> None:
-        series = f'{name}{{{label}="{value}"}}'
-        self.counts[series] = self.counts.get(series, 0) + count
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"touchbase_{name}_total", text, labels, registry=self.registry)
 
-
-@cache
-def _received(channel: str, repeated: bool) -> tuple[str, str]:
-    label = f'{{channel="{channel}"}}'
-    return f"touchbase_deliveries_received_total{label}", f"touchbase_deliveries_{'repeated' if repeated else 'kept'}_total{label}"
-
-
-def exposition(values: Mapping[str, float], latencies: Latencies) -> str:
-    """The text that Prometheus reads; `values` are by finished series name."""
-    by_name: dict[str, list[str]] = {name: [] for name in HELP}
-    for series, value in sorted(values.items()):
-        by_name[series.partition("{")[0]].append(f"{series} {value:g}" if value % 1 else f"{series} {int(value)}")
-    for labels, row in sorted(latencies.items()):
-        by_name["touchbase_request_seconds"].extend(_histogram(labels, row))
-    lines: list[str] = []
-    for name, (kind, text) in HELP.items():
-        lines += (f"# HELP {name} {text}", f"# TYPE {name} {kind}", *by_name[name])
-    return "\n".join(lines) + "\n"
-
-
-def _histogram(labels: str, row: list[float]) -> Iterator[str]:
-    so_far = 0
-    for end, count in zip((*BUCKETS, "+Inf"), row[:-1], strict=True):
-        so_far += int(count)
-        yield f'touchbase_request_seconds_bucket{{{labels},le="{end}"}} {so_far}'
-    yield f"touchbase_request_seconds_sum{{{labels}}} {row[-1]:.6f}"
-    yield f"touchbase_request_seconds_count{{{labels}}} {so_far}"
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"touchbase_{name}", text, registry=self.registry, multiprocess_mode="livesum")

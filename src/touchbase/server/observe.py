@@ -1,4 +1,4 @@
-"""What is noted of every request: a count, a latency, and one log line.
+"""What is noted of every request: its duration in the metrics, and one log line.
 
 The line holds the route's name, never the path: a webhook's path holds its client's id, which is as good
 as a password. Neither bodies nor query strings nor headers are noted, and the client only as a hash.
@@ -19,6 +19,8 @@ from touchbase.server.metrics import Metrics
 from touchbase.server.peer import address_of
 
 UNKNOWN_ROUTE = "none"
+NO_TEMPLATE = "unmatched"
+"""The route in the metrics of a request whose path matches no template, or that was answered before its path was matched."""
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True):
@@ -58,7 +60,7 @@ class Observer:
         scope: Any = cycle.scope
         noted = scope.get
         route = noted("touchbase.route", UNKNOWN_ROUTE)
-        self.metrics.request_ended(route, cycle.status, seconds)
+        self.metrics.request_ended(noted("touchbase.template", NO_TEMPLATE), scope["method"], cycle.status, seconds)
         writer = self.writer
         if writer is None:
             return

@@ -19,10 +19,11 @@ SOON_ENDS = 3
 
 
 class Processes:
-    """Runs `work(number)` in processes of its own until told to stop."""
+    """Runs `work(number)` in processes of its own until told to stop; `on_ended(number)` is called when one ended."""
 
-    def __init__(self, count: int, work: Callable[[int], int]) -> None:
+    def __init__(self, count: int, work: Callable[[int], int], on_ended: Callable[[int], None] = lambda process: None) -> None:
         self.work = work
+        self.on_ended = on_ended
         self.count = count
         self._running: dict[int, tuple[int, float]] = {}
         self._stopping = False
@@ -83,6 +84,7 @@ class Processes:
         if pid not in self._running:
             return
         process, started = self._running.pop(pid)
+        self.on_ended(process)
         status = os.waitstatus_to_exitcode(raw_status)
         if self._stopping:
             # One that was still starting dies of the signal, and has answered nobody.

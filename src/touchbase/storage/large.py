@@ -84,5 +84,7 @@ class LargeWork:
         delivery = broken.delivery
         if attempts is not None:
             delivery.attempts = attempts  # the last attempt was written when it began
-        await self.write(lambda ids: note_failure(self.client, delivery, broken.why, self.now_us, for_good=broken.for_good), dict)
-        return WorkReport(taken=1)
+        report: WorkReport = await self.write(
+            lambda ids: note_failure(self.client, delivery, broken.why, self.now_us, for_good=broken.for_good), dict
+        )
+        return report

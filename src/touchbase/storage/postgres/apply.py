@@ -131,5 +131,4 @@ class Worker:
 
     async def _fail(self, broken: Broken) -> WorkReport:
         plan = note_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
-        await write(self.connection, plan, of(self.client))
-        return WorkReport(taken=1)
+        return await write(self.connection, plan, of(self.client))

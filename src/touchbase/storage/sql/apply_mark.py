@@ -71,13 +71,23 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
             batch.client, delivery.id, state, seen.tool, delivery.attempts + 1, error, done, 0, outcome_shape(outcome),
             int(seen.is_dated), problems,
         )  # fmt: skip
-    ended: Counter[str] = Counter()
     report.problems = dict(noted)
+    endings: dict[int, str] = {}
     if applied:
-        ended[dl.APPLIED] = len((yield Step(MARK_APPLIED, applied)))
+        endings |= {row[0]: dl.APPLIED for row in (yield Step(MARK_APPLIED, applied))}
     if others:
-        ended.update(others[row[0]][2] for row in (yield Step(MARK_DELIVERY, list(others.values()))))
-    report.taken, report.ended = ended.total(), dict(+ended)
+        endings |= {row[0]: others[row[0]][2] for row in (yield Step(MARK_DELIVERY, list(others.values())))}
+    _count(report, outcomes, endings)
+
+
+def _count(report: WorkReport, outcomes: list[Outcome], endings: dict[int, str]) -> None:
+    """Count the deliveries that were marked, by their new state."""
+    marked = [(outcome, endings[outcome.delivery.id]) for outcome in outcomes if outcome.delivery.id in endings]
+    report.taken, report.ended = len(marked), dict(Counter(state for _, state in marked))
+    report.outcomes = dict(Counter((outcome.delivery.channel, outcome.seen.tool or "", state) for outcome, state in marked))
+    report.applied_since_us = [
+        dl.waits_since(outcome.delivery.received_us, outcome.delivery.next_attempt_us) for outcome, state in marked if state == dl.APPLIED
+    ]
 
 
 def _may_have_events(outcome: Outcome) -> bool:

@@ -9,6 +9,7 @@ from touchbase.domain.commands import CountRepeat, KeepDelivery, Kept, ReplayDel
 from touchbase.domain.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, REPEAT_WINDOW, TWIN_WINDOW, Delivery, place_of_replay
 from touchbase.domain.erased_keys import WHY_IGNORED
 from touchbase.domain.errors import Overloaded
+from touchbase.domain.ports import WorkReport
 from touchbase.domain.times import SECOND, Micros
 from touchbase.storage.sql import claims
 from touchbase.storage.sql import statements as sql
@@ -152,15 +153,29 @@ def _claimed(rows: Sequence[Row]) -> list[Delivery]:
     return claimed
 
 
-def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *, for_good: bool = False) -> Plan[None]:
-    """One more attempt failed: try again later, each time after twice the wait, and give up after the last, or at once `for_good`."""
+def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *, for_good: bool = False) -> Plan[WorkReport]:
+    """One more attempt failed: try again later, each time after twice the wait, and give up after the last, or at once `for_good`.
+
+    The report counts the delivery as ended once it is given up.
+    """
     attempts = delivery.attempts + 1
     key = yield from names_erased(client, delivery)
     if key is not None:  # kept for nobody: what could be read from it one day must not be
-        yield Step(MARK_DELIVERY, [(client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None, 0, None)])
+        row: Row = (client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None, 0, None)
+        marked = yield Step(MARK_DELIVERY, [row])
         yield from clear_deliveries(key, client, [delivery.id], now_us)
-        return
+        return _ended(delivery, IGNORED, marked)
     state = FAILED if for_good or attempts >= MAX_ATTEMPTS else RECEIVED
     again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
     shape = delivery_shape(delivery) if state == FAILED else None
-    yield Step(MARK_DELIVERY, [(client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape, 0, None)])
+    row = (client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape, 0, None)
+    marked = yield Step(MARK_DELIVERY, [row])
+    return _ended(delivery, state, marked)
+
+
+def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:
+    report = WorkReport(taken=1)
+    if marked and state != RECEIVED:
+        report.ended = {state: 1}
+        report.outcomes = {(delivery.channel, delivery.tool or "", state): 1}
+    return report

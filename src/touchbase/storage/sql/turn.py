@@ -147,12 +147,20 @@ def reason(error: Exception) -> str:
 
 def merged(one: WorkReport, other: WorkReport) -> WorkReport:
     """Both reports as one."""
-    ended, problems = Counter(one.ended), Counter(one.problems)
+    ended, problems, outcomes = Counter(one.ended), Counter(one.problems), Counter(one.outcomes)
     ended.update(other.ended)
     problems.update(other.problems)
+    outcomes.update(other.outcomes)
     oldest = min((at for at in (one.oldest_us, other.oldest_us) if at is not None), default=None)
     return WorkReport(
-        one.taken + other.taken, dict(ended), one.created + other.created, oldest, one.more or other.more, problems=dict(problems)
+        one.taken + other.taken,
+        dict(ended),
+        one.created + other.created,
+        oldest,
+        one.more or other.more,
+        problems=dict(problems),
+        outcomes=dict(outcomes),
+        applied_since_us=one.applied_since_us + other.applied_since_us,
     )
 
 

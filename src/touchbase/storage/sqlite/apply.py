@@ -50,5 +50,4 @@ def _apply(writer: Writer, client: int, claimed: Sequence[Sighted], now_us: int,
 
 
 def _fail(writer: Writer, client: int, broken: Broken, now_us: int) -> WorkReport:
-    writer.write(lambda: note_failure(client, broken.delivery, broken.why, now_us, for_good=broken.for_good), dict)
-    return WorkReport(taken=1)
+    return writer.write(lambda: note_failure(client, broken.delivery, broken.why, now_us, for_good=broken.for_good), dict)

@@ -1,0 +1,120 @@
+"""The text of `/metrics`: the values of all serving processes, in the format that the caller asks for.
+
+Where several processes serve, each keeps its values in files of a folder that their parent made, and the process that is
+asked adds them up (https://prometheus.github.io/client_python/multiprocess/).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from touchbase.domain.queries import InboxCounts
+from touchbase.domain.times import SECOND, Micros
+from touchbase.server.metrics import Metrics, count_in_files
+
+MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
+NEWEST = "process_start_time_seconds"
+"""Of several processes the newest start counts, so that a replaced process shows; all else of them is added up."""
+
+
+class SharedMetrics:
+    """The folder with the values of several processes, each known by its number."""
+
+    def __init__(self) -> None:
+        # In memory where that can be had: a write to a mapped file on a full disk would end the process.
+        in_memory = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
+        self.folder = Path(tempfile.mkdtemp(prefix="touchbase-metrics-", dir=in_memory))
+
+    def join(self, process: int) -> None:
+        """Count as this process from now on; to be called before any metric is made."""
+        count_in_files(self.folder, process)
+        self._pid_file(process).write_text(str(os.getpid()))
+
+    def ended(self, process: int) -> None:
+        """Forget the gauges of a process that has ended; its counters stay, and its successor continues them."""
+        mark_process_dead(process, str(self.folder))
+        self._pid_file(process).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pids(self) -> list[str]:
+        """The ids of the processes that serve now."""
+        return [file.read_text() for file in self.folder.glob("*.pid")]
+
+    def _pid_file(self, process: int) -> Path:
+        return self.folder / f"{process}.pid"
+
+
+class Exposition:
+    """Writes the metrics of all processes."""
+
+    def __init__(self, metrics: Metrics, version: str, shared: SharedMetrics | None = None) -> None:
+        self._metrics = metrics
+        self._version = version
+        self._shared = shared
+
+    def text(self, accept: str, store: Iterable[Metric]) -> tuple[str, bytes]:
+        """The content type and the body for a caller with this `Accept` header; `store` is what was read for this answer."""
+        build = GaugeMetricFamily("touchbase_build_info", "1, with the version that runs.", labels=("version",))
+        build.add_metric((self._version,), 1)
+        page = _Page([build, *self._counted(), *store, *self._processes()])
+        try:
+            encode, content_type = choose_encoder(accept)
+        except TypeError:  # a version that is no number
+            encode, content_type = choose_encoder("")
+        return content_type, encode(page)
+
+    def _counted(self) -> list[Metric]:
+        own = list(self._metrics.registry.collect())
+        if self._shared is None:
+            return own
+        total = {each.name: each for each in MultiProcessCollector(None, str(self._shared.folder)).collect()}
+        return [total.get(each.name) or Metric(each.name, each.documentation, each.type) for each in own]
+
+    def _processes(self) -> Iterable[Metric]:
+        total: dict[str, Metric] = {}
+        for pid in ["self"] if self._shared is None else self._shared.pids():
+            for each in ProcessCollector(pid=partial(str, pid), registry=None).collect():
+                known = total.setdefault(each.name, each)
+                if known is not each:
+                    (one,), (other,) = known.samples, each.samples
+                    value = max(one.value, other.value) if each.name == NEWEST else one.value + other.value
+                    known.samples = [one._replace(value=value)]
+        return total.values()
+
+
+class _Page(CollectorRegistry):
+    """Metrics that were collected already, as the library's encoders take them."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        super().__init__()
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        """These metrics."""
+        return self._metrics
+
+
+def store_metrics(warnings: int, inbox: InboxCounts | None, now: Micros) -> list[Metric]:
+    """Metrics that are read from the store; those of the inbox have no values where it could not be read."""
+    warned = GaugeMetricFamily("touchbase_store_warnings", "Warnings about the store.", value=warnings)
+    waiting = GaugeMetricFamily("touchbase_inbox_deliveries", "Deliveries in the states that may still change.", labels=("state",))
+    oldest = GaugeMetricFamily(
+        "touchbase_inbox_oldest_delivery_age_seconds", "Age of the oldest delivery in this state; 0 where there is none.", labels=("state",)
+    )
+    for state, count in inbox.by_state.items() if inbox else ():
+        waiting.add_metric((state,), count)
+        oldest.add_metric((state,), max(0, now - inbox.oldest_us.get(state, now)) / SECOND if inbox else 0)
+    return [warned, waiting, oldest]
