@@ -78,7 +78,8 @@ def worked_off(address: Address, client: str, still_seconds: float = STILL_SECON
             waiting = caller.good("GET", f"/admin/v1/deliveries?client={client}&state=received&limit=200")["data"]
             if not waiting:
                 return True
-            now = (len(waiting), waiting[-1]["id"], caller.call("GET", "/metrics").raw.partition(b"processed_total{")[2][:60])
+            said = caller.call("GET", "/metrics").raw.splitlines()
+            now = (len(waiting), waiting[-1]["id"], [line for line in said if line.startswith(b"touchbase_deliveries_processed_total{")])
             if now != before:
                 before, until = now, time.perf_counter() + still_seconds
             time.sleep(0.02)

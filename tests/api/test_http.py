@@ -90,9 +90,12 @@ async def test_the_request_log_finds_route_client_and_request_id_in_the_scope(he
         await here.send(scope, [{"type": "http.request", "body": b"{}"}])
         return {name.removeprefix("touchbase."): value for name, value in scope.items() if name.startswith("touchbase.")}
 
-    assert await noted("POST", "/public/v2/contacts") == {"route": "contacts.create", "client": "ours", "request_id": "one"}
-    assert await noted("GET", "/public/v2/contacts/1") == {"route": "contacts.one.get", "client": "ours", "request_id": "one"}
-    assert await noted("POST", "/public/crm-webhook/abc") == {"route": "webhook.crm", "client": "abc", "request_id": "one"}
+    for method, path, route, template, client in (
+        ("POST", "/public/v2/contacts", "contacts.create", "/public/v2/contacts", "ours"),
+        ("GET", "/public/v2/contacts/1", "contacts.one.get", "/public/v2/contacts/{id}", "ours"),
+        ("POST", "/public/crm-webhook/abc", "webhook.crm", "/public/crm-webhook/{client_id}", "abc"),
+    ):
+        assert await noted(method, path) == {"route": route, "template": template, "client": client, "request_id": "one"}
     assert await noted("GET", "/nowhere") == {"request_id": "one"}
 
 

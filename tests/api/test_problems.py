@@ -76,7 +76,7 @@ async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: Caller) 
     assert report.problems == {"status_refused": 1}
     metrics = Metrics()
     metrics.worked(report)
-    assert metrics.counts['touchbase_delivery_problems_total{code="status_refused"}'] == 1
+    assert metrics.registry.get_sample_value("touchbase_delivery_problems_total", {"code": "status_refused"}) == 1
     assert len(await listed(call, "")) == len(await listed(call, "?problems=false")) == 2
     assert [each async for each in verify(call.parts.store, 1, Verified())] == []
 

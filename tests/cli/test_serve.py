@@ -322,7 +322,7 @@ def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_no
     assert "another server" not in alone + third.log()
     assert "another server uses touchbase.db too" in told
     assert "stop one of them" in told
-    assert "\ntouchbase_store_warnings 1\n" in counted
+    assert "\ntouchbase_store_warnings 1.0\n" in counted
     assert created == [201, 201]
 
 

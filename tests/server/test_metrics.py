@@ -1,109 +1,106 @@
-"""Counting, and adding up what several processes have counted."""
+"""What each metric counts."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchbase.domain.fetching import Fetched
 from touchbase.domain.ports import WorkReport
-from touchbase.server.metrics import BUCKETS, HELP, Metrics, exposition
-from touchbase.server.shared import Page, SharedPages, add_up
+from touchbase.domain.times import SECOND
+from touchbase.server.metrics import REQUEST_BUCKETS, Metrics
+
+NOW = 1_800_000_000_000_000
+REQUEST = {"route": "/public/v2/contacts", "method": "POST", "status": "201"}
 
 
-def lines_of(metrics: Metrics) -> list[str]:
-    return exposition(metrics.counts, metrics.latencies).splitlines()
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"touchbase_{name}", labels)
 
 
-def test_a_repeated_delivery_counts_as_received_and_not_as_kept() -> None:
+def test_delivery_received__counts_repeats_apart() -> None:
     metrics = Metrics()
 
     metrics.delivery_received("crm", repeated=False)
     metrics.delivery_received("crm", repeated=True)
+    metrics.delivery_received("crm", repeated=True)
 
-    lines = lines_of(metrics)
-    assert 'touchbase_deliveries_received_total{channel="crm"} 2' in lines
-    assert 'touchbase_deliveries_kept_total{channel="crm"} 1' in lines
-    assert 'touchbase_deliveries_repeated_total{channel="crm"} 1' in lines
+    assert value(metrics, "deliveries_received_total", channel="crm", outcome="stored") == 1
+    assert value(metrics, "deliveries_received_total", channel="crm", outcome="repeated") == 2
+    assert value(metrics, "deliveries_received_total", channel="email_campaign", outcome="stored") == 0
 
 
-def test_a_call_that_proves_nothing_is_counted_apart() -> None:
+def test_delivery_refused__counts_by_channel_tool_and_cause() -> None:
     metrics = Metrics()
 
     metrics.delivery_refused("crm", "hubspot", "not_verified")
+    metrics.delivery_refused("crm", None, "rate")
 
-    assert 'touchbase_deliveries_refused_total{channel="crm",tool="hubspot",cause="not_verified"} 1' in lines_of(metrics)
+    assert value(metrics, "deliveries_refused_total", channel="crm", tool="hubspot", cause="not_verified") == 1
+    assert value(metrics, "deliveries_refused_total", channel="crm", tool="", cause="rate") == 1
 
 
-def test_what_the_worker_did_is_counted_by_the_state_it_ended_in() -> None:
+def test_worked__counts_deliveries_by_channel_tool_and_outcome() -> None:
     metrics = Metrics()
 
-    metrics.worked(WorkReport(taken=5, ended={"applied": 3, "unrecognised": 1, "failed": 1}, created=2))
-    metrics.worked(WorkReport(taken=1, ended={"applied": 1}, created=0))
+    metrics.worked(WorkReport(taken=5, outcomes={("crm", "hubspot", "applied"): 3, ("crm", "", "unrecognised"): 2}, created=2))
+    metrics.worked(WorkReport(taken=1, outcomes={("crm", "hubspot", "applied"): 1}, problems={"time_ahead": 1}))
 
-    lines = lines_of(metrics)
-    assert 'touchbase_deliveries_processed_total{state="applied"} 4' in lines
-    assert 'touchbase_deliveries_processed_total{state="unrecognised"} 1' in lines
-    assert 'touchbase_deliveries_processed_total{state="failed"} 1' in lines
-    assert "touchbase_records_created_total 2" in lines
+    assert value(metrics, "deliveries_processed_total", channel="crm", tool="hubspot", outcome="applied") == 4
+    assert value(metrics, "deliveries_processed_total", channel="crm", tool="", outcome="unrecognised") == 2
+    assert value(metrics, "delivery_problems_total", code="time_ahead") == 1
+    assert value(metrics, "records_created_total") == 2
 
 
-def test_latencies_are_counted_by_route_and_kind_of_status() -> None:
+def test_worked__measures_how_long_applied_deliveries_waited() -> None:
+    metrics = Metrics(lambda: NOW)
+
+    metrics.worked(WorkReport(applied_since_us=[NOW - SECOND // 2, NOW - 20 * SECOND, NOW + SECOND]))
+
+    assert value(metrics, "delivery_apply_delay_seconds_count") == 3
+    assert value(metrics, "delivery_apply_delay_seconds_sum") == 20.5
+    assert value(metrics, "delivery_apply_delay_seconds_bucket", le="0.5") == 2
+    assert value(metrics, "delivery_apply_delay_seconds_bucket", le="30.0") == 3
+
+
+def test_fetched__counts_calls_and_records() -> None:
     metrics = Metrics()
 
-    metrics.request_ended("contacts.post", 201, 0.0005)
-    metrics.request_ended("contacts.post", 200, 0.004)
-    metrics.request_ended("contacts.post", 422, 99.0)
+    metrics.fetched(Fetched("hubspot", "records", 7))
+    metrics.fetched(Fetched("hubspot", "failed"))
 
-    lines = lines_of(metrics)
-    assert 'touchbase_request_seconds_bucket{route="contacts.post",status="2xx",le="0.001"} 1' in lines
-    assert 'touchbase_request_seconds_bucket{route="contacts.post",status="2xx",le="0.005"} 2' in lines
-    assert 'touchbase_request_seconds_bucket{route="contacts.post",status="2xx",le="+Inf"} 2' in lines
-    assert 'touchbase_request_seconds_count{route="contacts.post",status="2xx"} 2' in lines
-    assert 'touchbase_request_seconds_bucket{route="contacts.post",status="4xx",le="10.0"} 0' in lines
-    assert 'touchbase_request_seconds_count{route="contacts.post",status="4xx"} 1' in lines
+    assert value(metrics, "fetch_calls_total", tool="hubspot", outcome="records") == 1
+    assert value(metrics, "fetch_calls_total", tool="hubspot", outcome="failed") == 1
+    assert value(metrics, "records_fetched_total", tool="hubspot") == 7
 
 
 @given(st.lists(st.floats(0, 100)))
-def test_every_latency_falls_into_the_first_bucket_that_holds_it(seconds: list[float]) -> None:
+def test_request_ended__counts_into_every_bucket_that_holds_the_duration(seconds: list[float]) -> None:
     metrics = Metrics()
 
     for each in seconds:
-        metrics.request_ended("any", 200, each)
+        metrics.request_ended("/public/v2/contacts", "POST", 201, each)
 
-    lines = lines_of(metrics)
-    for end in BUCKETS if seconds else ():
+    for end in REQUEST_BUCKETS if seconds else ():
         held = sum(each <= end for each in seconds)
-        assert f'touchbase_request_seconds_bucket{{route="any",status="2xx",le="{end}"}} {held}' in lines
+        assert value(metrics, "http_request_duration_seconds_bucket", le=str(end), **REQUEST) == held
 
 
-def test_every_metric_is_explained_even_before_it_has_a_value() -> None:
-    lines = lines_of(Metrics())
+def test_request_ended__makes_no_series_for_methods_that_a_caller_invents() -> None:
+    metrics = Metrics()
 
-    assert [line.split()[2] for line in lines if line.startswith("# HELP")] == list(HELP)
-    assert [line.split()[2] for line in lines if line.startswith("# TYPE")] == list(HELP)
+    for method in ("PROPFIND", "MKCOL"):
+        metrics.request_ended("unmatched", method, 405, 0.001)
 
-
-def test_the_counters_of_several_processes_add_up() -> None:
-    pages = SharedPages(2)
-    pages.write(0, Page({"a_total": 1, "b_total": 2}, {"x": [1, 0, 0.5]}))
-    pages.write(1, Page({"a_total": 10}, {"x": [2, 1, 1.5], "y": [1, 1, 1]}))
-
-    total = add_up([pages.read(0), pages.read(1)])
-
-    assert total == Page({"a_total": 11, "b_total": 2}, {"x": [3, 1, 2.0], "y": [1, 1, 1]})
+    assert value(metrics, "http_request_duration_seconds_count", route="unmatched", method="other", status="405") == 2
 
 
-def test_a_process_that_has_written_nothing_adds_nothing() -> None:
-    pages = SharedPages(2)
-    pages.write(0, Page({"a_total": 1}, {}))
+def test_set_load__counts_only_new_dropped_lines() -> None:
+    metrics = Metrics()
 
-    assert add_up([pages.read(0), pages.read(1)]) == Page({"a_total": 1}, {})
+    metrics.set_load(connections=3, requests=1, queued=2, dropped=5)
+    metrics.set_load(connections=4, requests=1, queued=0, dropped=6)
 
-
-def test_counters_too_many_for_a_page_leave_the_last_ones_that_fitted() -> None:
-    pages = SharedPages(1)
-    pages.write(0, Page({"a_total": 1}, {}))
-
-    pages.write(0, Page({f"series_{number}": 1 for number in range(100_000)}, {}))
-
-    assert pages.read(0) == Page({"a_total": 1}, {})
+    assert value(metrics, "http_connections") == 4
+    assert value(metrics, "store_queue_depth") == 0
+    assert value(metrics, "log_lines_dropped_total") == 6

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.server.conftest import Caller, Start, echo
 
+import touchbase
 from touchbase.domain.commands import EnsureClient, KeepDelivery
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.errors import Overloaded, UnrecognisedPayload
 from touchbase.domain.events import Event, Translation
 from touchbase.domain.ports import Store
 from touchbase.domain.times import SECOND
-from touchbase.server.metrics import HELP, Metrics
+from touchbase.server.metrics import Metrics
 from touchbase.server.operations import Operations
-from touchbase.server.shared import Page, SharedPages
 
 NOW = 1_800_000_000_000_000
 
@@ -38,9 +40,59 @@ async def test_every_metric_can_be_read(start: Start, operations: Operations) ->
     status, headers, text = await get(caller, "/metrics")
 
     assert (status, headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
-    assert all(f"# HELP {name} " in text for name in HELP)
-    assert "\ntouchbase_queue_depth 0\n" in text
-    assert "\ntouchbase_inbox_oldest_waiting_seconds 0\n" in text
+    assert f'\ntouchbase_build_info{{version="{touchbase.__version__}"}} 1.0\n' in text
+    assert "\ntouchbase_store_queue_depth 0.0\n" in text
+    assert '\ntouchbase_inbox_oldest_delivery_age_seconds{state="received"} 0.0\n' in text
+
+
+async def test_metrics__are_those_that_the_page_lists(start: Start, operations: Operations) -> None:
+    caller = await (await start(operations)).call()
+
+    _, _, text = await get(caller, "/metrics")
+
+    shown = {(line.split()[2], line.split()[3]) for line in text.splitlines() if line.startswith("# TYPE")}
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    assert shown == set(re.findall(r"^\| `(\w+)`[^|]*\| (\w+) \|", page, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type", "end"),
+    [
+        (
+            "application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            "# EOF\n",
+        ),
+        ("text/plain", "text/plain; version=0.0.4; charset=utf-8", "\n"),
+        ("text/plain;version=new", "text/plain; version=0.0.4; charset=utf-8", "\n"),
+    ],
+)
+async def test_metrics__have_the_format_that_is_asked_for(
+    start: Start, operations: Operations, accept: str, content_type: str, end: str
+) -> None:
+    caller = await (await start(operations)).call()
+
+    await caller.send(f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n".encode())
+    status, headers, body = await caller.answer()
+
+    assert (status, headers["content-type"].partition("; escaping")[0]) == (200, content_type)
+    assert body.decode().endswith(end)
+
+
+async def test_metrics__are_there_without_those_of_the_inbox_where_it_cannot_be_read(
+    start: Start, operations: Operations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(query: object) -> None:
+        raise Overloaded("the disk is full")
+
+    monkeypatch.setattr(operations.store, "read", full)
+    caller = await (await start(operations)).call()
+
+    status, _, text = await get(caller, "/metrics")
+
+    assert status == 200
+    assert "\ntouchbase_store_queue_depth 0.0\n" in text
+    assert "\ntouchbase_inbox_deliveries{" not in text
 
 
 async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest_of_each_kind_is(
@@ -64,43 +116,16 @@ async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest
     _, _, text = await get(caller, "/metrics")
 
     found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("touchbase_inbox_"))
-    assert {name: number for name, number in found.items() if "deliveries" in name} == {
-        'touchbase_inbox_deliveries{state="failed"}': "0",
-        'touchbase_inbox_deliveries{state="parked"}': "2",
-        'touchbase_inbox_deliveries{state="received"}': "2",
-        'touchbase_inbox_deliveries{state="unrecognised"}': "1",
+    assert found == {
+        'touchbase_inbox_deliveries{state="failed"}': "0.0",
+        'touchbase_inbox_deliveries{state="parked"}': "2.0",
+        'touchbase_inbox_deliveries{state="received"}': "2.0",
+        'touchbase_inbox_deliveries{state="unrecognised"}': "1.0",
+        'touchbase_inbox_oldest_delivery_age_seconds{state="failed"}': "0.0",
+        'touchbase_inbox_oldest_delivery_age_seconds{state="parked"}': "50.0",
+        'touchbase_inbox_oldest_delivery_age_seconds{state="received"}': "20.0",
+        'touchbase_inbox_oldest_delivery_age_seconds{state="unrecognised"}': "30.0",
     }
-    assert {name: number for name, number in found.items() if "oldest" in name} == {
-        'touchbase_inbox_oldest_seconds{state="failed"}': "0",
-        'touchbase_inbox_oldest_seconds{state="parked"}': "50",
-        'touchbase_inbox_oldest_seconds{state="received"}': "20",
-        'touchbase_inbox_oldest_seconds{state="unrecognised"}': "30",
-        "touchbase_inbox_oldest_waiting_seconds": "20",
-    }
-
-
-async def test_metrics_hold_what_other_processes_counted(start: Start, operations: Operations) -> None:
-    pages = SharedPages(2)
-    pages.write(1, Page({'touchbase_problems_total{code="invalid"}': 2}, {}))
-    operations.share(pages, 0)
-    operations.metrics.request_refused("invalid")
-    caller = await (await start(operations)).call()
-
-    _, _, text = await get(caller, "/metrics")
-
-    assert '\ntouchbase_problems_total{code="invalid"} 3\n' in text
-
-
-async def test_a_process_in_the_place_of_a_dead_one_goes_on_from_its_counters(operations: Operations) -> None:
-    pages = SharedPages(1)
-    pages.write(0, Page({'touchbase_problems_total{code="invalid"}': 2, "touchbase_connections": 7}, {}))
-
-    operations.share(pages, 0)
-    operations.metrics.request_refused("invalid")
-    operations.publish()
-
-    assert pages.read(0).values['touchbase_problems_total{code="invalid"}'] == 3
-    assert pages.read(0).values["touchbase_connections"] == 0
 
 
 async def test_a_live_server_says_so(start: Start, operations: Operations) -> None:
@@ -172,7 +197,7 @@ async def test_what_should_be_changed_about_the_store_is_told(start: Start, oper
 
     assert json.loads(before) == {"status": "ready"}
     assert (status, json.loads(ready)) == (200, {"status": "ready", "warnings": ["the role is a superuser"]})
-    assert "\ntouchbase_store_warnings 1\n" in metrics
+    assert "\ntouchbase_store_warnings 1.0\n" in metrics
 
 
 async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(

@@ -62,7 +62,7 @@ class Metrics:
         self._dropped = 0
 
     def _make_delivery_metrics(self) -> None:
-        self.received = self._counter("deliveries_received", "Webhook calls that are stored, and repeats of stored ones.", "channel", "outcome")
+        self.received = self._counter("deliveries_received", "Webhook calls that are stored, and repeats.", "channel", "outcome")
         self.refused = self._counter(
             "deliveries_refused", "Webhook calls that were refused; no body was stored.", "channel", "tool", "cause"
         )

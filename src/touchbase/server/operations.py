@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -49,6 +50,7 @@ class Operations:
         self.writer: LineWriter | None = None
         self.load: Load = lambda: (0, 0)
         self.stopping: Callable[[], bool] = lambda: False
+        self._one_scrape = asyncio.Lock()
         self._exposition = Exposition(metrics, touchbase.__version__, shared)
         self._own = {
             "/metrics": self._route("/metrics", "metrics", self._metrics),
@@ -73,7 +75,9 @@ class Operations:
             inbox = None  # the other metrics are of use while the store cannot be read
         store = store_metrics(len(self.store.warnings), inbox, self.clock())
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
-        return self._exposition.text(accept, store)
+        # One at a time on a thread: it takes tens of milliseconds where many series are, and requests go on.
+        async with self._one_scrape:
+            return await asyncio.to_thread(self._exposition.text, accept, store)
 
     async def _live(self, scope: Any) -> Answer:
         return "application/json", b'{"status":"live"}'
