@@ -256,7 +256,7 @@ async def serve(
             if settings.access_log:
                 writer = LineWriter(sys.stderr.fileno())
                 ending.callback(writer.close)
-            server = make_application_server(application, writer)
+            server = make_application_server(application, writer, None if shared is None else shared.parent)
             key = None
             if shared is None and not settings.open_mode:
                 key = await first_key(application.store)
@@ -265,8 +265,8 @@ async def serve(
             await server.serve([listener])
 
 
-def make_application_server(application: Application, writer: LineWriter | None) -> Server:
-    """The HTTP server of an assembled application."""
+def make_application_server(application: Application, writer: LineWriter | None, parent: int | None = None) -> Server:
+    """The HTTP server of an assembled application; it stops when it has another parent than this one."""
     settings, operations = application.settings, application.operations
     bounds = Bounds(
         header_timeout=settings.header_timeout,
@@ -292,8 +292,8 @@ def make_application_server(application: Application, writer: LineWriter | None)
         bounds.dress, bounds.grants = partial(Cors, origins=settings.origins), Grants(settings.origins)
     https = settings.public_url.startswith("https://")
     server = make_server(bounds.dress(operations), bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
-    if settings.workers > 1:
-        server.ticks = (*server.ticks, Tick(TICKS_A_SECOND, _stop_without(os.getppid(), server)))
+    if parent is not None:
+        server.ticks = (*server.ticks, Tick(TICKS_A_SECOND, _stop_without(parent, server)))
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server

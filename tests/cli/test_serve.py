@@ -347,9 +347,6 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
     server = serve("--database", postgres_url, "--workers", "2")
 
     answers = [server.post("/public/v2/contacts", {"email": f"contact-{number}@example.com"})[0] for number in range(6)]
-    counted = 'touchbase_request_seconds_count{route="contacts.create",status="2xx"} 6'
-    while counted not in server.get("/metrics")[1]:
-        pass
     ended = server.stop()
 
     assert answers == [201] * 6

@@ -74,11 +74,10 @@ def _serve_with_several(settings: Settings, listener: socket.socket) -> int:
 def _serve_as(process: int, settings: Settings, listener: socket.socket, shared: SharedMetrics) -> int:
     from touchbase import wiring
 
-    parent = os.getppid()
     try:
         run_fast(wiring.serve(settings, listener, shared=shared, process=process))
     finally:
-        if os.getppid() != parent:  # the parent was killed, and cannot remove it
+        if os.getppid() != shared.parent:  # the parent was killed, and cannot remove it
             shared.remove()
     return 0
 

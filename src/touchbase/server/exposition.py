@@ -31,6 +31,7 @@ class SharedMetrics:
     """The folder with the values of several processes, each known by its number."""
 
     def __init__(self) -> None:
+        self.parent = os.getpid()
         # In memory where that can be had: a write to a mapped file on a full disk would end the process.
         in_memory = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="touchbase-metrics-", dir=in_memory))
