@@ -32,4 +32,4 @@ def test_a_backlog_is_worked_off_and_its_turns_are_found(engine: str, tmp_path: 
 
     assert sum(count for _, count in turns_since(database, 0)) == 300
     assert len(found) == 3
-    assert ended == {'touchbase_deliveries_processed_total{channel="email_campaign",outcome="applied",tool="TOOL"}': 300}
+    assert ended == {'touchbase_deliveries_processed_total{channel="email_campaign",outcome="applied",tool="instantly"}': 300}

@@ -184,6 +184,7 @@ async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:
     second = await store.work(client, 100, translate, NOON)
 
     assert first == WorkReport(10, {dl.APPLIED: 10}, 10)
+    assert (first.outcomes, first.applied_since_us) == ({("email_campaign", "test", dl.APPLIED): 10}, [NOON] * 10)
     assert second == WorkReport()
     assert {contact.first_sent_us for contact in await store.read(ListContacts(client, 100))} == {NOON}
     assert [(e.event, e.delivery_id) for e in await store.read(DeliveryEvents(client, kept[0].id))] == [("email_sent", kept[0].id)]
@@ -260,15 +261,15 @@ async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, 
 @pytest.mark.parametrize("body", [b"bug", b"poison"])
 async def test_what_fails_is_tried_again_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
     kept = await store.write(call(client, body))
-    now, tries = NOON, 0
+    now, tries, outcomes = NOON, 0, list[tuple[str, str, str]]()
     while (found := await state(store, kept.id)).state == dl.RECEIVED:
         now = max(now, found.next_attempt_us)
         assert (await store.work(client, 10, translate, now - 1)).taken == (0 if tries else 1)
         if tries:
-            await store.work(client, 10, translate, now)
+            outcomes += (await store.work(client, 10, translate, now)).outcomes
         tries += 1
 
-    assert found.state == dl.FAILED
+    assert (found.state, outcomes) == (dl.FAILED, [("email_campaign", "", dl.FAILED)])
     assert found.attempts == dl.MAX_ATTEMPTS
     assert found.error
     assert await store.read(ListDeliveries(10, state=dl.FAILED)) != []
