@@ -130,7 +130,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=FailedCalls(settings.rate_limit_failed_calls),
         )
         # Whoever is not on this machine, or comes past something in front of us, may be anybody.
-        operations = Operations(build_app(parts), store, clock, metrics, for_strangers=not settings.guards_browsers, shared=shared)
+        operations = Operations(
+            build_app(parts), store, clock, metrics, version=parts.version, for_strangers=not settings.guards_browsers, shared=shared
+        )
         yield Application(settings, store, worker, metrics, operations, refused)
 
 

@@ -35,7 +35,7 @@ LIBRARIES = {
     "adapters": {"cryptography", "msgspec"},
     "storage": {"apsw", "asyncpg", "cryptography", "msgspec"},
     "api": {"starlette", "msgspec"},
-    "server": {"uvicorn", "httptools", "msgspec"},
+    "server": {"uvicorn", "httptools", "msgspec", "prometheus_client"},
     "outbound": {"httpcore"},
     "settings": set[str](),
     "translator": set[str](),

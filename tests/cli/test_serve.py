@@ -231,7 +231,7 @@ def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve
     assert challenge == (200, {"challenge": "abc"})
     assert json.loads(contacts)["data"][0]["contact_status"] == "customer"
     assert {(each["tool"], each["verified"]) for each in json.loads(listed)["data"]} == {("hubspot", True)}
-    assert 'touchbase_deliveries_refused_total{channel="crm",' in counted
+    assert '\ntouchbase_deliveries_refused_total{cause="not_verified",channel="crm",' in counted
     assert (gone, nothing) == (204, "")
     assert "https://hooks.example.com/public/crm-webhook/CLIENT" in server.banner
     assert "a-secret-of-ours" not in server.log() + listed

@@ -83,7 +83,7 @@ def test_metrics__add_up_what_each_process_counted(two: Server) -> None:
     assert found["process_resident_memory_bytes"] > 2 * 20_000_000
 
 
-def test_metrics__keep_counters_and_drop_gauges_of_a_process_that_died(two: Server) -> None:
+def test_metrics__keep_the_counters_of_a_process_that_died(two: Server) -> None:
     before = processes(two)
     assert two.post("/public/v2/contacts", {"email": "contact@example.com"})[0] == 201
     until(two, lambda found: found.get(CREATED) == 1)

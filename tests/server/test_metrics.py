@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from touchbase.domain.fetching import Fetched
 from touchbase.domain.ports import WorkReport
 from touchbase.domain.times import SECOND
+from touchbase.server.exposition import SharedMetrics
 from touchbase.server.metrics import REQUEST_BUCKETS, Metrics
 
 NOW = 1_800_000_000_000_000
@@ -104,3 +105,16 @@ def test_set_load__counts_only_new_dropped_lines() -> None:
     assert value(metrics, "http_connections") == 4
     assert value(metrics, "store_queue_depth") == 0
     assert value(metrics, "log_lines_dropped_total") == 6
+
+
+def test_ended__removes_the_gauges_of_that_process_alone() -> None:
+    shared = SharedMetrics()
+    for name in ("counter_1.db", "gauge_livesum_1.db", "gauge_livesum_11.db", "1.pid", "11.pid"):
+        (shared.folder / name).touch()
+
+    shared.ended(1)
+
+    left = {file.name for file in shared.folder.iterdir()}
+    shared.remove()
+    assert left == {"counter_1.db", "gauge_livesum_11.db", "11.pid"}
+    assert not shared.folder.exists()

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-import touchbase
 from touchbase.domain.errors import TouchbaseError
 from touchbase.domain.ports import Clock, Store
 from touchbase.domain.queries import CountInbox
@@ -39,7 +38,15 @@ class Operations:
     """
 
     def __init__(
-        self, app: Any, store: Store, clock: Clock, metrics: Metrics, *, for_strangers: bool = False, shared: SharedMetrics | None = None
+        self,
+        app: Any,
+        store: Store,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        version: str = "",
+        for_strangers: bool = False,
+        shared: SharedMetrics | None = None,
     ) -> None:
         self.app = app
         self.store = store
@@ -51,7 +58,7 @@ class Operations:
         self.load: Load = lambda: (0, 0)
         self.stopping: Callable[[], bool] = lambda: False
         self._one_scrape = asyncio.Lock()
-        self._exposition = Exposition(metrics, touchbase.__version__, shared)
+        self._exposition = Exposition(metrics, version, shared)
         self._own = {
             "/metrics": self._route("/metrics", "metrics", self._metrics),
             "/health/live": self._route("/health/live", "health.live", self._live),
