@@ -129,10 +129,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             refused=refused,
             failed_calls=FailedCalls(settings.rate_limit_failed_calls),
         )
-        # Whoever is not on this machine, or comes past something in front of us, may be anybody.
-        operations = Operations(
-            build_app(parts), store, clock, metrics, version=parts.version, for_strangers=not settings.guards_browsers, shared=shared
-        )
+        operations = _operations(parts, metrics, settings, shared)
         yield Application(settings, store, worker, metrics, operations, refused)
 
 
@@ -144,6 +141,13 @@ def body_limits(settings: Settings) -> Limits:
         body_seconds=settings.body_timeout,
         body_idle_seconds=settings.body_idle_timeout,
     )
+
+
+def _operations(parts: Parts, metrics: Metrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
+    # A caller that is not on this machine, or comes past a proxy in front of us, may be anybody.
+    strangers = not settings.guards_browsers
+    app = build_app(parts)
+    return Operations(app, parts.store, parts.clock, metrics, version=parts.version, for_strangers=strangers, shared=shared)
 
 
 def limiter(settings: Settings) -> Limiter:
