@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from touchbase.domain.fetching import Fetched
 from touchbase.domain.ports import WorkReport
 from touchbase.domain.times import SECOND
-from touchbase.server.exposition import SharedMetrics
+from touchbase.server.exposition import Exposition, SharedMetrics
 from touchbase.server.metrics import REQUEST_BUCKETS, Metrics
 
 NOW = 1_800_000_000_000_000
@@ -118,3 +118,13 @@ def test_ended__removes_the_gauges_of_that_process_alone() -> None:
     shared.remove()
     assert left == {"counter_1.db", "gauge_livesum_11.db", "11.pid"}
     assert not shared.folder.exists()
+
+
+def test_text__leaves_out_a_file_that_a_process_is_just_making() -> None:
+    shared = SharedMetrics()
+    (shared.folder / "counter_2.db").touch()
+
+    _, page = Exposition(Metrics(), "1.2.3", shared).text("", [])
+
+    shared.remove()
+    assert b'touchbase_build_info{version="1.2.3"} 1.0' in page

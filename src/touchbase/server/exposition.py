@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -81,7 +82,7 @@ class Exposition:
         own = list(self._metrics.registry.collect())
         if self._shared is None:
             return own
-        total = {each.name: each for each in MultiProcessCollector(None, str(self._shared.folder)).collect()}
+        total = {each.name: each for each in _added_up(self._shared.folder)}
         return [total.get(each.name) or Metric(each.name, each.documentation, each.type) for each in own]
 
     def _processes(self) -> Iterable[Metric]:
@@ -94,6 +95,18 @@ class Exposition:
                     value = max(one.value, other.value) if each.name == NEWEST else one.value + other.value
                     known.samples = [one._replace(value=value)]
         return total.values()
+
+
+def _added_up(folder: Path) -> Iterable[Metric]:
+    """The values of all processes. A file that a process is just making is empty: nothing is counted in it yet."""
+    metrics: Iterable[Metric] = MultiProcessCollector.merge([str(file) for file in folder.glob("*.db") if _has_values(file)])
+    return metrics
+
+
+def _has_values(file: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return file.stat().st_size > 0
+    return False
 
 
 class _Page(CollectorRegistry):
