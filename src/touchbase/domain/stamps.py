@@ -31,7 +31,9 @@ CLEARED = "custom_fields"
 SINCE = "since"
 """Under this name stands from when on a record has had its e-mail address or domain, where another object had it before."""
 SEVERAL = "objects"
-"""Under this name a record says that two objects of one kind have been it: each event of theirs is held against the others."""
+"""Under this name a record says that two objects of one kind have been it: each event of theirs is held against the others.
+
+It may stand there in vain, as it stays when the two turn out to be one by a merge."""
 _AHEAD = len("+") + 15 + len(":")
 
 
