@@ -217,3 +217,16 @@ async def test_any_order_of_what_is_told_of_objects__gives_the_same_records(stor
     assert await seen(store, mixed) == await seen(store, in_time)
     for client in (in_time, mixed):
         assert await differences(store, client) == []
+
+
+async def test_objects_that_a_waiting_call_has_merged__are_one_record_though_their_addresses_differ(store: Store) -> None:
+    client = await client_of(store)
+    await receive(store, client, partner("1", None, -9, "contact.deleted", merged_into="2"), sent(INFO, -8))
+
+    await keep(store, client, partner("2", ANN, -7), NOON, "crm")
+    await keep(store, client, partner("1", INFO, -6), NOON, "crm")
+    await work(store, NOON)
+
+    [one] = await seen(store, client)
+    assert (one[0], len(one[7])) == (INFO, 4)
+    assert await differences(store, client) == []

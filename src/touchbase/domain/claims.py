@@ -149,6 +149,11 @@ def separated(kind: int, histories: Mapping[int, History], addresses: Mapping[in
     return Separation(list(claims.shares.values()), {address: claims.former(address) for address in claims.by_address}, alike)
 
 
+def differ(kind: int, histories: Mapping[int, History]) -> bool:
+    """Whether two objects of one kind in these histories have different addresses now."""
+    return bool(_Claimed(kind, [event for history in histories.values() for event in history]).shares)
+
+
 class _Claimed:
     """What the objects of some histories have claimed, and the shares that follow."""
 

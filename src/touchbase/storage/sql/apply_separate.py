@@ -5,10 +5,10 @@ What is another record's leaves its history and comes to the other's as if it ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from touchbase.domain.claims import Separation, Share, separated
+from touchbase.domain.claims import Separation, Share, differ, separated
 from touchbase.domain.events import COMPANY, StoredEvent
 from touchbase.domain.fold import Record
 from touchbase.domain.links import Link, Ref
@@ -37,7 +37,9 @@ def separate_records(batch: Batch) -> Plan[None]:
         for numbers in _components(batch, kind, resolver):
             histories = yield from _histories(batch, kind, resolver, numbers)
             separation = _separation(kind, resolver, histories)
-            if separation is not None and (yield from _unite_alike(batch, kind, separation)):
+            if separation is None and not differ(kind, histories):
+                yield from _unite_merged(batch, kind, numbers)
+            if separation is not None and (yield from _unite(batch, kind, separation.alike)):
                 histories = yield from _histories(batch, kind, resolver, numbers & resolver.by_id.keys())
                 separation = _separation(kind, resolver, histories)
             if separation is not None:
@@ -48,10 +50,10 @@ def _separation(kind: int, resolver: Resolver, histories: Histories) -> Separati
     return separated(kind, histories, {number: primary_key(resolver.by_id[number]) for number in histories})
 
 
-def _unite_alike(batch: Batch, kind: int, separation: Separation) -> Plan[bool]:
-    """Unite the records that are of one share; answers whether there were any."""
+def _unite(batch: Batch, kind: int, pairs: Sequence[tuple[int, int]]) -> Plan[bool]:
+    """Unite these records, unless both were made through the API; answers whether there were any."""
     resolver, before = batch.resolvers[kind], len(batch.resolvers[kind].united)
-    for pair in separation.alike:
+    for pair in pairs:
         one, other = (resolver.by_id[batch.final(kind, number)] for number in pair)
         if one is not other and not (one.from_api and other.from_api):
             resolver.unite(one, other)
@@ -59,6 +61,19 @@ def _unite_alike(batch: Batch, kind: int, separation: Separation) -> Plan[bool]:
     for gone, kept in resolver.united[before:]:
         yield from unite_record(batch, kind, gone, kept)
     return len(resolver.united) > before
+
+
+def _unite_merged(batch: Batch, kind: int, numbers: set[int]) -> Plan[None]:
+    """Unite records that were held apart, where a merge makes their objects one that the batch did not know of: its event had waited."""
+    resolver = batch.resolvers[kind]
+    if not (yield from _unite(batch, kind, [pair for pair in resolver.apart if numbers >= {batch.final(kind, one) for one in pair}])):
+        return
+    left = numbers & resolver.by_id.keys()
+    old = {number: primary_key(resolver.by_id[number]) for number in left}
+    yield from _set_addresses(batch, kind, left, (yield from _histories(batch, kind, resolver, left)))
+    for number, address in old.items():
+        if address is not None and address != primary_key(resolver.by_id[number]):
+            resolver.links.lead(former_key(kind, address), number)
 
 
 def _components(batch: Batch, kind: int, resolver: Resolver) -> list[set[int]]:
@@ -144,9 +159,16 @@ def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: 
     """Give each record the addresses that its own history names."""
     resolver = batch.resolvers[kind]
     records = {resolver.by_id[share.record_id or 0].id: share for share in separation.shares}
+    yield from _set_addresses(batch, kind, records, histories)
+    for number, share in records.items():
+        _note_since(resolver, resolver.by_id[number], share)
+
+
+def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
+    resolver = batch.resolvers[kind]
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
         best: dict[int, Written] = {}
-        for number in records:
+        for number in numbers:
             record, gone = resolver.by_id[number], batch.left.get((kind, number), set())
             if name != "linkedin_url" or number in resolver.created or record.stamps.get(name, NEVER)[1:] in gone:
                 best[number] = projected_identity(record, histories[number], name, gone)
@@ -155,8 +177,6 @@ def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: 
             release(resolver, resolver.by_id[number], name)
         for number, each in best.items():
             assign(resolver, resolver.by_id[number], name, each.value, each.stamp)
-    for number, share in records.items():
-        _note_since(resolver, resolver.by_id[number], share)
 
 
 def _note_since(resolver: Resolver, record: Record, share: Share) -> None:
