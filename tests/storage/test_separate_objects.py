@@ -230,3 +230,18 @@ async def test_objects_that_a_waiting_call_has_merged__are_one_record_though_the
     [one] = await seen(store, client)
     assert (one[0], len(one[7])) == (INFO, 4)
     assert await differences(store, client) == []
+
+
+async def test_object_that_another_was_merged_into__goes_with_it(store: Store) -> None:
+    client = await client_of(store)
+    calls = [
+        partner("1", INFO, -9),
+        partner("2", INFO, -8),
+        partner("2", None, -7, "contact.deleted", merged_into="3"),
+        partner("1", ANN, -6),
+    ]
+
+    await receive(store, client, *calls, partner("3", None, -5, custom={"phone": "3"}))
+
+    assert [(each[0], each[3]) for each in await seen(store, client)] == [(ANN, []), (INFO, [("phone", "3")])]
+    assert await differences(store, client) == []

@@ -182,6 +182,8 @@ class _Claimed:
             of, share = object_of(event), self._of_object(event)
             if of is not None and share is not None:
                 share.objects.add(of)
+                if (survivor := event.detail.get("merged_into")) is not None:
+                    share.objects.add((of[0], of[1], survivor))
         self._linkedin = self._shares_by_linkedin(events)
         by_api = [event.place for event in events if event.via == VIA_API and self._name in event.detail.get("fields", {})]
         self.api_is_last = bool(by_api) and max(by_api) > max(max(claims)[0] for claims in self._by_object.values())
