@@ -32,7 +32,7 @@ from touchbase.domain.identity import email_key, linkedin_key
 from touchbase.domain.keys import body_key
 from touchbase.domain.ports import Store, WorkReport
 from touchbase.domain.queries import BusyClients, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts, ListDeliveries
-from touchbase.domain.stamps import SEVERAL
+from touchbase.domain.stamps import SEVERAL, SINCE
 from touchbase.domain.times import DAY, SECOND
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.verify import Verified, verify
@@ -139,8 +139,8 @@ async def snapshot(store: Store, client: int) -> list[Any]:
                 for name, value in msgspec.to_builtins(record).items()
                 if name not in ("client", "id", "created_us", "updated_us", "custom_fields")
             }
-            # This only says that histories have to be read, and stays where two objects turn out to be one by a merge.
-            plain["stamps"].pop(SEVERAL, None)
+            # These only say that histories have to be read, and stay where two objects turn out to be one by a merge.
+            plain["stamps"] = {name: stamp for name, stamp in plain["stamps"].items() if name not in (SEVERAL, SINCE)}
             plain["company_id"] = domains.get(plain.get("company_id"))
             plain["custom"] = sorted((f.name, f.value, f.stamped_us) for f in record.custom_fields)
             plain["timeline"] = [(e.event, e.occurred_us, e.key, [change_of(c, domains) for c in changes]) for e, changes in told]

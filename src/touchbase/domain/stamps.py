@@ -29,7 +29,9 @@ LAST_WRITE = "api"
 CLEARED = "custom_fields"
 """Under this name stands the write that took all custom fields away, those too that only come to be known later."""
 SINCE = "since"
-"""Under this name stands from when on a record has had its e-mail address or domain, where another object had it before."""
+"""Under this name stands from when on a record has had its e-mail address or domain, where another object had it before.
+
+It may stand there in vain too, as the next."""
 SEVERAL = "objects"
 """Under this name a record says that two objects of one kind have been it: each event of theirs is held against the others.
 
