@@ -148,7 +148,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
     return sorted(seen, key=lambda one: (str(one.get("email_key") or one.get("domain")), str(one.get("linkedin_key"))))
 
 
-# Drawn the same each time: of 1,500 drawn at random one differed, where a contact of the API is one of objects that part (decision 33).
+# Drawn the same each time: of some 1,500 drawn at random one differs, in the LinkedIn addresses of objects that part (decision 33).
 @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     calls=some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=8),

@@ -112,9 +112,10 @@ def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Pl
         if name not in JOINED and record.stamps.get(name, NEVER)[1:] in gone:
             setattr(record, name, None)
             del record.stamps[name]
-    for name, _, best in projected_fields(record, history, gone):
+    for name, held, best in projected_fields(record, history, gone):
         setattr(record, name, best.value)
-        record.stamps[name] = best.stamp
+        if best.stamp != held.stamp:
+            record.stamps[name] = best.stamp
 
 
 def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent], gone: set[Place], now_us: Micros) -> list[CustomField]:
