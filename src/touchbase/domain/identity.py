@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from hashlib import sha256
 from urllib.parse import unquote
 
@@ -181,3 +182,11 @@ def _without_www(domain: str) -> str:
 def _bounded(key: str) -> str:
     raw = key.encode("utf-8", "surrogatepass")
     return key if len(raw) <= _KEY_BYTES else f"sha256:{sha256(raw).hexdigest()}"
+
+
+ADDRESS_KEYS: dict[str, Callable[[str], str | None]] = {
+    "email": find_email_key,
+    "linkedin_url": linkedin_key,
+    "domain": find_company_domain,
+}
+"""The normal form of each kind of address, or None when the text is none."""

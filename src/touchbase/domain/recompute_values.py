@@ -6,13 +6,13 @@ from then only what contradicts their histories is a difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import VIA_API, StoredEvent
 from touchbase.domain.fold import FIELDS, JOINED, Record, field_writes, held_stamp, is_told_whole, origin_write
-from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.identity import ADDRESS_KEYS
 from touchbase.domain.links import Ref
 from touchbase.domain.projection import object_of
 from touchbase.domain.stamps import API_KEY, DELIBERATE, NEVER, Stamp, beats
@@ -126,12 +126,9 @@ def _joined(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -> 
             return
 
 
-_KEYS: dict[str, Callable[[str], str | None]] = {"email": find_email_key, "linkedin_url": linkedin_key, "domain": find_company_domain}
-
-
 def _is_same(name: str, one: Value, other: Value) -> bool:
-    if isinstance(one, str) and isinstance(other, str) and name in _KEYS:
-        return _KEYS[name](one) == _KEYS[name](other)
+    if isinstance(one, str) and isinstance(other, str) and name in ADDRESS_KEYS:
+        return ADDRESS_KEYS[name](one) == ADDRESS_KEYS[name](other)
     return one == other
 
 
@@ -172,4 +169,4 @@ def _addresses(name: str, history: Sequence[StoredEvent]) -> Iterator[str | None
     for event in history:
         for values in (event.detail.get("named", {}), event.detail.get("fields", {})):
             if values.get(name):
-                yield _KEYS[name](values[name])
+                yield ADDRESS_KEYS[name](values[name])

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from touchbase.domain.contact import Contact
 from touchbase.domain.fold import Record
-from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.identity import ADDRESS_KEYS
 from touchbase.domain.primary_keys import primary_key
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import NEVER, Stamp
-
-KEYS = {"email": find_email_key, "domain": find_company_domain, "linkedin_url": linkedin_key}
-"""The normal form of each kind of address."""
 
 
 def held_key(record: Record, name: str) -> str | None:
@@ -29,7 +26,7 @@ def release(resolver: Resolver, record: Record, name: str) -> None:
 
 def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:
     """Give a record an address, or none; one that another record has stays with that, and a company keeps one always."""
-    key = None if value is None else KEYS[name](value)
+    key = None if value is None else ADDRESS_KEYS[name](value)
     known = _owners(resolver, name)
     if key is not None and known.get(key, record) is not record:
         key = value = None

@@ -11,10 +11,11 @@ from itertools import chain
 from touchbase.domain.claims import Separation, Share, differ, separated
 from touchbase.domain.events import COMPANY, StoredEvent
 from touchbase.domain.fold import Record
+from touchbase.domain.identity import ADDRESS_KEYS
 from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, former_key_of, primary_key
 from touchbase.domain.projection import Written, projected_identity
-from touchbase.domain.rekey import KEYS, assign, release
+from touchbase.domain.rekey import assign, release
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import DELIBERATE, NEVER, SINCE
 from touchbase.storage.sql import statements as sql
@@ -147,7 +148,7 @@ def _move_links(batch: Batch, kind: int, separation: Separation) -> Plan[None]:
         assert share.record_id is not None
         resolver.links.lead(ref, share.record_id)
     profiles = {
-        former_key_of("linkedin_url", KEYS["linkedin_url"](named) or ""): share.record_id or 0
+        former_key_of("linkedin_url", ADDRESS_KEYS["linkedin_url"](named) or ""): share.record_id or 0
         for share in separation.shares
         for event in share.joining
         if (named := event.detail.get("named", {}).get("linkedin_url"))

@@ -9,9 +9,9 @@ from touchbase.domain.company import Company
 from touchbase.domain.contact import Contact
 from touchbase.domain.events import CONTACT, EXTERNAL, StoredEvent
 from touchbase.domain.fold import Record
+from touchbase.domain.identity import ADDRESS_KEYS
 from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, held_since, keys_of, primary_key, shown_values
-from touchbase.domain.rekey import KEYS
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.sighting import Sighting
 from touchbase.domain.stamps import SEVERAL, SINCE
@@ -157,7 +157,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
 def load_holders(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
     """Load who has these addresses."""
     known = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
-    keys = {key for value in values if value is not None and (key := KEYS[name](value)) is not None}
+    keys = {key for value in values if value is not None and (key := ADDRESS_KEYS[name](value)) is not None}
     if missing := sorted(keys - known.keys()):
         op = {"email": sql.CONTACT_BY_EMAIL, "domain": sql.COMPANY_BY_DOMAIN, "linkedin_url": sql.CONTACT_BY_LINKEDIN}[name]
         add_records(kind, resolver, (yield Step(op, [(client, key) for key in missing])))
