@@ -53,7 +53,7 @@ rules with no store) and the driver alone (the rows of the same path written by 
 The same calls go to a small store and a large one in turn. Each contact has ten events, their deliveries and bodies, two custom fields
 and a tenth of a company; the rows are those that the service itself writes, multiplied, and `touchbase verify --no-bodies` finds no
 difference in them. Calls are about ten thousand contacts: all of the small store, and of a large one those that were imported last, as a
-campaign's are ([decision 24](decisions/0024-what-growth-is-held-to.md)).
+campaign's are ([decision 24](decisions/0024-benchmarks-of-large-stores.md)).
 
 "Scattered over all of them" tells what it costs to meet each contact of a large store once and in no order, so that nearly every one is a
 contact that was not touched before: each of its rows is then on a page of its own, to be found, written and flushed, and what does not
