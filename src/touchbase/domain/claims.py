@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from touchbase.domain.events import COMPANY, VIA_API, StoredEvent
-from touchbase.domain.identity import find_company_domain, find_email_key, linkedin_key
+from touchbase.domain.identity import find_company_domain, find_email_key
 from touchbase.domain.links import Ref
-from touchbase.domain.projection import Objects, object_of
+from touchbase.domain.profiles import owners_of_profiles, profile_alone
+from touchbase.domain.projection import Objects, Written, address_told, object_of
 from touchbase.domain.stamps import Place
 
 Claim = tuple[Place, str]
@@ -138,10 +139,11 @@ def separated(kind: int, histories: Mapping[int, History], addresses: Mapping[in
             home.record_id = number
         else:
             alike.append((home.record_id, number))
+    profiles = claims.profiles(histories, homes)
     for number, history in histories.items():
         home = homes.get(number)
         for event in history:
-            share = claims.share_of(event)
+            share = claims.share_of(event) or profiles.get(profile_alone(event) or "")
             if share is not None and share is not home and event.via != VIA_API:
                 share.joining.append(event)
     for share in claims.shares.values():
@@ -184,7 +186,6 @@ class _Claimed:
                 share.objects.add(of)
                 if (survivor := event.detail.get("merged_into")) is not None:
                     share.objects.add((of[0], of[1], survivor))
-        self._linkedin = self._shares_by_linkedin(events)
         by_api = [event.place for event in events if event.via == VIA_API and self._name in event.detail.get("fields", {})]
         self.api_is_last = bool(by_api) and max(by_api) > max(max(claims)[0] for claims in self._by_object.values())
 
@@ -196,13 +197,16 @@ class _Claimed:
                 found.setdefault(address, {}).setdefault(share.address, []).append(place)
         return found
 
-    def _shares_by_linkedin(self, events: History) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for event in events:
-            share = self._of_object(event)
-            if share is not None and (named := event.detail.get("named", {}).get("linkedin_url")):
-                found.setdefault(linkedin_key(named) or "", set()).add(share.address)
-        return found
+    def profiles(self, histories: Mapping[int, History], homes: Mapping[int, Share]) -> dict[str, Share]:
+        """Whose each LinkedIn address is, by the events that name something else too."""
+        told = dict[str, tuple[Share, list[Written]]]()
+        for number, history in histories.items():
+            for event in history:
+                share = self.share_of(event) or homes.get(number)
+                if share is not None and profile_alone(event) is None and (one := address_told(event, "linkedin_url")) is not None:
+                    told.setdefault(share.address, (share, []))[1].append(one)
+        owners = owners_of_profiles({address: writes for address, (_, writes) in sorted(told.items())})
+        return {key: told[address][0] for key, address in owners.items()}
 
     def _of_object(self, event: StoredEvent) -> Share | None:
         one = object_of(event)
@@ -221,15 +225,12 @@ class _Claimed:
         return self.shares[min(claims)[1]] if claims else None
 
     def share_of(self, event: StoredEvent) -> Share | None:
-        """Whose an event is; None where it stays."""
+        """Whose an event is by its object or its address; None where neither says so."""
         if object_of(event) is not None or event.via == VIA_API:
             return self._of_object(event)
         named = event.detail.get("named", {})
         address = self._key(named[self._name]) if named.get(self._name) else None
-        if address is not None:
-            return self._had(address, event.place) if address in self.by_address else None
-        found = self._linkedin.get(linkedin_key(named["linkedin_url"]) or "", set()) if named.get("linkedin_url") else set()
-        return self.shares[next(iter(found))] if len(found) == 1 else None
+        return self._had(address, event.place) if address in self.by_address else None
 
     def _had(self, address: str, at: Place) -> Share:
         """Who had an address then: who has it now, since the first claim; before, whoever had claimed it last."""

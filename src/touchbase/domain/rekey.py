@@ -29,7 +29,7 @@ def assign(resolver: Resolver, record: Record, name: str, value: str | None, sta
     key = None if value is None else ADDRESS_KEYS[name](value)
     known = _owners(resolver, name)
     if key is not None and known.get(key, record) is not record:
-        key = value = None
+        key, value, stamp = None, None, NEVER
     if isinstance(record, Contact):
         if name == "email":
             record.email, record.email_key = value, key

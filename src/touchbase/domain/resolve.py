@@ -266,6 +266,8 @@ class Resolver:
         owner = self._linkedin_owner(seen.linkedin, seen.stamp[1])
         if isinstance(owner, Contact) and owner is not record:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
+                if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
+                    self.doubtful.append({owner.id, record.id})
                 return record
             united = self.unite(record, owner)
             assert isinstance(united, Contact)

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from touchbase.domain.claims import Separation, Share, differ, separated
-from touchbase.domain.events import COMPANY, StoredEvent
+from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.fold import Record
-from touchbase.domain.identity import ADDRESS_KEYS
+from touchbase.domain.identity import linkedin_key
 from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, former_key_of, primary_key
-from touchbase.domain.projection import Written, projected_identity
+from touchbase.domain.profiles import owners_of_profiles, without_profiles
+from touchbase.domain.projection import Written, addresses_told, last_address
 from touchbase.domain.rekey import assign, release
 from touchbase.domain.resolve import Resolver
-from touchbase.domain.stamps import DELIBERATE, NEVER, SINCE
+from touchbase.domain.stamps import DELIBERATE, SINCE
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.apply_save import unite_record
@@ -147,16 +148,6 @@ def _move_links(batch: Batch, kind: int, separation: Separation) -> Plan[None]:
     for ref, share in homes.items():
         assert share.record_id is not None
         resolver.links.lead(ref, share.record_id)
-    profiles = {
-        former_key_of("linkedin_url", ADDRESS_KEYS["linkedin_url"](named) or ""): share.record_id or 0
-        for share in separation.shares
-        for event in share.joining
-        if (named := event.detail.get("named", {}).get("linkedin_url"))
-    }
-    yield from _load_links(batch.client, resolver, profiles)
-    for ref, number in profiles.items():
-        if resolver.links.record_id(ref) is not None:  # a former one; the present one of a record is no link
-            resolver.links.lead(ref, number)
 
 
 def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[None]:
@@ -177,17 +168,37 @@ def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: 
 
 def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
     resolver = batch.resolvers[kind]
+    records = [resolver.by_id[number] for number in numbers]
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
-        best: dict[int, Written] = {}
-        for number in numbers:
-            record, gone = resolver.by_id[number], batch.left.get((kind, number), set())
-            if name != "linkedin_url" or number in resolver.created or record.stamps.get(name, NEVER)[1:] in gone:
-                best[number] = projected_identity(record, histories[number], name, gone)
+        told = {one.id: addresses_told(one, histories[one.id], name, batch.left.get((kind, one.id), set())) for one in records}
+        if name == "linkedin_url":
+            yield from _share_out_profiles(batch, resolver, told)
+        best = {number: last_address(writes) for number, writes in told.items()}
         yield from load_holders(batch.client, kind, resolver, name, [each.value for each in best.values()])
-        for number in best:
-            release(resolver, resolver.by_id[number], name)
-        for number, each in best.items():
-            assign(resolver, resolver.by_id[number], name, each.value, each.stamp)
+        for record in records:
+            release(resolver, record, name)
+        for record in records:
+            assign(resolver, record, name, best[record.id].value, best[record.id].stamp)
+
+
+def _share_out_profiles(batch: Batch, resolver: Resolver, told: dict[int, list[Written]]) -> Plan[None]:
+    """Leave to each record the LinkedIn addresses that are its own; those that it does not show lead to it."""
+    in_order = sorted(told, key=lambda number: primary_key(resolver.by_id[number]) or "")
+    owners = owners_of_profiles({number: told[number] for number in in_order})
+    refs = {key: former_key_of("linkedin_url", key) for key in owners}
+    yield from _load_links(batch.client, resolver, refs.values())
+    yield from load_holders(batch.client, CONTACT, resolver, "linkedin_url", refs)
+    for key in owners:
+        holder, former = resolver.by_linkedin.get(key), resolver.links.record_id(refs[key])
+        for number in (former, None if holder is None else holder.id):
+            if number is not None and number not in told:
+                owners[key] = number  # a record that is not divided keeps what it has
+    for number, writes in told.items():
+        told[number] = own = without_profiles(writes, {key for key, of in owners.items() if of != number})
+        shown = linkedin_key(last_address(own).value or "")
+        for key in (key for key, of in owners.items() if of == number):
+            if key != shown or resolver.links.record_id(refs[key]) is not None:
+                resolver.links.lead(refs[key], number)
 
 
 def _note_since(resolver: Resolver, record: Record, share: Share) -> None:
