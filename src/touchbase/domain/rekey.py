@@ -17,6 +17,12 @@ def held_key(record: Record, name: str) -> str | None:
     return primary_key(record)
 
 
+def holder_of(resolver: Resolver, name: str, value: str | None) -> Record | None:
+    """The record that has an address, of those that are loaded."""
+    key = None if value is None else ADDRESS_KEYS[name](value)
+    return None if key is None else _owners(resolver, name).get(key)
+
+
 def release(resolver: Resolver, record: Record, name: str) -> None:
     """Let others take an address that a record has."""
     known, key = _owners(resolver, name), held_key(record, name)

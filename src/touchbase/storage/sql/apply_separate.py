@@ -16,9 +16,9 @@ from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, former_key_of, primary_key
 from touchbase.domain.profiles import owners_of_profiles, without_profiles
 from touchbase.domain.projection import Written, addresses_told, last_address
-from touchbase.domain.rekey import assign, release
+from touchbase.domain.rekey import assign, holder_of, release
 from touchbase.domain.resolve import Resolver
-from touchbase.domain.stamps import DELIBERATE, SINCE
+from touchbase.domain.stamps import DELIBERATE, NEVER, SEVERAL, SINCE
 from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.apply_batch import Batch
 from touchbase.storage.sql.apply_save import unite_record
@@ -39,9 +39,9 @@ def separate_records(batch: Batch) -> Plan[None]:
         for numbers in _components(batch, kind, resolver):
             histories = yield from _histories(batch, kind, resolver, numbers)
             separation = _separation(kind, resolver, histories)
-            if separation is None and not differ(kind, histories):
-                yield from _unite_merged(batch, kind, numbers)
-            if separation is not None and (yield from _unite(batch, kind, separation.alike)):
+            if separation is None:
+                yield from _settle(batch, kind, numbers, histories)
+            elif (yield from _unite(batch, kind, separation.alike)):
                 histories = yield from _histories(batch, kind, resolver, numbers & resolver.by_id.keys())
                 separation = _separation(kind, resolver, histories)
             if separation is not None:
@@ -65,14 +65,22 @@ def _unite(batch: Batch, kind: int, pairs: Sequence[tuple[int, int]]) -> Plan[bo
     return len(resolver.united) > before
 
 
-def _unite_merged(batch: Batch, kind: int, numbers: set[int]) -> Plan[None]:
-    """Unite records that were held apart, where a merge makes their objects one that the batch did not know of: its event had waited."""
+def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) -> Plan[None]:
+    """Give records that are not divided the addresses that their whole histories name.
+
+    Records that were held apart are united first, where a merge makes their objects one that the batch did not know of: its event
+    had waited.
+    """
     resolver = batch.resolvers[kind]
-    if not (yield from _unite(batch, kind, [pair for pair in resolver.apart if numbers >= {batch.final(kind, one) for one in pair}])):
-        return
+    pairs = [pair for pair in resolver.apart if numbers >= {batch.final(kind, one) for one in pair}]
+    is_united = not differ(kind, histories) and (yield from _unite(batch, kind, pairs))
     left = numbers & resolver.by_id.keys()
+    if is_united:
+        histories = yield from _histories(batch, kind, resolver, left)
+    elif not any(SEVERAL in resolver.by_id[number].stamps for number in left):
+        return
     old = {number: primary_key(resolver.by_id[number]) for number in left}
-    yield from _set_addresses(batch, kind, left, (yield from _histories(batch, kind, resolver, left)))
+    yield from _set_addresses(batch, kind, sorted(left), histories)
     for number, address in old.items():
         if address is not None and address != primary_key(resolver.by_id[number]):
             resolver.links.lead(former_key(kind, address), number)
@@ -175,10 +183,18 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
             yield from _share_out_profiles(batch, resolver, told)
         best = {number: last_address(writes) for number, writes in told.items()}
         yield from load_holders(batch.client, kind, resolver, name, [each.value for each in best.values()])
-        for record in records:
+        changing = [one for one in records if not _keeps_address(batch, kind, one, name, best)]
+        for record in changing:
             release(resolver, record, name)
-        for record in records:
+        for record in changing:
             assign(resolver, record, name, best[record.id].value, best[record.id].stamp)
+
+
+def _keeps_address(batch: Batch, kind: int, record: Record, name: str, best: dict[int, Written]) -> bool:
+    """Whether a record keeps the address that it has, as a record that is not divided has the one that its history names last."""
+    holder = holder_of(batch.resolvers[kind], name, best[record.id].value)
+    has_its_event = record.stamps.get(name, NEVER)[1:] not in batch.left.get((kind, record.id), ())
+    return holder is not None and holder.id not in best and has_its_event
 
 
 def _share_out_profiles(batch: Batch, resolver: Resolver, told: dict[int, list[Written]]) -> Plan[None]:

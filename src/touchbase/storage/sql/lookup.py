@@ -83,12 +83,13 @@ def _in_doubt(kind: int, resolver: Resolver, seen: Sighting) -> set[int]:
     if seen.ref is None or seen.primary is None:
         return set()
     linked, former = (resolver.links.record_id(ref) for ref in (seen.ref, former_key(kind, seen.primary)))
+    merged = None if seen.merged is None else resolver.links.record_id(seen.merged)
     owner = resolver.by_primary.get(seen.primary)
     if owner is not None and linked == owner.id and not owner.stamps.keys() & {SINCE, SEVERAL}:
         return set()
     if seen.claim is None and (linked is None or owner is None or linked == owner.id):
         return set()  # a campaign tool's words divide nobody
-    numbers = {linked, former, None if owner is None else owner.id}
+    numbers = {linked, former, merged, None if owner is None else owner.id}
     return {number for number in numbers if number is not None and number in resolver.by_id}
 
 
