@@ -245,3 +245,77 @@ async def test_object_that_another_was_merged_into__goes_with_it(store: Store) -
 
     assert [(each[0], each[3]) for each in await seen(store, client)] == [(ANN, []), (INFO, [("phone", "3")])]
     assert await differences(store, client) == []
+
+
+PROFILE = "https://linkedin.com/in/info"
+UNDER_BOTH = [
+    partner("1", INFO, -50),
+    partner("1", ANN, -40),
+    partner("2", INFO, -30),
+    sent(INFO, -45, linkedin_url=PROFILE),
+    sent(INFO, -20, linkedin_url=PROFILE),
+]
+
+
+async def test_linkedin_address_of_two_objects__is_of_the_one_that_had_it_first_in_every_order(store: Store) -> None:
+    for order in itertools.permutations(range(5)):
+        client = await apply_in(store, UNDER_BOTH, order)
+
+        assert [each[:2] for each in await seen(store, client)] == [(ANN, PROFILE), (INFO, None)], order
+        assert await differences(store, client) == [], order
+
+
+async def test_event_that_names_only_a_linkedin_address__is_of_the_object_that_has_it(store: Store) -> None:
+    calls = [*UNDER_BOTH, [{"event": "linkedin_replied", "linkedin_url": PROFILE, "occurred_us": NOON - 10 * SECOND}]]
+    for order in itertools.islice(itertools.permutations(range(6)), None, None, 19):
+        client = await apply_in(store, calls, order)
+
+        assert [(*each[:2], len(each[7])) for each in await seen(store, client)] == [(ANN, PROFILE, 4), (INFO, None, 2)], order
+        assert await differences(store, client) == [], order
+
+
+async def test_object_without_the_linkedin_address_of_another__has_the_next_that_it_was_told_under(store: Store) -> None:
+    calls = [*UNDER_BOTH, sent(INFO, -15, linkedin_url=f"{PROFILE}-2")]
+    for order in itertools.islice(itertools.permutations(range(6)), None, None, 19):
+        client = await apply_in(store, calls, order)
+
+        assert [each[:2] for each in await seen(store, client)] == [(ANN, PROFILE), (INFO, f"{PROFILE}-2")], order
+        assert await differences(store, client) == [], order
+
+
+async def test_object_that_a_merge_makes_one_with_another__leaves_the_record_of_a_third(store: Store) -> None:
+    calls = [partner("2", INFO, -6), partner("1", INFO, -5), partner("3", ANN, -4, merged_into="1")]
+    for order in itertools.permutations(range(3)):
+        client = await apply_in(store, calls, order)
+
+        assert [(each[0], len(each[7])) for each in await seen(store, client)] == [(ANN, 2), (INFO, 1)], order
+        assert await differences(store, client) == [], order
+
+
+async def test_objects_that_come_to_a_former_address_in_one_call__are_two_records(store: Store) -> None:
+    client = await client_of(store)
+    await receive(store, client, partner("2", ANN, -4))
+
+    await receive(store, client, [*partner("2", INFO, -5), *partner("1", INFO, -6)])
+
+    assert [(each[0], len(each[7])) for each in await seen(store, client)] == [(ANN, 2), (INFO, 1)]
+    assert await differences(store, client) == []
+
+
+async def test_record_that_two_objects_come_to_again__has_the_address_that_was_told_last(store: Store) -> None:
+    calls = [partner("1", INFO, -9), partner("2", INFO, -6), partner("2", ANN, -3), partner("1", ANN, -5), partner("2", INFO, -4)]
+    for order in itertools.permutations(range(5)):
+        client = await apply_in(store, calls, order)
+
+        [one] = await store.read(ListContacts(client, 9))
+        whole = await store.read(GetContact(client, one.id))
+        assert (whole.email, whole.stamps["email"][1]) == (ANN, NOON - 3 * SECOND), order
+
+
+async def test_custom_field_whose_events_leave_a_record__leaves_it_too(store: Store) -> None:
+    client = await apply_in(
+        store, [partner("1", INFO, -9), partner("2", INFO, -8, custom={"phone": "2"}), partner("1", ANN, -7)], (0, 1, 2)
+    )
+
+    found = {one.email: await store.read(GetContact(client, one.id)) for one in await store.read(ListContacts(client, 9))}
+    assert {email: [each.name for each in whole.custom_fields] for email, whole in found.items()} == {ANN: [], INFO: ["phone"]}

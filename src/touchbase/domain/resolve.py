@@ -324,6 +324,9 @@ class Resolver:
         if beats(stamp, primary_stamp(kept, field_name)):
             take_primary(kept, gone)
             kept.stamps[field_name] = stamp
+            kept.stamps.pop(SINCE, None)
+            if SINCE in gone.stamps:
+                kept.stamps[SINCE] = gone.stamps[SINCE]
         present, former = primary_key(kept), primary_key(gone)
         if former is not None:
             self.by_primary.pop(former, None)

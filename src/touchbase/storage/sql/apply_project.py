@@ -64,9 +64,10 @@ def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredE
         if gone or has_several_objects(histories[target]):
             _project_fields(record, histories[target], gone)
             moved = _project_custom(fields[target], histories[target], gone, batch.now_us)
-            changed += [custom_field_row(batch.client, *target, one) for one in moved]
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
+            left = yield from _without_unset(batch, target, fields[target], moved)
+            changed += [custom_field_row(batch.client, *target, one) for one in left]
             batch.folded.setdefault(target, Folded()).changed = True
     if changed:
         yield Step(sql.SAVE_CUSTOM_FIELD, changed)
@@ -132,3 +133,12 @@ def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent
         priority, at, key = best.stamp
         changed.append(replace(one, value=best.value, updated_us=now, priority=priority, stamped_us=at, stamp_key=key))
     return changed
+
+
+def _without_unset(batch: Batch, target: Target, fields: Sequence[CustomField], moved: Sequence[CustomField]) -> Plan[list[CustomField]]:
+    """Delete the fields that no event sets any more; answers those to save."""
+    if all(one.priority != NEVER[0] for one in moved):
+        return [*moved]
+    yield Step(sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, *target)])
+    by_name = {one.name: one for one in fields} | {one.name: one for one in moved}
+    return [one for one in by_name.values() if one.priority != NEVER[0]]
