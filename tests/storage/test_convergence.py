@@ -148,8 +148,25 @@ async def snapshot(store: Store, client: int) -> list[Any]:
     return sorted(seen, key=lambda one: (str(one.get("email_key") or one.get("domain")), str(one.get("linkedin_key"))))
 
 
-# Drawn the same each time: of some 1,500 drawn at random one differs, in the LinkedIn addresses of objects that part (decision 33).
-@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def is_decided(calls: list[list[dict[str, Any]]]) -> bool:
+    """Whether no campaign tool names an e-mail address that several objects have had and none has now: decision 33 does not hold it."""
+    events = [one for call in calls for one in call]
+    of_crm = [one for one in events if one["event"].startswith("contact.")]
+    objects = joined([[one["object_id"], one["merged_into"] or one["object_id"]] for one in of_crm])
+    claimed: dict[str, list[tuple[int, str]]] = {}
+    for one in of_crm:
+        if one["email"] and one["event"] != "contact.deleted":
+            claimed.setdefault(objects[one["object_id"]], []).append((one["occurred_us"], one["email"]))
+    now = set[str]()
+    for each in claimed.values():
+        latest = {email for at, email in each if at == max(each)[0]}
+        now |= latest if len(latest) == 1 else set()  # of equal times the keys decide
+    had = [email for each in claimed.values() for email in {email for _, email in each}]
+    open_ones = {email for email in had if had.count(email) > 1} - now
+    return not any(one.get("email") in open_ones for one in events if "." not in one["event"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     calls=some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=8),
     known=some.lists(EMAILS, unique=True, max_size=1),
@@ -158,6 +175,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
 async def test_any_order_repetition_and_split_gives_the_same_records(
     store: Store, calls: list[list[dict[str, Any]]], known: list[str], data: some.DataObject
 ) -> None:
+    assume(is_decided(calls))
     again = data.draw(some.lists(some.sampled_from(calls), max_size=4))
     shuffled = data.draw(some.permutations([*calls, *again]))
     one, other = await seed(store, known), await seed(store, known)

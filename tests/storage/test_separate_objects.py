@@ -274,7 +274,7 @@ async def test_event_that_names_only_a_linkedin_address__is_of_the_object_that_h
         assert await differences(store, client) == [], order
 
 
-async def test_object_without_the_linkedin_address_of_another__has_the_next_that_it_was_told_under(store: Store) -> None:
+async def test_object_without_the_linkedin_address_of_another__has_the_next_one(store: Store) -> None:
     calls = [*UNDER_BOTH, sent(INFO, -15, linkedin_url=f"{PROFILE}-2")]
     for order in itertools.islice(itertools.permutations(range(6)), None, None, 19):
         client = await apply_in(store, calls, order)
@@ -302,7 +302,7 @@ async def test_objects_that_come_to_a_former_address_in_one_call__are_two_record
     assert await differences(store, client) == []
 
 
-async def test_record_that_two_objects_come_to_again__has_the_address_that_was_told_last(store: Store) -> None:
+async def test_record_that_two_objects_come_to_again__has_the_latest_address(store: Store) -> None:
     calls = [partner("1", INFO, -9), partner("2", INFO, -6), partner("2", ANN, -3), partner("1", ANN, -5), partner("2", INFO, -4)]
     for order in itertools.permutations(range(5)):
         client = await apply_in(store, calls, order)

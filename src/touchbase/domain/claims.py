@@ -14,7 +14,7 @@ from touchbase.domain.events import COMPANY, VIA_API, StoredEvent
 from touchbase.domain.identity import find_company_domain, find_email_key
 from touchbase.domain.links import Ref
 from touchbase.domain.profiles import owners_of_profiles, profile_alone
-from touchbase.domain.projection import Objects, Written, address_told, object_of
+from touchbase.domain.projection import Objects, Written, named_address, object_of
 from touchbase.domain.stamps import Place
 
 Claim = tuple[Place, str]
@@ -199,14 +199,14 @@ class _Claimed:
 
     def profiles(self, histories: Mapping[int, History], homes: Mapping[int, Share]) -> dict[str, Share]:
         """Whose each LinkedIn address is, by the events that name something else too."""
-        told = dict[str, tuple[Share, list[Written]]]()
+        writes = dict[str, tuple[Share, list[Written]]]()
         for number, history in histories.items():
             for event in history:
                 share = self.share_of(event) or homes.get(number)
-                if share is not None and profile_alone(event) is None and (one := address_told(event, "linkedin_url")) is not None:
-                    told.setdefault(share.address, (share, []))[1].append(one)
-        owners = owners_of_profiles({address: writes for address, (_, writes) in sorted(told.items())})
-        return {key: told[address][0] for key, address in owners.items()}
+                if share is not None and profile_alone(event) is None and (one := named_address(event, "linkedin_url")) is not None:
+                    writes.setdefault(share.address, (share, []))[1].append(one)
+        owners = owners_of_profiles({address: each for address, (_, each) in sorted(writes.items())})
+        return {key: writes[address][0] for key, address in owners.items()}
 
     def _of_object(self, event: StoredEvent) -> Share | None:
         one = object_of(event)

@@ -1,7 +1,7 @@
 """LinkedIn addresses that several records have been given: each is of one record, in every order.
 
 It is the record's that has the write of it that counts among all: a CRM's or the API's latest, else the first of a campaign tool.
-The others have the best of those that are left to them.
+Another record has the best of the addresses that remain.
 """
 
 from __future__ import annotations

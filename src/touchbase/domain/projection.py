@@ -110,16 +110,16 @@ def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Conta
         yield name, held, _settled(each, held, objects, gone)
 
 
-def address_told(event: StoredEvent, name: str) -> Written | None:
+def named_address(event: StoredEvent, name: str) -> Written | None:
     """The address under this name that an event gives its record; None where it gives none."""
     by_api = event.via == VIA_API
     named = event.detail.get("fields" if by_api else "named", {})
     return Written(named[name], (DELIBERATE if by_api or "." in event.event else CARRIED, *event.place)) if name in named else None
 
 
-def addresses_told(record: Record, history: Iterable[StoredEvent], name: str, gone: Container[Place] = ()) -> list[Written]:
+def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, gone: Container[Place] = ()) -> list[Written]:
     """All addresses under this name that a record has been given."""
-    writes = [told for event in history if (told := address_told(event, name)) is not None]
+    writes = [one for event in history if (one := named_address(event, name)) is not None]
     held = Written(getattr(record, name), held_stamp(record, name))
     is_told = held.stamp == NEVER or held.stamp[1:] in gone or any(each.stamp == held.stamp for each in writes)
     if not is_told and (record.from_api or name in record.stamps):

@@ -109,7 +109,7 @@ class Resolver:
             if self.claims.has_several(record.id) and SEVERAL not in record.stamps:
                 record.stamps[SEVERAL] = NEVER
                 self.rekeyed[record.id] = record
-                self.doubtful.append({record.id})  # what they have claimed before may not be loaded
+                self.doubtful.append({record.id})  # their earlier claims may not be loaded
         holder = self.by_primary.get(seen.primary or "")
         if holder is not None and SINCE in holder.stamps and seen.stamp[1:] < holder.stamps[SINCE][1:]:
             if claim is not None and holder is not record and self.claims.address(record.id, seen.ref) == claim[1]:

@@ -13,9 +13,9 @@ from touchbase.domain.fold import FIELDS, JOINED, Folded, Record
 from touchbase.domain.primary_keys import former_key_of
 from touchbase.domain.projection import (
     Written,
-    addresses_told,
     has_several_objects,
     last_address,
+    named_addresses,
     object_of,
     projected_custom_fields,
     projected_fields,
@@ -101,7 +101,7 @@ def _project_identities(batch: Batch, target: Target, record: Record, gone: set[
     for name in ("email", "linkedin_url", "domain"):
         if record.stamps.get(name, NEVER)[1:] not in gone:
             continue
-        best, old = last_address(addresses_told(record, history, name, gone)), held_key(record, name)
+        best, old = last_address(named_addresses(record, history, name, gone)), held_key(record, name)
         yield from load_holders(batch.client, target[0], resolver, name, [best.value])
         release(resolver, record, name)
         assign(resolver, record, name, best.value, best.stamp)

@@ -15,7 +15,7 @@ from touchbase.domain.identity import linkedin_key
 from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, former_key_of, primary_key
 from touchbase.domain.profiles import owners_of_profiles, without_profiles
-from touchbase.domain.projection import Written, addresses_told, last_address
+from touchbase.domain.projection import Written, last_address, named_addresses
 from touchbase.domain.rekey import assign, holder_of, release
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import DELIBERATE, NEVER, SEVERAL, SINCE
@@ -178,10 +178,10 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
-        told = {one.id: addresses_told(one, histories[one.id], name, batch.left.get((kind, one.id), set())) for one in records}
+        writes = {one.id: named_addresses(one, histories[one.id], name, batch.left.get((kind, one.id), set())) for one in records}
         if name == "linkedin_url":
-            yield from _share_out_profiles(batch, resolver, told)
-        best = {number: last_address(writes) for number, writes in told.items()}
+            yield from _share_out_profiles(batch, resolver, writes)
+        best = {number: last_address(each) for number, each in writes.items()}
         yield from load_holders(batch.client, kind, resolver, name, [each.value for each in best.values()])
         changing = [one for one in records if not _keeps_address(batch, kind, one, name, best)]
         for record in changing:
@@ -197,20 +197,20 @@ def _keeps_address(batch: Batch, kind: int, record: Record, name: str, best: dic
     return holder is not None and holder.id not in best and has_its_event
 
 
-def _share_out_profiles(batch: Batch, resolver: Resolver, told: dict[int, list[Written]]) -> Plan[None]:
-    """Leave to each record the LinkedIn addresses that are its own; those that it does not show lead to it."""
-    in_order = sorted(told, key=lambda number: primary_key(resolver.by_id[number]) or "")
-    owners = owners_of_profiles({number: told[number] for number in in_order})
+def _share_out_profiles(batch: Batch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
+    """Leave to each record the LinkedIn addresses that are its own; the addresses that it does not show lead to it."""
+    in_order = sorted(writes, key=lambda number: primary_key(resolver.by_id[number]) or "")
+    owners = owners_of_profiles({number: writes[number] for number in in_order})
     refs = {key: former_key_of("linkedin_url", key) for key in owners}
     yield from _load_links(batch.client, resolver, refs.values())
     yield from load_holders(batch.client, CONTACT, resolver, "linkedin_url", refs)
     for key in owners:
         holder, former = resolver.by_linkedin.get(key), resolver.links.record_id(refs[key])
         for number in (former, None if holder is None else holder.id):
-            if number is not None and number not in told:
+            if number is not None and number not in writes:
                 owners[key] = number  # a record that is not divided keeps what it has
-    for number, writes in told.items():
-        told[number] = own = without_profiles(writes, {key for key, of in owners.items() if of != number})
+    for number, each in writes.items():
+        writes[number] = own = without_profiles(each, {key for key, of in owners.items() if of != number})
         shown = linkedin_key(last_address(own).value or "")
         for key in (key for key, of in owners.items() if of == number):
             if key != shown or resolver.links.record_id(refs[key]) is not None:
