@@ -11,12 +11,12 @@ from itertools import chain
 from touchbase.domain.claims import Separation, Share, differ, separated
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.fold import Record
-from touchbase.domain.identity import linkedin_key
+from touchbase.domain.identity import ADDRESS_KEYS, linkedin_key
 from touchbase.domain.links import Link, Ref
 from touchbase.domain.primary_keys import former_key, former_key_of, primary_key
 from touchbase.domain.profiles import owners_of_profiles, without_profiles
 from touchbase.domain.projection import Written, last_address, named_addresses
-from touchbase.domain.rekey import assign, holder_of, release
+from touchbase.domain.rekey import assign, held_key, holder_of, release
 from touchbase.domain.resolve import Resolver
 from touchbase.domain.stamps import DELIBERATE, NEVER, SEVERAL, SINCE
 from touchbase.storage.sql import statements as sql
@@ -191,10 +191,12 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
 
 
 def _keeps_address(batch: Batch, kind: int, record: Record, name: str, best: dict[int, Written]) -> bool:
-    """Whether a record keeps the address that it has, as a record that is not divided has the one that its history names last."""
+    """Whether a record keeps its present address: the best one is another's that is not divided, and no record divided wants this one."""
     holder = holder_of(batch.resolvers[kind], name, best[record.id].value)
-    has_its_event = record.stamps.get(name, NEVER)[1:] not in batch.left.get((kind, record.id), ())
-    return holder is not None and holder.id not in best and has_its_event
+    if holder is None or holder.id in best or record.stamps.get(name, NEVER)[1:] in batch.left.get((kind, record.id), ()):
+        return False
+    wanted = {ADDRESS_KEYS[name](each.value) for number, each in best.items() if number != record.id and each.value is not None}
+    return held_key(record, name) not in wanted
 
 
 def _share_out_profiles(batch: Batch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
