@@ -20,7 +20,7 @@ SECRET = "a-secret-of-ours"
 def kept(store: Run) -> Run:
     """A store with the client acme, and a backup of it; the client later came after that."""
     store("clients", "add", "acme")
-    store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
+    store("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
     assert store("backup", "b.db").exit_code == 0
     store("clients", "add", "later")
     return store
@@ -371,7 +371,7 @@ def test_a_store_whose_encryption_key_is_lost_is_asked_all_the_same(store: Run) 
     store("worker", "--once")
     store("backup", "b.db")  # nothing is sealed in it
     store("persons", "erase", *WHO, "--yes")
-    store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
+    store("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
     Path("touchbase.db.key").unlink()
 
     restored = store("restore", "b.db")

@@ -191,7 +191,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
     between = shown(store, "acme")
     refused = store("clients", "configure", "acme", "-", given="{}")
     verified, added = store("verify"), store("clients", "add", "acme")
-    connected = store("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot")
+    connected = store("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot")
     keyed = store("keys", "create", "--client", "acme", "--name", "late")
     second = store("clients", "delete", "acme", "--yes")
 

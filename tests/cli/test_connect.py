@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-HUBSPOT = ("acme", "--channel", "crm", "--tool", "hubspot")
+HUBSPOT = ("--client", "acme", "--channel", "crm", "--tool", "hubspot")
 SECRET = "a-secret-of-ours"
 
 
@@ -20,41 +20,41 @@ def acme(store: Run) -> Run:
 
 
 def listed(run: Run) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run("clients", "connections", "acme", "--json").output)
+    found: list[dict[str, Any]] = json.loads(run("connections", "list", "--client", "acme", "--json").output)
     return found
 
 
 def test_a_tool_is_connected_and_listed_without_its_secret(acme: Run) -> None:
-    made = acme("clients", "connect", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
-    table = acme("clients", "connections", "acme")
+    made = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    table = acme("connections", "list", "--client", "acme")
 
     assert made.exit_code == 0
     assert "hubspot is connected on crm; its secret is set" in made.output
     assert "https://hooks.example.com/public/crm-webhook/acme" in made.output
     assert "x-hubspot-signature-v3" in made.output
-    assert table.output.splitlines()[1].split()[:3] == ["crm", "hubspot", "set"]
+    assert table.output.splitlines()[1].split()[:4] == ["acme", "hubspot", "crm", "set"]
     assert [(one["secret"], one["secret_count"]) for one in listed(acme)] == [("set", 1)]
     assert SECRET not in made.output + table.output + json.dumps(listed(acme))
 
 
 def test_a_secret_that_is_made_is_printed_once(acme: Run) -> None:
-    output = acme("clients", "connect", *HUBSPOT, "--generate-secret").output
+    output = acme("connections", "add", *HUBSPOT, "--generate-secret").output
 
     assert "(it is shown this once)" in output
     assert [one["secret"] for one in listed(acme)] == ["set"]
 
 
 def test_a_secret_is_read_from_a_file_or_standard_input(acme: Run) -> None:
-    acme("clients", "connect", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", given=f"{SECRET}\n")
+    acme("connections", "add", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", given=f"{SECRET}\n")
 
     assert [one["secret_count"] for one in listed(acme)] == [2]
 
 
 def test_without_a_secret_calls_need_no_proof_and_one_may_be_taken_away(acme: Run) -> None:
-    first = acme("clients", "connect", *HUBSPOT)
-    acme("clients", "connect", *HUBSPOT, "--secret", SECRET)
-    kept = acme("clients", "connect", *HUBSPOT, "--setting", "create_unknown=false")
-    taken = acme("clients", "connect", *HUBSPOT, "--no-secret")
+    first = acme("connections", "add", *HUBSPOT)
+    acme("connections", "add", *HUBSPOT, "--secret", SECRET)
+    kept = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
+    taken = acme("connections", "add", *HUBSPOT, "--no-secret")
 
     assert ["not set" in result.output for result in (first, kept, taken)] == [True, False, True]
 
@@ -65,7 +65,7 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
         "create_unknown=false", 'deal_labels={"won": "customer"}', "deals_set_status=true",
     ]  # fmt: skip
 
-    acme("clients", "connect", *HUBSPOT, *(part for one in given for part in ("--setting", one)))
+    acme("connections", "add", *HUBSPOT, *(part for one in given for part in ("--setting", one)))
 
     (connection,) = listed(acme)
     assert connection["settings"] == {
@@ -79,22 +79,22 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
 
 def test_a_setting_without_a_value_goes_back_to_its_default_and_others_stay(acme: Run) -> None:
     acme(
-        "clients",
-        "connect",
+        "connections",
+        "add",
         *HUBSPOT,
         *("--setting", "objects.1=ignore", "--setting", "objects.2=contact", "--setting", "create_unknown=true"),
     )
 
-    acme("clients", "connect", *HUBSPOT, "--setting", "objects.1=", "--setting", "create_unknown=")
+    acme("connections", "add", *HUBSPOT, "--setting", "objects.1=", "--setting", "create_unknown=")
 
     settings = listed(acme)[0]["settings"]
     assert (settings["objects"], settings["create_unknown"]) == ({"2": "contact"}, None)
 
 
 def test_a_disconnected_tool_is_gone(acme: Run) -> None:
-    acme("clients", "connect", *HUBSPOT)
+    acme("connections", "add", *HUBSPOT)
 
-    first, again = acme("clients", "disconnect", *HUBSPOT), acme("clients", "disconnect", *HUBSPOT)
+    first, again = acme("connections", "remove", *HUBSPOT), acme("connections", "remove", *HUBSPOT)
 
     assert (first.exit_code, again.exit_code) == (0, 1)
     assert "no tool 'hubspot' is connected" in again.output
@@ -121,7 +121,7 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
     ],
 )
 def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, more: list[str], status: int, says: str) -> None:
-    result = acme("clients", "connect", *HUBSPOT, *more)
+    result = acme("connections", "add", *HUBSPOT, *more)
 
     assert (result.exit_code, "Traceback" in result.output) == (status, False)
     assert says in result.output
@@ -129,10 +129,10 @@ def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, m
 
 
 def test_a_channel_is_asked_for_only_where_the_tool_is_on_both(acme: Run) -> None:
-    one = acme("clients", "connect", "acme", "--tool", "hubspot")
-    both = [acme("clients", verb, "acme", "--tool", "generic") for verb in ("connect", "disconnect")]
+    one = acme("connections", "add", "--client", "acme", "--tool", "hubspot")
+    both = [acme("connections", verb, "--client", "acme", "--tool", "generic") for verb in ("add", "remove")]
     connected = listed(acme)
-    gone = acme("clients", "disconnect", "acme", "--tool", "hubspot")
+    gone = acme("connections", "remove", "--client", "acme", "--tool", "hubspot")
 
     assert (one.exit_code, "hubspot is connected on crm" in one.output) == (0, True)
     assert [(each.exit_code, "generic is on both channels: give --channel" in each.output) for each in both] == [(2, True)] * 2
@@ -141,8 +141,8 @@ def test_a_channel_is_asked_for_only_where_the_tool_is_on_both(acme: Run) -> Non
 
 
 def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
-    tool = acme("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspott")
-    client = acme("clients", "connect", "nobody", "--channel", "crm", "--tool", "hubspot")
+    tool = acme("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspott")
+    client = acme("connections", "add", "--client", "nobody", "--channel", "crm", "--tool", "hubspot")
 
     assert (tool.exit_code, client.exit_code) == (2, 1)
     assert "--tool: no crm tool is called 'hubspott'; there are activecampaign" in tool.output
@@ -153,22 +153,21 @@ TOKEN = "a-token-that-nobody-may-see"
 
 
 def test_an_access_token_is_set_shown_as_set_and_taken_away(acme: Run) -> None:
-    made = acme("clients", "connect", *HUBSPOT, "--access-token", TOKEN)
-    table = acme("clients", "connections", "acme")
-    kept = acme("clients", "connect", *HUBSPOT, "--setting", "create_unknown=false")
+    made = acme("connections", "add", *HUBSPOT, "--access-token", TOKEN)
+    row = acme("connections", "list", "--client", "acme").output.splitlines()[1]
+    kept = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
     shown = listed(acme)
-    acme("clients", "connect", *HUBSPOT, "--no-access-token")
+    acme("connections", "add", *HUBSPOT, "--no-access-token")
 
     assert "fetched with its access token" in made.output
-    assert table.output.splitlines()[0].endswith("FETCHING  WANTED  NOT FOUND")
-    assert table.output.splitlines()[1].split()[-4:] == ["set", "idle", "0", "0"]
+    assert row.split()[:8] == ["acme", "hubspot", "crm", "not", "set", "set", "idle", "0"]
     assert [(one["access_token"], one["fetching"]["state"]) for one in shown] == [("set", "idle")]
     assert [(one["access_token"], one["fetching"]) for one in listed(acme)] == [("not set", None)]
-    assert TOKEN not in made.output + table.output + kept.output + json.dumps(shown)
+    assert TOKEN not in made.output + row + kept.output + json.dumps(shown)
 
 
 def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
-    result = acme("clients", "connect", *HUBSPOT, "--access-token-file", "-", given=f"{TOKEN}\n")
+    result = acme("connections", "add", *HUBSPOT, "--access-token-file", "-", given=f"{TOKEN}\n")
 
     assert result.exit_code == 0
     assert [one["access_token"] for one in listed(acme)] == ["set"]
@@ -184,7 +183,7 @@ def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
     ],
 )
 def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tuple[str, ...], told: str) -> None:
-    result = acme("clients", "connect", *HUBSPOT, *options)
+    result = acme("connections", "add", *HUBSPOT, *options)
 
     assert result.exit_code != 0
     assert told in result.output
@@ -193,13 +192,13 @@ def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tupl
 def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
     base = "http://127.0.0.1:9999"
 
-    result = acme("clients", "connect", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allowed-origins", base)
+    result = acme("connections", "add", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allowed-origins", base)
 
     assert result.exit_code == 0
 
 
 def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
-    acme("clients", "connect", *HUBSPOT, "--setting", "status_labels.Open=warm")
+    acme("connections", "add", *HUBSPOT, "--setting", "status_labels.Open=warm")
     body = json.dumps([{
         "eventId": 7, "portalId": 1, "subscriptionType": "contact.propertyChange", "objectId": 1, "propertyName": "hs_lead_status",
         "propertyValue": "OPEN",
@@ -217,8 +216,8 @@ def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
 def test_the_address_that_is_printed_has_the_id_that_stays(acme: Run) -> None:
     acme("clients", "rotate-id", "acme", "--to", "newid")
 
-    made = acme("clients", "connect", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
-    changed = acme("clients", "connect", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    made = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    changed = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
 
     assert "https://hooks.example.com/public/crm-webhook/newid\n" in made.output
     assert "https://hooks.example.com/public/crm-webhook/newid\n" in changed.output
@@ -226,7 +225,7 @@ def test_the_address_that_is_printed_has_the_id_that_stays(acme: Run) -> None:
 
 @pytest.mark.parametrize("option", ["--secret-file", "--access-token-file"])
 def test_a_file_that_is_no_text_is_no_secret(acme: Run, option: str) -> None:
-    result = acme("clients", "connect", *HUBSPOT, option, "-", given=b"\xff" * 20)
+    result = acme("connections", "add", *HUBSPOT, option, "-", given=b"\xff" * 20)
 
     assert result.exit_code == 1
     assert "holds no text" in result.output
@@ -234,18 +233,18 @@ def test_a_file_that_is_no_text_is_no_secret(acme: Run, option: str) -> None:
 
 
 def test_a_tool_that_is_not_connected_is_told_with_what_to_do(acme: Run) -> None:
-    result = acme("clients", "disconnect", *HUBSPOT)
+    result = acme("connections", "remove", *HUBSPOT)
 
     assert result.exit_code == 1
-    assert "`touchbase clients connections acme`" in result.output
+    assert "`touchbase connections list --client acme`" in result.output
 
 
 def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) -> None:
     public_key = "MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg="
-    place = ("acme", "--channel", "crm", "--tool", "gohighlevel")
+    place = ("--client", "acme", "--channel", "crm", "--tool", "gohighlevel")
 
-    signed = acme("clients", "connect", *place, "--secret", public_key, "--setting", "location_id=l1")
-    either = acme("clients", "connect", *place, "--secret", public_key, "--generate-secret")
+    signed = acme("connections", "add", *place, "--secret", public_key, "--setting", "location_id=l1")
+    either = acme("connections", "add", *place, "--secret", public_key, "--generate-secret")
 
     assert ["x-ghl-signature" in each.output for each in (signed, either)] == [True, True]
     assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
@@ -256,7 +255,34 @@ def test_a_secret_without_an_encryption_key_is_told_as_the_option_that_gave_it(r
         assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_ENCRYPTION_KEY": ""}).exit_code == 0
 
     given = ("--secret", SECRET, "--database", empty_postgres_url)
-    result = run("clients", "connect", *HUBSPOT, *given, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
+    result = run("connections", "add", *HUBSPOT, *given, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
 
     assert result.exit_code == 2
     assert "Error: --secret: cannot be kept, as this server has no encryption key" in result.output
+
+
+def test_connections_of_all_clients_are_listed_and_one_is_shown(acme: Run) -> None:
+    acme("clients", "add", "other")
+    acme("connections", "add", *HUBSPOT, "--setting", "status_labels.Open=warm")
+    acme("connections", "add", "--client", "other", "--tool", "instantly")
+
+    everybodys = json.loads(acme("connections", "list", "--json").output)
+    shown = json.loads(acme("connections", "show", "--client", "acme", "--tool", "hubspot", "--json").output)
+    text = acme("connections", "show", "--client", "acme", "--tool", "hubspot").output
+    missing = acme("connections", "show", "--client", "other", "--tool", "hubspot")
+
+    assert [(one["client_id"], one["tool"]) for one in everybodys] == [("acme", "hubspot"), ("other", "instantly")]
+    assert shown == everybodys[0]
+    assert "    Open  warm\n" in text
+    assert (missing.exit_code, "`touchbase connections list` shows those that are there" in missing.output) == (1, True)
+
+
+def test_the_former_commands_of_clients_work_and_stand_in_no_list(acme: Run) -> None:
+    made = acme("clients", "connect", "acme", "--tool", "hubspot", "--secret", SECRET)
+    found = json.loads(acme("clients", "connections", "acme", "--json").output)
+    removed = acme("clients", "disconnect", "acme", "--tool", "hubspot")
+
+    assert "hubspot is connected on crm; its secret is set" in made.output
+    assert [one["tool"] for one in found] == ["hubspot"]
+    assert (removed.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
+    assert "connect" not in acme("clients", "--help").output.partition("Commands:")[2]

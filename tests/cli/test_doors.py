@@ -59,7 +59,7 @@ def test_a_signed_address_is_the_one_that_a_listed_proxy_or_the_operator_names(
 ) -> None:
     server = serve(*options)
     run("clients", "add", "acme")
-    run("clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
+    run("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
 
     found, _, body = called(server, "POST", PATH, BODY, **signed_for("https://hooks.example.com"), **forwarded)
 

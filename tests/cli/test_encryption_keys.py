@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Run
 
 SECRET = "a-secret-of-ours"
-HUBSPOT = ("acme", "--channel", "crm", "--tool", "hubspot")
+HUBSPOT = ("--client", "acme", "--channel", "crm", "--tool", "hubspot")
 KEY = "touchbase.db.key"
 
 
@@ -21,12 +21,12 @@ def sealed(store: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in ("TOUCHBASE_ENCRYPTION_KEY", "TOUCHBASE_ENCRYPTION_KEY_OLD"):
         monkeypatch.delenv(name, raising=False)
     store("clients", "add", "acme")
-    assert store("clients", "connect", *HUBSPOT, "--secret", SECRET).exit_code == 0
+    assert store("connections", "add", *HUBSPOT, "--secret", SECRET).exit_code == 0
     return store
 
 
 def set_secrets(run: Run, **options: dict[str, str]) -> list[int]:
-    return [one["secret_count"] for one in json.loads(run("clients", "connections", "acme", "--json", **options).output)]
+    return [one["secret_count"] for one in json.loads(run("connections", "list", "--client", "acme", "--json", **options).output)]
 
 
 def test_a_generated_key_seals(store: Run) -> None:
@@ -34,7 +34,7 @@ def test_a_generated_key_seals(store: Run) -> None:
     keys = {"TOUCHBASE_ENCRYPTION_KEY": one}
 
     store("clients", "add", "acme")
-    made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env=keys)
+    made = store("connections", "add", *HUBSPOT, "--secret", SECRET, env=keys)
 
     assert one != another
     assert made.exit_code == 0
@@ -46,7 +46,7 @@ def test_a_key_may_come_from_a_file(store: Run) -> None:
     Path("master").write_text(store("encryption-keys", "generate").output)
     store("clients", "add", "acme")
 
-    made = store("clients", "connect", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "master"})
+    made = store("connections", "add", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "master"})
 
     assert (made.exit_code, Path(KEY).exists()) == (0, False)
 

@@ -35,7 +35,7 @@ def test_groups_are_a_table_for_people(store: Run) -> None:
 
     assert lines[0].split() == ["CALLS", "CLIENT", "CHANNEL", "TOOL", "STATE", "EVENT", "KEYS", "FIRST", "LAST", "EXAMPLE", "WHY"]
     assert lines[1].split()[:6] == ["9", "acme", "crm", "hubspot", "ignored", "deal.creation"]
-    assert lines[2].split()[:4] == ["1", "acme", "email_campaign", "unrecognised"]
+    assert lines[2].split()[:5] == ["1", "acme", "email_campaign", "-", "unrecognised"]
 
 
 def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> None:

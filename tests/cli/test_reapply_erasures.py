@@ -1,4 +1,4 @@
-"""`touchbase reapply-erasures`: a copy from before an erasure is told of it, on both engines."""
+"""`touchbase persons reapply-erasures`: a copy from before an erasure is told of it, on both engines."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run
     assert run("persons", "erase", "--database", engine_url, *WHO, "--yes").exit_code == 0
     assert run("persons", "export", "--database", restored, *WHO).exit_code == 0
 
-    said = run("reapply-erasures", "--database", restored, "--from", engine_url)
-    again = run("reapply-erasures", "--database", restored, "--from", engine_url)
+    said = run("persons", "reapply-erasures", "--database", restored, "--from", engine_url)
+    again = run("persons", "reapply-erasures", "--database", restored, "--from", engine_url)
 
     assert (said.exit_code, said.output) == (0, "1 identities were news here: they are erased now\n")
     assert (again.exit_code, again.output) == (0, "nobody was erased there who was not erased here\n")
@@ -66,8 +66,8 @@ def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run
 
 
 def test_an_address_of_nothing_is_refused_and_nothing_is_made_there(run: Run, engine_url: str) -> None:
-    refused = run("reapply-erasures", "--database", engine_url, "--from", "sqlite:///typo.db")
-    misnamed = run("reapply-erasures", "--database", engine_url, "--from", "mysql://db/x")
+    refused = run("persons", "reapply-erasures", "--database", engine_url, "--from", "sqlite:///typo.db")
+    misnamed = run("persons", "reapply-erasures", "--database", engine_url, "--from", "mysql://db/x")
 
     assert refused.exit_code == 1
     assert "typo.db" in refused.output

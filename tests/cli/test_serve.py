@@ -208,7 +208,7 @@ def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve
     server = serve("--public-url", "https://hooks.example.com", "--auth", "none", "--allow-unauthenticated")
     run("clients", "add", "acme")
     connected = run(
-        "clients", "connect", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours",
+        "connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours",
         "--setting", "status_property.contact=stage", "--setting", "status_labels.3=customer",
     )  # fmt: skip
     event = {"subscriptionType": "contact.propertyChange", "portalId": 1, "objectId": 9, "occurredAt": 1_790_000_000_000}

@@ -20,15 +20,16 @@ COMMANDS = {
     "serve": "Run the HTTP server, with the inbox worker beside it.",
     "worker": "Run the inbox worker alone.",
     "migrate": "Bring the store's schema up to date.",
-    "inbox": "Look at kept webhook calls, and apply them again.",
+    "inbox": "List and show deliveries, and apply them again.",
+    "refusals": "List webhook calls that were refused.",
     "verify": "Recompute every derived value from the kept events.",
     "backup": "Copy a SQLite store, also while a server runs.",
     "restore": "Put a backup into the place of a SQLite store.",
-    "persons": "Erase a person, or write everything that is kept about one.",
-    "reapply-erasures": "Erase again, in a restored store, whom another store has erased.",
+    "persons": "Erase a person, export a person's data, and reapply erasures in a restored store.",
     "prune": "Remove the bodies of calls that were kept long enough.",
     "vacuum": "Leave no trace of removed rows in the store's files.",
-    "clients": "List, add, suspend and delete clients, change their settings, and connect their tools.",
+    "clients": "List, add, suspend and delete clients, and change their settings.",
+    "connections": "Connect clients' tools, list and show connections, and remove them.",
     "keys": "Make, list, rotate and revoke API keys.",
     "encryption-keys": "Look after the encryption key that seals secrets in the store.",
     "preview": "Show what a webhook call means, without keeping it.",
@@ -37,7 +38,12 @@ COMMANDS = {
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its short help. Each stands in the file of its name, under that name."""
-RENAMED = {"translate": "preview", "erase": "persons erase", "export-person": "persons export"}
+RENAMED = {
+    "translate": "preview",
+    "erase": "persons erase",
+    "export-person": "persons export",
+    "reapply-erasures": "persons reapply-erasures",
+}
 """Old names that still work; no list shows them."""
 
 

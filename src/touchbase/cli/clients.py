@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
-from touchbase.cli.common import Group, find_client, opened, print_json, print_table, read_file, run, setting_options
-from touchbase.cli.connect import connect, connections, disconnect
+from touchbase.cli.common import Group, find_client, opened, print_json, read_file, run, setting_options, with_client_argument
+from touchbase.cli.connections import list_ as connections
+from touchbase.cli.connections import remove as disconnect
+from touchbase.cli.connections_add import add as connect
+from touchbase.cli.tables import SHORT, SPARE, Column, print_table
 from touchbase.domain.client import CLIENT_STATES, DELETING
 from touchbase.domain.errors import Invalid, MalformedBody
 from touchbase.domain.times import Micros
@@ -18,10 +21,12 @@ from touchbase.domain.times import Micros
 if TYPE_CHECKING:
     from touchbase.domain.client import Client, ClientSettings
 
+COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
+
 
 @click.group(cls=Group)
 def clients() -> None:
-    """List, add, suspend and delete clients, change their settings, and connect their tools."""
+    """List, add, suspend and delete clients, and change their settings."""
 
 
 @clients.command("list")
@@ -38,8 +43,8 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
     if as_json:
         print_json(found)
         return
-    columns = ("client_id", "name", "state", "created_time", "made_by", "log_name")
-    print_table(("client", "name", "state", "created", "made by", "log name"), ([each[column] for column in columns] for each in found))
+    names = ("client_id", "name", "state", "created_time", "log_name", "made_by")
+    print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="there is no client: `touchbase clients add` adds one")
     if more is not None:
         click.echo(f"there are more: --after {more}", err=True)
 
@@ -75,8 +80,11 @@ def configure(database: str | None, client_id: str, file: Path) -> None:
     print_json(as_values(run(_configure(database, client_id, _settings_in(file)))))
 
 
-for each in (rename, suspend, resume, rotate_id, delete, connect, connections, disconnect):
+for each in (rename, suspend, resume, rotate_id, delete):
     clients.add_command(each)
+FORMER = {"connect": connect, "connections": connections, "disconnect": disconnect}
+"""Former names of the commands of `touchbase connections`, which took the client's id as an argument."""
+clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}
 
 
 async def _list(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 ID = click.IntRange(1, LARGEST_ID)
 """What ids of ours can be."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,10 +34,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Group(click.Group):
     """Commands of a kind, listed with the whole first sentence of each."""
 
+    former: Mapping[str, click.Command] = {}
+    """Former names of commands, which still work; no list shows them."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, or of this former name."""
+        return super().get_command(ctx, cmd_name) or self.former.get(cmd_name)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in sorted(self.commands.items())])
+
+
+def with_client_argument(name: str, command: click.Command) -> click.Command:
+    """A command under a former name, which took the client's id as an argument and not as `--client`."""
+    params = [click.Argument(["client_id"]) if each.name == "client_id" else each for each in command.params]
+    return click.Command(name, callback=command.callback, params=params, help=command.help, hidden=True)
 
 
 def setting_options(*names: str) -> Callable[[F], F]:
@@ -158,22 +169,9 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
 
 
-def harmless(text: str) -> str:
-    """What strangers have sent, for a terminal: characters that could move its cursor or rewrite its lines stand as escapes."""
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
-
-
-def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows in columns as wide as they need to be."""
-    texts = [["" if cell is None else harmless(str(cell)) for cell in row] for row in rows]
-    widths = [max(len(line[column]) for line in [list(titles), *texts]) for column in range(len(titles))]
-    for line in [[title.upper() for title in titles], *texts]:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def cut(text: str, most: int) -> str:
-    """A text of at most so many characters, cut between two words, and seen to be."""
-    return text if len(text) <= most else f"{text[: most - 1].rpartition(' ')[0] or text[: most - 1]}…"
+def json_option(about: str = "Print JSON.") -> Callable[[F], F]:
+    """The option `--json` of a command."""
+    return click.option("--json", "as_json", is_flag=True, help=about)
 
 
 def channel_of(channel: str | None, tool: str | None) -> str:

@@ -77,7 +77,7 @@ def rotate(database: str | None) -> None:
 def replace_lost(database: str | None, yes: bool) -> None:
     """When an encryption key is lost for good: replace each secret that only it opens by a random one that nobody knows.
 
-    Calls that had to prove such a secret are refused until `touchbase clients connect` sets a new one: nobody gets in unproven.
+    Calls that had to prove such a secret are refused until `touchbase connections add` sets a new one: nobody gets in unproven.
     """
     _, lost = run(_check(database))
     for why in lost:
@@ -91,7 +91,7 @@ def replace_lost(database: str | None, yes: bool) -> None:
     replaced = run(_replace_lost(database))
     for place in replaced:
         click.echo(f"replaced: {place}")
-    click.echo(f"replaced {_many(len(replaced))} by random ones: set new ones with `touchbase clients connect`")
+    click.echo(f"replaced {_many(len(replaced))} by random ones: set new ones with `touchbase connections add`")
 
 
 def _many(count: int) -> str:
@@ -108,7 +108,7 @@ async def _check(database: str | None) -> tuple[Seals, list[str]]:
 
 
 async def _named(store: Store, place: Place) -> str:
-    """Where a secret stands, in words that `touchbase clients connect` takes: the store itself knows a client by its number."""
+    """Where a secret stands, in words that `touchbase connections add` takes: the store itself knows a client by its number."""
     from touchbase.domain.client_life import FindClientByNumber
 
     table, column, *key = place

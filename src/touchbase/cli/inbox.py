@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.common import ID, Group, cut, harmless, opened, print_json, print_table, run, saying, setting_options
-from touchbase.cli.inbox_refused import refused
+from touchbase.cli.common import ID, Group, opened, print_json, run, saying, setting_options
 from touchbase.cli.inbox_replay import filters, replay, since, sought_of
+from touchbase.cli.refusals import list_ as refusals
+from touchbase.cli.tables import cut, harmless, print_table
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.problems import told
@@ -29,11 +30,11 @@ RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 @click.group(cls=Group)
 def inbox() -> None:
-    """Look at kept webhook calls, and apply them again."""
+    """List and show deliveries, and apply them again."""
 
 
 inbox.add_command(replay)
-inbox.add_command(refused)
+inbox.former = {"refused": refusals}
 
 
 @inbox.command("list")

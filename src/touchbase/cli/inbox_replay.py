@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.common import ID, find_client, harmless, opened, run, saying, setting_options
+from touchbase.cli.common import ID, find_client, opened, run, saying, setting_options
 from touchbase.cli.durations import micros_in
+from touchbase.cli.tables import harmless
 from touchbase.domain.delivery import CHANNELS, STATES
 from touchbase.domain.text import LARGEST_ID
 from touchbase.domain.times import Micros, from_text

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import Group, find_client, opened, print_json, print_table, run, saying, setting_options
+from touchbase.cli.common import Group, find_client, opened, print_json, run, saying, setting_options
 from touchbase.cli.durations import duration, keep_old_option
+from touchbase.cli.tables import print_table
 from touchbase.domain.api_key import KEY_STATES, ApiKey
 from touchbase.domain.times import Micros, to_text
 

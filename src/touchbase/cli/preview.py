@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 @click.option("--tool", help="Read it as this tool's call; without it, the content tells.")
 @click.option("--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of the call; may be given several times.")
 @click.option("--query", default="", help="The query string of the call.")
-@click.option("--connection", "client_id", metavar="CLIENT_ID", help="Read it with what this client has decided about its connected tools.")
+@click.option(
+    "--client",
+    "--connection",
+    "client_id",
+    metavar="CLIENT_ID",
+    help="Read it with what this client has decided about its connected tools.",
+)
 @setting_options("database")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def preview(

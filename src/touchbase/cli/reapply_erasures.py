@@ -1,4 +1,4 @@
-"""`touchbase reapply-erasures`: whom one store has erased is erased in another, which was restored from before."""
+"""`touchbase persons reapply-erasures`: whom one store has erased is erased in another, which was restored from before."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from touchbase.cli.common import cut, print_json, print_table
+from touchbase.cli.common import print_json
+from touchbase.cli.tables import NOTE, Column, print_table
 
 
 @click.command()
@@ -20,9 +21,8 @@ def tools(as_json: bool, markdown: bool) -> None:
     elif as_json:
         print_json(known)
     else:
-        titles = ("tool", "channel", "events", "sure", "signs its calls", "recognised by")
+        columns = ("tool", "channel", "events", "sure", "signs its calls", Column("recognised by", NOTE))
         rows = (
-            (each.tool, each.channel, len(each.understood), each.marks, "yes" if each.proofs else "no", cut("; ".join(each.recognised), 80))
-            for each in known
+            (each.tool, each.channel, len(each.understood), each.marks, bool(each.proofs), "; ".join(each.recognised)) for each in known
         )
-        print_table(titles, rows)
+        print_table(columns, rows)

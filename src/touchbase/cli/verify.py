@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, harmless, opened, run, setting_options
+from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.tables import harmless
 from touchbase.domain.client import DELETING
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`touchbase inbox refused`: webhook calls that were refused, and why."""
+"""`touchbase refusals`: webhook calls that were refused, and why."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, print_json, print_table, run, setting_options
+from touchbase.cli.common import Group, find_client, json_option, opened, print_json, run, setting_options
+from touchbase.cli.tables import NOTE, SPARE, Column, print_table
 from touchbase.domain.delivery import CHANNELS
 from touchbase.domain.refusals import CAUSES
 from touchbase.domain.times import to_text
@@ -14,26 +15,42 @@ from touchbase.domain.times import to_text
 if TYPE_CHECKING:
     from touchbase.domain.refusals import RefusedCall
 
+COLUMNS = (
+    "received",
+    "client",
+    "looks like",
+    "cause",
+    Column("calls", SPARE),
+    Column("channel", SPARE),
+    Column("size", SPARE),
+    Column("sender", NOTE),
+)
 
-@click.command("refused")
+
+@click.group(cls=Group)
+def refusals() -> None:
+    """List webhook calls that were refused."""
+
+
+@refusals.command("list")
 @setting_options("database")
-@click.option("--client", help="Only calls to this client's addresses.")
+@click.option("--client", "client_id", help="Only calls to this client's addresses.")
 @click.option("--channel", type=click.Choice(CHANNELS), help="Only calls to this webhook address.")
 @click.option("--tool", help="Only calls that look like this tool's.")
 @click.option("--cause", type=click.Choice(tuple(CAUSES)), help="Only calls refused for this cause.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most calls to list.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, headers included.")
-def refused(
-    database: str | None, client: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
+@json_option("Print JSON, headers included.")
+def list_(
+    database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
 ) -> None:
     """List refused webhook calls, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
-    found = run(_refused(database, client, channel, tool, cause, limit))
+    found = run(_refused(database, client_id, channel, tool, cause, limit))
     if as_json:
         from touchbase.api.refusals import described
 
         print_json([described(one) for one in found])
         return
-    print_table(("received", "client", "channel", "looks like", "cause", "size", "calls", "sender"), map(_row, found))
+    print_table(COLUMNS, map(_row, found), empty="no refused call matches")
 
 
 async def _refused(
@@ -47,5 +64,5 @@ async def _refused(
 
 
 def _row(one: RefusedCall) -> tuple[object, ...]:
-    sender = one.headers.get("user-agent", "")[:60]
-    return (to_text(one.received_us)[:19], one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, sender)
+    sender = one.headers.get("user-agent", "")
+    return (to_text(one.received_us), one.client_id, one.tool, one.cause, one.calls, one.channel, one.size, sender)

@@ -1,4 +1,4 @@
-"""`touchbase clients connect`, `connections` and `disconnect`: the tools of a client, their secrets and settings."""
+"""`touchbase connections add`: a tool connected to a client, or its connection changed."""
 
 from __future__ import annotations
 
@@ -10,38 +10,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import (
-    channel_of,
-    find_client,
-    opened,
-    print_json,
-    print_table,
-    read_settings,
-    read_text,
-    run,
-    saying,
-    setting_options,
-)
-from touchbase.domain.delivery import CHANNELS
+from touchbase.cli.common import channel_of, find_client, opened, read_settings, read_text, run, setting_options
+from touchbase.cli.connection_options import of_connection
 from touchbase.domain.errors import Invalid
 from touchbase.domain.times import to_text
 
 if TYPE_CHECKING:
-    from touchbase.api.connections import ConnectionOut
     from touchbase.domain.connection import Connection, ConnectionSettings
     from touchbase.domain.errors import Fault
     from touchbase.service.refused_calls import Caller
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
-_channel = click.option("--channel", type=click.Choice(CHANNELS), help="Which webhook address the tool calls; needed for a tool on both.")
-_tool = click.option("--tool", required=True, help="The tool's name, as `touchbase tools` lists it.")
 
 
 @click.command()
 @setting_options("database", "public_url", "fetch_allowed_origins")
-@click.argument("client_id")
-@_channel
-@_tool
+@of_connection
 @click.option(
     "--secret",
     "secrets",
@@ -61,7 +45,7 @@ _tool = click.option("--tool", required=True, help="The tool's name, as `touchba
 )
 @click.option("--no-access-token", is_flag=True, help="Take the access token away: the tool is not asked any more.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A setting; NAME.KEY=VALUE for one entry of a table.")
-def connect(
+def add(
     database: str | None, public_url: str | None, fetch_allowed_origins: str | None, client_id: str, channel: str | None, tool: str,
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
     access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...],
@@ -83,13 +67,13 @@ def connect(
     decided = read_settings(public_url=public_url, fetch_allowed_origins=fetch_allowed_origins)
     wanted = _Wanted(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
     try:
-        present_id, connected, lately = run(_connect(database, client_id, channel, tool, wanted))
+        present_id, connected, lately = run(_add(database, client_id, channel, tool, wanted))
     except Invalid as invalid:  # the store has no key to seal a secret with
         _refuse(invalid.faults)
         raise
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
     if connected.access_token:
-        click.echo("  records  fetched with its access token; `touchbase clients connections` shows how that goes")
+        click.echo("  records  fetched with its access token; `touchbase connections show` says how that goes")
     base = decided.public_url.rstrip("/") or "(the address of your server)"
     click.echo(f"  address  {base}/public/{_PATHS[channel]}/{present_id}")
     if made is not None:
@@ -103,35 +87,6 @@ def connect(
         click.echo(f"  refused  from now: {calls} came unverified in the last 7 days, the last at {to_text(caller.last_us)[:19]}")
 
 
-@click.command()
-@setting_options("database")
-@click.argument("client_id")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, settings included.")
-def connections(database: str | None, client_id: str, as_json: bool) -> None:
-    """List the tools that a client has connected, and how fetching records from them goes; secrets are shown as set or not set."""
-    found = run(_list(database, client_id))
-    if as_json:
-        print_json(found)
-        return
-    titles = ("channel", "tool", "secret", "changed", "access token", "fetching", "wanted", "not found")
-    print_table(titles, map(_row, found))
-    for one in found:
-        if one.fetching is not None and one.fetching.last_error is not None:
-            click.echo(f"{one.tool}, {one.fetching.last_error_time}: {one.fetching.last_error}")
-
-
-@click.command()
-@setting_options("database")
-@click.argument("client_id")
-@_channel
-@_tool
-def disconnect(database: str | None, client_id: str, channel: str | None, tool: str) -> None:
-    """Disconnect a tool: its calls need no proof any more and are read as usual. What it has sent stays."""
-    channel = channel_of(channel, tool)
-    run(_disconnect(database, client_id, channel, tool))
-    click.echo(f"{tool} is no longer connected on {channel}")
-
-
 @dataclass(frozen=True)
 class _Wanted:
     """What is to be set; None leaves what there is."""
@@ -142,7 +97,7 @@ class _Wanted:
     allowed: tuple[str, ...]
 
 
-async def _connect(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection, list[Caller]]:
+async def _add(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection, list[Caller]]:
     """The id that its client has now (the given one may be a former one), the connection, and who would be refused from now."""
     from touchbase.adapters import load_adapters
     from touchbase.domain.commands import AddConnection, ChangeConnection
@@ -172,26 +127,6 @@ async def _connect(database: str | None, client_id: str, channel: str, tool: str
         made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
         made = await store.write(AddConnection(made))
         return client.client_id, made, await refused_from_now(store, client, made, now - LATELY)
-
-
-async def _list(database: str | None, client_id: str) -> list[ConnectionOut]:
-    from touchbase.api.connections import described
-    from touchbase.domain.queries import ListConnections, ListFetching
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        found = await store.read(ListConnections(client.number))
-        told = {one.tool: one for one in await store.read(ListFetching(client.number))}
-        return [described(one, fetching=told.get(one.tool)) for one in found]
-
-
-async def _disconnect(database: str | None, client_id: str, channel: str, tool: str) -> None:
-    from touchbase.domain.commands import RemoveConnection
-
-    async with opened(database) as store:
-        client = await find_client(store, client_id)
-        with saying(f"`touchbase clients connections {client_id}` shows those that are"):
-            await store.write(RemoveConnection(client.number, channel, tool))
 
 
 def _refuse(faults: Sequence[Fault]) -> None:
@@ -274,9 +209,3 @@ def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
     if token is not None and not 1 <= len(token) <= LONGEST_TOKEN:
         raise click.UsageError(f"an access token has 1 to {LONGEST_TOKEN} characters")
     return token
-
-
-def _row(found: ConnectionOut) -> tuple[object, ...]:
-    going = found.fetching
-    told = (None, None, None) if going is None else (going.state, going.wanted, going.not_found)
-    return (found.channel, found.tool, found.secret, found.updated_time, found.access_token, *told)

@@ -1,0 +1,131 @@
+"""`touchbase connections`: the tools that clients have connected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.common import Group, channel_of, find_client, json_option, opened, print_json, run, saying, setting_options
+from touchbase.cli.connection_options import of_connection
+from touchbase.cli.connections_add import add
+from touchbase.cli.tables import SPARE, Column, print_record, print_table
+
+if TYPE_CHECKING:
+    from touchbase.domain.client import Client
+    from touchbase.domain.ports import Store
+
+Shown = dict[str, object]
+COLUMNS = (
+    "client",
+    "tool",
+    "channel",
+    "secret",
+    Column("access token", SPARE),
+    "fetching",
+    Column("wanted", SPARE),
+    Column("not found", SPARE),
+    Column("changed", SPARE),
+)
+KNOWN = "`touchbase connections list` shows those that are there"
+
+
+@click.group(cls=Group)
+def connections() -> None:
+    """Connect clients' tools, list and show connections, and remove them."""
+
+
+connections.add_command(add)
+
+
+@connections.command("list")
+@setting_options("database")
+@click.option("--client", "client_id", help="Only this client's.")
+@json_option("Print JSON, settings included.")
+def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
+    """List connections, and how fetching records from their tools goes; secrets are shown as set or not set."""
+    found = run(_list(database, client_id))
+    if as_json:
+        print_json(found)
+        return
+    print_table(COLUMNS, map(_row, found), empty="no tool is connected: `touchbase connections add` connects one")
+    for one in found:
+        if (why := _last_error(one)) is not None:
+            click.echo(f"{one['client_id']} {one['tool']}: {why}", err=True)
+
+
+@connections.command()
+@setting_options("database")
+@of_connection
+@json_option()
+def show(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+    """Show one connection with its settings, and how fetching records goes; secrets are shown as set or not set."""
+    channel = channel_of(channel, tool)
+    found = run(_list(database, client_id))
+    one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
+    if one is None:
+        raise click.ClickException(f"client {client_id} has not connected {tool} on {channel}: {KNOWN}")
+    if as_json:
+        print_json(one)
+    else:
+        print_record(one)
+
+
+@connections.command()
+@setting_options("database")
+@of_connection
+@json_option()
+def remove(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+    """Disconnect a tool: its calls need no proof any more and are read as usual. What it has sent stays."""
+    channel = channel_of(channel, tool)
+    present_id = run(_remove(database, client_id, channel, tool))
+    if as_json:
+        print_json({"client_id": present_id, "channel": channel, "tool": tool})
+    else:
+        click.echo(f"{tool} is no longer connected on {channel}")
+
+
+async def _list(database: str | None, client_id: str | None) -> list[Shown]:
+    from touchbase.domain.queries import ListClients
+
+    async with opened(database) as store:
+        owners = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
+        return [one for owner in owners for one in await _of(store, owner)]
+
+
+async def _of(store: Store, owner: Client) -> list[Shown]:
+    """A client's connections as plain values, in the words of the admin API."""
+    import msgspec
+
+    from touchbase.api.connections import described
+    from touchbase.domain.queries import ListConnections, ListFetching
+
+    found = await store.read(ListConnections(owner.number))
+    going = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
+    return [{"client_id": owner.client_id, **msgspec.to_builtins(described(one, fetching=going.get(one.tool)))} for one in found]
+
+
+async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
+    from touchbase.domain.commands import RemoveConnection
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        with saying(f"`touchbase connections list --client {client_id}` shows those that are"):
+            await store.write(RemoveConnection(client.number, channel, tool))
+        return client.client_id
+
+
+def _fetching(one: Shown) -> Shown:
+    found = one["fetching"]
+    return found if isinstance(found, dict) else {}
+
+
+def _last_error(one: Shown) -> str | None:
+    going = _fetching(one)
+    return f"{going['last_error']} ({going['last_error_time']})" if going.get("last_error") else None
+
+
+def _row(one: Shown) -> tuple[object, ...]:
+    going = _fetching(one)
+    names = ("client_id", "tool", "channel", "secret", "access_token")
+    return (*(one[name] for name in names), *(going.get(name) for name in ("state", "wanted", "not_found")), one["updated_time"])
