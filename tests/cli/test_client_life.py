@@ -22,7 +22,7 @@ def listed(store: Run, *arguments: str) -> list[str]:
 
 
 def shown(store: Run, client_id: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(store("clients", "show", client_id).output)
+    found: dict[str, object] = json.loads(store("clients", "show", client_id, "--json").output)
     return found
 
 
@@ -89,7 +89,7 @@ def test_a_client_is_renamed_suspended_and_resumed(store: Run) -> None:
 
     assert (suspended["name"], suspended["state"], shown(store, "acme")["state"]) == ("Acme", "suspended", "active")
     assert told[0] == "client acme is called 'Acme'\n"
-    assert "its webhook calls are kept" in told[1]
+    assert "its webhook calls are stored" in told[1]
 
 
 def test_a_client_gets_another_id_and_the_old_one_is_honoured(store: Run) -> None:
@@ -209,7 +209,7 @@ def test_a_key_lives_from_its_making_to_its_end(store: Run) -> None:
 
     text = store("keys", "create", "--name", "importer", "--client", "acme", "--env", "test", "--expires-in", "90d").output.strip()
     key_id = text.split("_")[2]
-    before = json.loads(store("keys", "show", key_id).output)
+    before = json.loads(store("keys", "show", key_id, "--json").output)
     rotated = store("keys", "rotate", key_id, "--keep-old", "1h")
     successor = rotated.stdout.strip().split("_")[2]
     revoked = store("keys", "revoke", successor)
@@ -243,7 +243,7 @@ def test_keys_are_listed_by_client_and_state_in_pages(store: Run) -> None:
     assert names("--state", "revoked") == ["two"]
     assert names("--before", made[1]) == ["one"]
     assert page.stderr == f"there are more: --before {made[1]}\n"
-    assert [line.split()[2] for line in page.stdout.splitlines()] == ["NAME", "three", "two"]
+    assert [line.split()[1] for line in page.stdout.splitlines()] == ["NAME", "three", "two"]
 
 
 @pytest.mark.parametrize(

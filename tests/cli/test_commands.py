@@ -159,7 +159,7 @@ def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
     store("clients", "add", "acme")
 
     result = store("clients", "configure", "acme", "-", given='{"on_duplicate": "update"}')
-    shown = json.loads(store("clients", "show", "acme").output)
+    shown = json.loads(store("clients", "show", "acme", "--json").output)
 
     assert result.exit_code == 0
     assert shown["settings"]["on_duplicate"] == "update"
@@ -187,7 +187,7 @@ def test_settings_that_cannot_be_are_refused_and_change_nothing(store: Run, give
 
     assert result.exit_code == 1
     assert says in result.output
-    assert json.loads(store("clients", "show", "acme").output)["settings"]["on_duplicate"] == "error"
+    assert json.loads(store("clients", "show", "acme", "--json").output)["settings"]["on_duplicate"] == "error"
 
 
 def test_a_key_is_printed_once_and_for_a_client_that_is_there(store: Run) -> None:
@@ -228,7 +228,7 @@ def test_the_inbox_is_a_table_for_people(store: Run) -> None:
 def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> None:
     applied, unrecognised = keep(SENT, NONSENSE)
 
-    report = json.loads(store("worker", "--once").output)
+    report = json.loads(store("worker", "--once", "--json").output)
     states = {each["id"]: each["state"] for each in json.loads(store("inbox", "list", "--json").output)}
 
     assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1, "calls_to_tools": 0}
@@ -243,7 +243,7 @@ def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: R
     keep(SENT)
     keep(SENT, client_id="other")
 
-    result = store("worker", "--once")
+    result = store("worker", "--once", "--json")
 
     assert result.exit_code == 1
     assert json.loads(result.stdout)["ended"] == {"applied": 1}

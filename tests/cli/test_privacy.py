@@ -176,9 +176,9 @@ def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None
     done = filled("prune").output
     again = filled("prune").output
 
-    assert early == "acme: 0 bodies would be removed (kept 90 days)\n"
-    assert due == "acme: 2 bodies would be removed (kept 0 days)\n"
-    assert done == "acme: 2 bodies removed (kept 0 days)\n"
+    assert early == "acme: 0 bodies would be removed (stored 90 days)\n"
+    assert due == "acme: 2 bodies would be removed (stored 0 days)\n"
+    assert done == "acme: 2 bodies removed (stored 0 days)\n"
     assert again.startswith("acme: 0 ")
     assert "body removed by retention on" in filled("inbox", "show", "1").output
     assert filled("verify").exit_code == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import touchbase
-from touchbase.cli.common import must_exist, read_settings, setting_options
+from touchbase.cli.common import json_option, must_exist, print_json, read_settings, setting_options
 from touchbase.domain.times import to_text
 
 # Row-level security holds the tables' owner too: with all clients in scope the dump is whole.
@@ -19,8 +19,9 @@ PG_DUMP = 'PGOPTIONS="-c touchbase.clients=all" pg_dump --enable-row-security --
 @click.command()
 @setting_options("database")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def backup(database: str | None, force: bool, file: Path) -> None:
+def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None:
     """Copy the store to FILE, one moment of it, also while a server runs; its SHA-256 goes to FILE.sha256.
 
     A copy is checked and on disk before it gets its name; one that fails leaves nothing. The encryption key is not in it: keep that
@@ -32,6 +33,10 @@ def backup(database: str | None, force: bool, file: Path) -> None:
     if file.exists() and not force:
         raise click.ClickException(f"{file} is there already: choose another name, or replace it with --force")
     made = back_up(source, file, touchbase.__version__, time.time_ns() // 1000, _progress)
+    if as_json:
+        made_time = to_text(made.made_us or 0)
+        print_json({"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": made_time, "checksum": made.checksum})
+        return
     click.echo(f"backed up {source} to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(made.made_us or 0)}")
     key = Path(f"{source}.key")
     if key.exists():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import find_client, json_option, opened, print_json, run, setting_options
 from touchbase.cli.durations import keep_old_option
 from touchbase.cli.inbox_replay import STOPPED
 from touchbase.domain.client import ACTIVE, SUSPENDED
@@ -25,28 +25,29 @@ if TYPE_CHECKING:
 @setting_options("database")
 @click.argument("client_id")
 @click.argument("name")
-def rename(database: str | None, client_id: str, name: str) -> None:
+@json_option()
+def rename(database: str | None, client_id: str, name: str, as_json: bool) -> None:
     """Give a client another name for people; its id and addresses stay."""
-    run(_rename(database, client_id, name.strip()))
-    click.echo(f"client {client_id} is called {name.strip()!r}")
+    _tell(run(_rename(database, client_id, name.strip())), f"client {client_id} is called {name.strip()!r}", as_json)
 
 
 @click.command()
 @setting_options("database")
 @click.argument("client_id")
-def suspend(database: str | None, client_id: str) -> None:
+@json_option()
+def suspend(database: str | None, client_id: str, as_json: bool) -> None:
     """Close a client's records: calls about them are answered 403. Its webhook calls are kept, and applied once it is resumed."""
-    run(_set_state(database, client_id, SUSPENDED))
-    click.echo(f"client {client_id} is suspended; its webhook calls are kept, `touchbase clients resume {client_id}` applies them")
+    said = f"client {client_id} is suspended; its webhook calls are stored, `touchbase clients resume {client_id}` applies them"
+    _tell(run(_set_state(database, client_id, SUSPENDED)), said, as_json)
 
 
 @click.command()
 @setting_options("database")
 @click.argument("client_id")
-def resume(database: str | None, client_id: str) -> None:
+@json_option()
+def resume(database: str | None, client_id: str, as_json: bool) -> None:
     """Open a suspended client again; webhook calls that were kept meanwhile are applied."""
-    run(_set_state(database, client_id, ACTIVE))
-    click.echo(f"client {client_id} is active")
+    _tell(run(_set_state(database, client_id, ACTIVE)), f"client {client_id} is active", as_json)
 
 
 @click.command("rotate-id")
@@ -54,10 +55,11 @@ def resume(database: str | None, client_id: str) -> None:
 @click.argument("client_id")
 @click.option("--to", "new_id", help="The new id; without it, one is made that nobody can guess.")
 @keep_old_option("7d", "How long the old id is honoured beside the new one.")
-def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> None:
+@json_option()
+def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
     """Give a client another id and print it; paste the new webhook addresses into its tools before the old id ends."""
     made, until = run(_rotate_id(database, client_id, new_id, keep_old))
-    click.echo(made)
+    _tell(made, made.client_id, as_json)
     click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
 
 
@@ -65,7 +67,8 @@ def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old
 @setting_options("database")
 @click.argument("client_id")
 @click.option("--yes", is_flag=True, help="Remove it: contacts, companies, histories, the inbox, connections and keys, for ever.")
-def delete(database: str | None, client_id: str, yes: bool) -> None:
+@json_option()
+def delete(database: str | None, client_id: str, yes: bool, as_json: bool) -> None:
     """Delete a client with all its data.
 
     It is closed at once; its data goes piece by piece. Ctrl+C stops that: a running server goes on with it, or the
@@ -76,27 +79,38 @@ def delete(database: str | None, client_id: str, yes: bool) -> None:
     except KeyboardInterrupt:
         click.echo("\nstopped; a running server goes on with it, or the same command, given again", err=True)
         sys.exit(STOPPED)
-    click.echo(f"client {client_id} is gone, {removed} rows with it")
+    if as_json:
+        print_json({"client_id": client_id, "removed_rows": removed})
+    else:
+        click.echo(f"client {client_id} is gone, {removed} rows with it")
 
 
-async def _rename(database: str | None, client_id: str, name: str) -> None:
+def _tell(changed: Client, said: str, as_json: bool) -> None:
+    """Print a changed client as JSON, or the sentence."""
+    if as_json:
+        print_json(as_values(changed))
+    else:
+        click.echo(said)
+
+
+async def _rename(database: str | None, client_id: str, name: str) -> Client:
     from touchbase.domain.client_life import RenameClient
     from touchbase.domain.text import NAME, why_unusable
 
     if len(name) > NAME or (why := why_unusable(name)):
         raise click.UsageError(f"a name {why if len(name) <= NAME else f'has at most {NAME} characters'}")
     async with opened(database) as store:
-        await store.write(RenameClient((await find_client(store, client_id)).number, name))
+        return await store.write(RenameClient((await find_client(store, client_id)).number, name))
 
 
-async def _set_state(database: str | None, client_id: str, state: str) -> None:
+async def _set_state(database: str | None, client_id: str, state: str) -> Client:
     from touchbase.domain.client_life import SetClientState
 
     async with opened(database) as store:
-        await store.write(SetClientState((await find_client(store, client_id)).number, state, _now()))
+        return await store.write(SetClientState((await find_client(store, client_id)).number, state, _now()))
 
 
-async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[str, Micros]:
+async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Client, Micros]:
     from touchbase.domain.client_life import RotateClientId
     from touchbase.service.clients import is_client_id, new_client_id
 
@@ -105,7 +119,7 @@ async def _rotate_id(database: str | None, client_id: str, new_id: str | None, k
     async with opened(database) as store:
         until = _now() + keep_old
         number = (await find_client(store, client_id)).number
-        return (await store.write(RotateClientId(number, new_id or new_client_id(), until))).client_id, until
+        return await store.write(RotateClientId(number, new_id or new_client_id(), until)), until
 
 
 async def _delete(database: str | None, client_id: str, yes: bool) -> int:
@@ -158,3 +172,13 @@ class Progress:
 
 def _now() -> Micros:
     return time.time_ns() // 1000
+
+
+def as_values(client: Client) -> dict[str, object]:
+    """A client as plain values, in the words of the admin API, and its name in log lines."""
+    import msgspec
+
+    from touchbase.api.settings import described
+    from touchbase.server.observe import client_in_logs
+
+    return {**msgspec.to_builtins(described(client)), "log_name": client_in_logs(client.client_id)}

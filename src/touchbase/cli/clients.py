@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.client_life import delete, rename, resume, rotate_id, suspend
-from touchbase.cli.common import Group, find_client, opened, print_json, read_file, run, setting_options, with_client_argument
+from touchbase.cli.client_life import as_values, delete, rename, resume, rotate_id, suspend
+from touchbase.cli.common import Group, find_client, json_option, opened, print_json, read_file, run, setting_options, with_client_argument
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.connections_add import add as connect
-from touchbase.cli.tables import SHORT, SPARE, Column, print_table
+from touchbase.cli.tables import SHORT, SPARE, Column, print_record, print_table
 from touchbase.domain.client import CLIENT_STATES, DELETING
 from touchbase.domain.errors import Invalid, MalformedBody
 from touchbase.domain.times import Micros
@@ -35,7 +35,7 @@ def clients() -> None:
 @click.option("--name", help="Only clients with this in their name or id.")
 @click.option("--limit", default=1000, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
 @click.option("--after", help="The last client id of the page before.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def list_(database: str | None, state: str | None, name: str | None, limit: int, after: str | None, as_json: bool) -> None:
     """List clients; the log name is what stands for a client in log lines."""
     page, more = run(_list(database, state, name, limit, after))
@@ -53,31 +53,45 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
 @setting_options("database")
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="Its name for people.")
-def add(database: str | None, client_id: str | None, name: str) -> None:
+@json_option()
+def add(database: str | None, client_id: str | None, name: str, as_json: bool) -> None:
     """Add a client, so that its webhook addresses work, and print its id; one that is there already stays as it is.
 
     The id is part of the addresses. Leave it out: then one is made that nobody can guess.
     """
     made, new = run(_add(database, client_id, name.strip()))
-    click.echo(made.client_id)
+    if as_json:
+        print_json(as_values(made))
+    else:
+        click.echo(made.client_id)
     click.echo(f"client {made.client_id} {'is added' if new else 'was there already and stays as it was'}", err=True)
 
 
 @clients.command()
 @setting_options("database")
 @click.argument("client_id")
-def show(database: str | None, client_id: str) -> None:
-    """Print a client with its settings, as JSON."""
-    print_json(run(_show(database, client_id)))
+@json_option()
+def show(database: str | None, client_id: str, as_json: bool) -> None:
+    """Show a client with its settings, and its former ids that still work."""
+    found = run(_show(database, client_id))
+    if as_json:
+        print_json(found)
+    else:
+        print_record(found)
 
 
 @clients.command()
 @setting_options("database")
 @click.argument("client_id")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-def configure(database: str | None, client_id: str, file: Path) -> None:
+@json_option()
+def configure(database: str | None, client_id: str, file: Path, as_json: bool) -> None:
     """Replace a client's settings with the JSON in FILE (- for standard input)."""
-    print_json(as_values(run(_configure(database, client_id, _settings_in(file)))))
+    changed = as_values(run(_configure(database, client_id, _settings_in(file))))
+    if as_json:
+        print_json(changed)
+    else:
+        print_record(changed)
 
 
 for each in (rename, suspend, resume, rotate_id, delete):
@@ -159,13 +173,3 @@ def _settings_in(file: Path) -> ClientSettings:
 
 def _now() -> Micros:
     return time.time_ns() // 1000
-
-
-def as_values(client: Client) -> dict[str, object]:
-    """A client as plain values, in the words of the admin API, and its name in log lines."""
-    import msgspec
-
-    from touchbase.api.settings import described
-    from touchbase.server.observe import client_in_logs
-
-    return {**msgspec.to_builtins(described(client)), "log_name": client_in_logs(client.client_id)}

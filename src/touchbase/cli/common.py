@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from touchbase.domain.client import Client
     from touchbase.domain.ports import Store
 
+ALWAYS_JSON = "Changes nothing: the output is JSON anyway."
 ID = click.IntRange(1, LARGEST_ID)
 """What ids of ours can be."""
 

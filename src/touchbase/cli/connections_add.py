@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import channel_of, find_client, opened, read_settings, read_text, run, setting_options
+from touchbase.cli.common import channel_of, find_client, json_option, opened, print_json, read_settings, read_text, run, setting_options
 from touchbase.cli.connection_options import of_connection
 from touchbase.domain.errors import Invalid
 from touchbase.domain.times import to_text
@@ -45,10 +45,11 @@ _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 )
 @click.option("--no-access-token", is_flag=True, help="Take the access token away: the tool is not asked any more.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A setting; NAME.KEY=VALUE for one entry of a table.")
+@json_option("Print JSON: the connection, the path of its address, and a secret just made.")
 def add(
     database: str | None, public_url: str | None, fetch_allowed_origins: str | None, client_id: str, channel: str | None, tool: str,
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
-    access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...],
+    access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Connect a tool to a client, or change its connection.
 
@@ -71,11 +72,28 @@ def add(
     except Invalid as invalid:  # the store has no key to seal a secret with
         _refuse(invalid.faults)
         raise
+    path = f"/public/{_PATHS[channel]}/{present_id}"
+    if as_json:
+        _print_as_json(connected, present_id, path, made, lately)
+    else:
+        _tell(connected, f"{decided.public_url.rstrip('/') or '(the address of your server)'}{path}", made, lately)
+
+
+def _print_as_json(connected: Connection, client_id: str, path: str, made: str | None, lately: list[Caller]) -> None:
+    import msgspec
+
+    from touchbase.api.connections import described, would_refuse
+
+    shown = msgspec.to_builtins(described(connected, made, refused=would_refuse(lately)))
+    print_json({"client_id": client_id, "webhook_path": path, **shown})
+
+
+def _tell(connected: Connection, address: str, made: str | None, lately: list[Caller]) -> None:
+    channel, tool = connected.channel, connected.tool
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
     if connected.access_token:
         click.echo("  records  fetched with its access token; `touchbase connections show` says how that goes")
-    base = decided.public_url.rstrip("/") or "(the address of your server)"
-    click.echo(f"  address  {base}/public/{_PATHS[channel]}/{present_id}")
+    click.echo(f"  address  {address}")
     if made is not None:
         click.echo(f"  secret   {made}  (it is shown this once)")
     if connected.secrets:

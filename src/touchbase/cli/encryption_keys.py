@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import Group, opened, read_settings, run, setting_options
+from touchbase.cli.common import Group, json_option, opened, print_json, read_settings, run, setting_options
 
 if TYPE_CHECKING:
     from touchbase.domain.ports import Store
@@ -26,21 +26,36 @@ def encryption_keys() -> None:
 
 
 @encryption_keys.command()
-def generate() -> None:
+@json_option()
+def generate(as_json: bool) -> None:
     """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
     from touchbase.storage.sealing.keys import new_key, text_of
 
-    click.echo(text_of(new_key()))
+    text = text_of(new_key())
+    if as_json:
+        print_json({"encryption_key": text})
+    else:
+        click.echo(text)
 
 
 @encryption_keys.command()
 @setting_options("database")
-def check(database: str | None) -> None:
+@json_option()
+def check(database: str | None, as_json: bool) -> None:
     """Try to open every secret, and count them by the key that seals them.
 
     Only reads, also beside a running server. Ends with status 1 when one cannot be opened, or lies there in clear.
     """
     found, lost = run(_check(database))
+    if as_json:
+        print_json({"sealed": found.by_key, "in_clear": found.clear, "lost": lost})
+    else:
+        _tell_seals(found, lost)
+    if lost or found.clear:
+        raise SystemExit(1)
+
+
+def _tell_seals(found: Seals, lost: list[str]) -> None:
     for key_id, count in sorted(found.by_key.items()):
         click.echo(f"{count} sealed with the encryption key {key_id}")
     for why in lost:
@@ -50,14 +65,14 @@ def check(database: str | None) -> None:
     if lost:
         click.echo("give the missing key back (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, the key file beside the store);")
         click.echo("if it is lost for good, see `touchbase encryption-keys replace-lost`")
-    if lost or found.clear:
-        raise SystemExit(1)
-    click.echo("every secret can be opened" if found.by_key else "there are no secrets")
+    if not lost and not found.clear:
+        click.echo("every secret can be opened" if found.by_key else "there are no secrets")
 
 
 @encryption_keys.command()
 @setting_options("database")
-def rotate(database: str | None) -> None:
+@json_option()
+def rotate(database: str | None, as_json: bool) -> None:
     """Seal every secret again with the present encryption key, and let go of the one before.
 
     Servers may run meanwhile. With TOUCHBASE_ENCRYPTION_KEY, first start every server with the new key there and the one before in
@@ -65,6 +80,9 @@ def rotate(database: str | None) -> None:
     itself. Stopped half way, it goes on when it is run again.
     """
     sealed, forgotten, aside = run(_rotate(database))
+    if as_json:
+        print_json({"sealed": sealed, "forgotten": forgotten, "key_before": None if aside is None else str(aside)})
+        return
     keys = f"; no longer needed: {', '.join(forgotten)}" if forgotten else ""
     click.echo(f"sealed {_many(sealed)} again{keys}")
     if aside is not None:
@@ -74,12 +92,16 @@ def rotate(database: str | None) -> None:
 @encryption_keys.command("replace-lost")
 @setting_options("database")
 @click.option("--yes", is_flag=True, help="Do it; without this, only say what would be done.")
-def replace_lost(database: str | None, yes: bool) -> None:
+@json_option()
+def replace_lost(database: str | None, yes: bool, as_json: bool) -> None:
     """When an encryption key is lost for good: replace each secret that only it opens by a random one that nobody knows.
 
     Calls that had to prove such a secret are refused until `touchbase connections add` sets a new one: nobody gets in unproven.
     """
     _, lost = run(_check(database))
+    if as_json:
+        print_json({"lost": lost, "replaced": run(_replace_lost(database)) if yes and lost else []})
+        return
     for why in lost:
         click.echo(f"lost: {why}")
     if not lost:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import find_client, json_option, opened, print_json, run, setting_options
 from touchbase.cli.person import named, no_contact, person_options, refuse_several
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ WORDS = {
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--lift", is_flag=True, help="Undo the ban instead: the person may be kept again. What was removed stays removed.")
+@json_option("Print JSON; nothing is asked, so give --yes or --dry-run.")
 def erase(
     database: str | None,
     client_id: str,
@@ -45,6 +46,7 @@ def erase(
     dry_run: bool,
     yes: bool,
     lift: bool,
+    as_json: bool,
 ) -> None:
     """Erase a person: contact, custom fields, timeline, links, and every kept call that tells of them.
 
@@ -55,16 +57,18 @@ def erase(
     if lift:
         if dry_run or contact_id is not None:
             raise click.UsageError("--lift takes --email or --linkedin, and no --dry-run")
-        _tell_lifted(run(_lift(database, client_id, refs)))
+        _tell_lifted(run(_lift(database, client_id, refs)), as_json)
         return
+    if as_json and not (yes or dry_run):
+        raise click.UsageError("--json asks nothing: give --yes or --dry-run")
     progress = _Progress()
     try:
         if dry_run or not yes:
-            _tell("would remove", run(_count(database, client_id, contact_id, refs)))
+            _tell("would remove", run(_count(database, client_id, contact_id, refs)), as_json)
         if not dry_run:
             if not yes:
                 _ask()
-            run(_erase(database, client_id, contact_id, refs, progress))
+            _tell("removed", run(_erase(database, client_id, contact_id, refs, progress)), as_json)
     except KeyboardInterrupt:
         click.echo(f"\n{progress.stopped}", err=True)
         sys.exit(130)
@@ -97,7 +101,7 @@ async def _count(database: str | None, client_id: str, contact_id: int | None, r
     return found
 
 
-async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> None:
+async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
     async with opened(database) as store:
         client = await find_client(store, client_id)
         eraser = _eraser(store)
@@ -106,7 +110,7 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
         erasure = await eraser.erase(client.number, contact_id, refs)
         progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, goes on with it"
         await eraser.apply_waiting(client.number)
-        _tell("removed", (await eraser.search(erasure, on_page=_progress)).removed)
+        return (await eraser.search(erasure, on_page=_progress)).removed
 
 
 def _person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
@@ -138,13 +142,19 @@ def _progress(erasure: Erasure) -> None:
         click.echo(f"\rsearching the inbox: {max(0, erasure.swept_to)} of {erasure.sweep_until}", err=True, nl=done)
 
 
-def _tell_lifted(forgotten: int) -> None:
+def _tell_lifted(forgotten: int, as_json: bool) -> None:
+    if as_json:
+        print_json({"forgotten": forgotten})
+        return
     if forgotten:
         click.echo(f"{forgotten} keyed hashes forgotten: the person may be kept again")
     else:
         click.echo("nobody with this address was erased")
 
 
-def _tell(what: str, removed: Mapping[str, int]) -> None:
+def _tell(what: str, removed: Mapping[str, int], as_json: bool) -> None:
+    if as_json:
+        print_json({what.replace(" ", "_"): removed})
+        return
     counts = [f"{count} {WORDS.get(name, name)}" for name, count in removed.items() if count]
     click.echo(f"{what}: {', '.join(counts) or 'nothing; nobody of this name is kept'}")

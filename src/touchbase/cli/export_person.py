@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import ALWAYS_JSON, find_client, json_option, opened, run, setting_options
 from touchbase.cli.person import named, no_contact, person_options, refuse_several
 
 if TYPE_CHECKING:
@@ -25,10 +25,12 @@ PAGE = 100
 @click.command("export")
 @setting_options("database")
 @person_options
+@json_option(ALWAYS_JSON)
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 def export_person(
-    database: str | None, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, out: Path | None
-) -> None:
+    database: str | None, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, as_json: bool,
+    out: Path | None,
+) -> None:  # fmt: skip
     """Write everything that is kept about one person: fields, timeline, identities, sources, and the calls that told it.
 
     A call that tells of other people too is listed without its content.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.common import ID, Group, opened, print_json, run, saying, setting_options
+from touchbase.cli.common import ID, Group, json_option, opened, print_json, run, saying, setting_options
 from touchbase.cli.inbox_replay import filters, replay, since, sought_of
 from touchbase.cli.refusals import list_ as refusals
-from touchbase.cli.tables import cut, harmless, print_table
+from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, echo, harmless, print_record, print_table
 from touchbase.domain.delivery import Delivery
 from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
 from touchbase.domain.problems import told
@@ -23,8 +23,31 @@ if TYPE_CHECKING:
     from touchbase.service.inbox import Sought
 
 PAGE = 500
-WHY = 200
-"""Characters of the last column: as many as it takes to say what to do."""
+COLUMNS = (
+    "id",
+    "received",
+    "client",
+    Column("channel", SPARE),
+    "tool",
+    "state",
+    Column("proved", SPARE),
+    Column("tries", SPARE),
+    Column("repeats", SPARE),
+    Column("why", NOTE),
+)
+GROUP_COLUMNS = (
+    "calls",
+    "client",
+    Column("channel", SPARE),
+    "tool",
+    "state",
+    Column("event", SHORT),
+    Column("keys", SPARE),
+    Column("first", SPARE),
+    Column("last", SPARE),
+    "example",
+    Column("why", NOTE),
+)
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 
@@ -45,7 +68,7 @@ inbox.former = {"refused": refusals}
 @click.option("--before", type=ID, help="Only deliveries with an id below this one: the next page.")
 @click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
 @click.option("--problems", is_flag=True, help="Only those that were applied with a problem.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: Any) -> None:
     """List deliveries, newest first, or groups of those that changed nothing."""
     if group:
@@ -61,8 +84,7 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
     if as_json:
         print_json([as_values(delivery) for delivery in found])
         return
-    titles = ("id", "received", "client", "channel", "tool", "state", "proved", "tries", "repeats", "why")
-    print_table(titles, (_row(delivery) for delivery in found))
+    print_table(COLUMNS, (_row(delivery) for delivery in found), empty="no delivery matches")
     if len(found) == limit:
         click.echo(f"there may be more: --before {found[-1].id}", err=True)
 
@@ -70,7 +92,7 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
 @inbox.command()
 @setting_options("database")
 @click.argument("delivery_id", type=ID)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, the body byte for byte.")
+@json_option("Print JSON, the body byte for byte.")
 def show(database: str | None, delivery_id: int, as_json: bool) -> None:
     """Show one delivery: headers, body, and the events that it caused."""
     delivery, events = run(_show(database, delivery_id))
@@ -79,11 +101,10 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 
         print_json(in_detail(delivery, events))
         return
-    for name, value in {**as_values(delivery), "verified": _yes_or_no(delivery.verified)}.items():
-        click.echo(f"{name:<12} {'' if value is None else harmless(str(value))}".rstrip())
+    print_record({**as_values(delivery), "verified": bool(delivery.verified)})
     _show_content(delivery)
     rows = [(event.event, to_text(event.occurred_us), RECORD_KINDS.get(event.record_kind), event.record_id) for event in events]
-    print_table(("event", "occurred", "record", "id"), rows)
+    print_table(("event", "occurred", "record", "id"), rows, empty="none")
 
 
 def _show_content(delivery: Delivery) -> None:
@@ -92,9 +113,8 @@ def _show_content(delivery: Delivery) -> None:
     if (gone := why_no_body(delivery)) is not None:
         click.echo(f"\n{gone}\n\nevents")
         return
-    click.echo(f"{'query':<12} {harmless(delivery.query)}\n\nheaders".replace(" \n", "\n"))
-    for name, value in delivery.headers.items():
-        click.echo(f"  {name}: {harmless(value)}")
+    echo(f"query  {harmless(delivery.query) or '-'}\n\nheaders")
+    print_record(delivery.headers, "  ")
     body = delivery.body.decode("utf-8", "replace").replace("\r\n", "\n")
     click.echo(f"\nbody\n{harmless(body)}\n\nevents")
 
@@ -105,8 +125,7 @@ def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
 
         print_json([described_group(each) for each in groups])
         return
-    titles = ("calls", "client", "channel", "tool", "state", "event", "keys", "first", "last", "example", "why")
-    print_table(titles, (_group_row(each) for each in groups))
+    print_table(GROUP_COLUMNS, (_group_row(each) for each in groups), empty="no delivery matches")
 
 
 async def _groups(database: str | None, sought: dict[str, Any], limit: int) -> list[DeliveryGroup]:
@@ -160,8 +179,8 @@ def as_values(delivery: Delivery) -> dict[str, object]:
 def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
     event, keys = parts_of(group.shape)
     return (
-        group.count, group.client_id, group.channel, group.tool, group.state, event, cut(" ".join(keys), 60), to_text(group.first_us)[:19],
-        to_text(group.last_us)[:19], group.example_id, cut(group.reason or "", WHY),
+        group.count, group.client_id, group.channel, group.tool, group.state, event, " ".join(keys), to_text(group.first_us),
+        to_text(group.last_us), group.example_id, group.reason,
     )  # fmt: skip
 
 
@@ -171,10 +190,6 @@ def _why(delivery: Delivery) -> str:
 
 def _row(delivery: Delivery) -> tuple[object, ...]:
     return (
-        delivery.id, to_text(delivery.received_us)[:19], delivery.client_id, delivery.channel, delivery.tool,
-        delivery.state, _yes_or_no(delivery.verified), delivery.attempts, delivery.repeats, cut(_why(delivery), WHY),
+        delivery.id, to_text(delivery.received_us), delivery.client_id, delivery.channel, delivery.tool,
+        delivery.state, bool(delivery.verified), delivery.attempts, delivery.repeats, _why(delivery),
     )  # fmt: skip
-
-
-def _yes_or_no(proved: bool | None) -> str:
-    return "yes" if proved else "no"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.common import ID, find_client, opened, run, saying, setting_options
+from touchbase.cli.common import ID, find_client, json_option, opened, print_json, run, saying, setting_options
 from touchbase.cli.durations import micros_in
 from touchbase.cli.tables import harmless
 from touchbase.domain.delivery import CHANNELS, STATES
@@ -94,6 +94,8 @@ class Done:
     bodiless: int = 0
     """Deliveries that cannot be applied again."""
     endings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    each: list[dict[str, object]] | None = None
+    """What would come of each delivery, collected for JSON; None: each is printed as it is tried."""
 
     @property
     def rest(self) -> str:
@@ -116,12 +118,14 @@ class Done:
 @since
 @click.option("--from", "place", callback=place_of, metavar="PLACE", help="Go on where a replay was stopped, as it said.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change; nothing is stored.")
+@json_option()
 def replay(
     database: str | None,
     delivery_ids: tuple[int, ...],
     received_since_us: Micros | None,
     place: Place | None,
     dry_run: bool,
+    as_json: bool,
     **sought: str | None,
 ) -> None:
     """Apply deliveries again: those with these ids, or those that the filters choose.
@@ -134,13 +138,15 @@ def replay(
         raise click.UsageError("give either ids or filters: `inbox replay 17 18`, or `inbox replay --state failed`")
     if delivery_ids and place is not None:
         raise click.UsageError("--from goes with filters, not with ids")
-    done = Done(place=place)
+    done = Done(place=place, each=[] if as_json else None)
     try:
         run(_replay(database, delivery_ids, {**sought, "received_since_us": received_since_us}, dry_run, done))
     except KeyboardInterrupt:
         click.echo(f"\nstopped after {done.seen} of {done.total}{done.rest}", err=True)
         sys.exit(STOPPED)
-    if dry_run:
+    if as_json:
+        print_json(_as_values(done))
+    elif dry_run:
         _tell(done)
     else:
         click.echo(f"{_many(done.kept)} will be applied again{done.left_out}")
@@ -201,8 +207,23 @@ async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
 def _tell_each(told: Rehearsal, done: Done) -> None:
     for one in told.deliveries:
         done.endings[one.was, one.state] += 1
+        if done.each is not None:
+            done.each.append({"id": one.id, "state": one.was, "would_be": one.state, "events": one.events, "error": one.error})
+            continue
         why = f": {harmless(one.error)}" if one.error else ""
         click.echo(f"{one.id}  {one.was} -> {one.state}, {one.events} events{why}")
+
+
+def _as_values(done: Done) -> dict[str, object]:
+    """The result in the words of the HTTP API."""
+    told = done.rehearsal
+    if told is None:
+        return {"count": done.kept, "bodies_removed": done.bodiless}
+    outcomes: Counter[str] = Counter()
+    for (_, state), count in done.endings.items():
+        outcomes[state] += count
+    would = {"outcomes": outcomes, "records_made": told.created, "records_changed": told.changed, "fields": told.fields}
+    return {"count": done.seen - done.bodiless, "bodies_removed": done.bodiless, "would": would, "deliveries": done.each}
 
 
 def _tell(done: Done) -> None:

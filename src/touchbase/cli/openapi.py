@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 import touchbase
-from touchbase.cli.common import print_json, read_settings, setting_options
+from touchbase.cli.common import ALWAYS_JSON, json_option, print_json, read_settings, setting_options
 
 
 @click.command()
 @setting_options("host", "auth", "public_url")
-def openapi(**options: object) -> None:
+@json_option(ALWAYS_JSON)
+def openapi(as_json: bool, **options: object) -> None:
     """Print the interface's OpenAPI document, as a server with these options answers it."""
     from touchbase.api.openapi import description
 

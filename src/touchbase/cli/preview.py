@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import channel_of, find_client, opened, print_json, read_file, run, setting_options
+from touchbase.cli.common import ALWAYS_JSON, channel_of, find_client, json_option, opened, print_json, read_file, run, setting_options
 from touchbase.domain.delivery import CHANNELS
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     help="Read it with what this client has decided about its connected tools.",
 )
 @setting_options("database")
+@json_option(ALWAYS_JSON)
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def preview(
-    channel: str | None, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None, file: Path
-) -> None:
+    channel: str | None, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None,
+    as_json: bool, file: Path,
+) -> None:  # fmt: skip
     """Show what a webhook call means: the body in FILE (- for standard input) as events, in JSON.
 
     Nothing is stored. Ends with status 1 when no adapter understands the body.

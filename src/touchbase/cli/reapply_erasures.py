@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import must_exist, opened, run, setting_options, shown
+from touchbase.cli.common import json_option, must_exist, opened, print_json, run, setting_options, shown
 from touchbase.domain.errors import BadAddress, TouchbaseError, UnusableStore
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ NOBODY_KNOWS = (
 @click.option(
     "--from", "known", multiple=True, required=True, metavar="ADDRESS", help="A store that knows who was erased; it stays as it is."
 )
-def reapply_erasures(database: str | None, known: tuple[str, ...]) -> None:
+@json_option()
+def reapply_erasures(database: str | None, known: tuple[str, ...], as_json: bool) -> None:
     """Erase again, in a restored store, whom another store has erased since the backup was taken.
 
     For PostgreSQL, before servers are pointed at the restored database; the address given with --from is that of the database before.
@@ -34,6 +35,9 @@ def reapply_erasures(database: str | None, known: tuple[str, ...]) -> None:
     """
     others = [address for address in known if can_tell(address)]
     erased = run(_reapplied(database, others))
+    if as_json:
+        print_json({"erased": erased})
+        return
     click.echo(f"{erased} identities were news here: they are erased now" if erased else "nobody was erased there who was not erased here")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from touchbase.cli.backup import sqlite_file
-from touchbase.cli.common import read_settings, run, setting_options
+from touchbase.cli.common import json_option, print_json, read_settings, run, setting_options
 from touchbase.cli.reapply_erasures import NOBODY_KNOWS, can_tell, erase_again
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.times import to_text
@@ -20,8 +20,9 @@ from touchbase.domain.times import to_text
 @setting_options("database")
 @click.option("--erasures", multiple=True, metavar="ADDRESS", help="Another store that knows who was erased since the backup was taken.")
 @click.option("--without-erasures", is_flag=True, help="Do not ask the store that is replaced who was erased.")
+@json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def restore(database: str | None, erasures: tuple[str, ...], without_erasures: bool, file: Path) -> None:
+def restore(database: str | None, erasures: tuple[str, ...], without_erasures: bool, as_json: bool, file: Path) -> None:
     """Put the backup FILE into the place of the store, which is kept aside. Stop the server first.
 
     The backup is checked, brought up to date, and whoever was erased since it was taken is erased again, all in a file beside the
@@ -37,6 +38,10 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
         erased = run(_bring_up_to_date(part, target, known))
         aside = target.with_name(f"{target.name}.before-{to_text(time.time_ns() // 1_000_000_000 * 1_000_000).replace(':', '')}")
         was_there = put_in_place(part, target, aside)
+    if as_json:
+        values = {"file": str(target), "from": str(file), "made_time": to_text(made.made_us) if made.made_us else None}
+        print_json({**values, "checked": made.checked, "erased": erased, "before": str(aside) if was_there else None})
+        return
     click.echo(f"restored {target} from {file}" + (f", as of {to_text(made.made_us)}" if made.made_us else ""))
     if not made.checked:
         click.echo(f"there was no {file.name}.sha256 to compare it with; its pages were checked")

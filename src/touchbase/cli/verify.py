@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, opened, run, setting_options
+from touchbase.cli.common import find_client, json_option, opened, run, setting_options
 from touchbase.cli.tables import harmless
 from touchbase.domain.client import DELETING
 
 if TYPE_CHECKING:
+    from touchbase.domain.recompute import Difference
     from touchbase.service.verify import Verified
 
 
@@ -20,19 +22,51 @@ if TYPE_CHECKING:
 @setting_options("database")
 @click.option("--client", "client_id", help="Only this client's records.")
 @click.option("--no-bodies", is_flag=True, help="Leave out the bodies of received calls, which are most of a store.")
-def verify(database: str | None, client_id: str | None, no_bodies: bool) -> None:
+@json_option()
+def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json: bool) -> None:
     """Recompute every derived value from the kept events, and print each difference.
 
     Only reads, also beside a running server. Ends with status 1 when there is any difference.
     """
-    verified = run(_verify(database, client_id, bodies=not no_bodies))
-    told = "no differences" if not verified.differences else f"{verified.differences} differences"
-    click.echo(f"verified {verified.contacts} contacts, {verified.companies} companies, {verified.events} events: {told}")
+    tell = _Json() if as_json else _Lines()
+    verified = run(_verify(database, client_id, tell, bodies=not no_bodies))
+    tell.end(verified)
     if verified.differences:
         raise SystemExit(1)
 
 
-async def _verify(database: str | None, client_id: str | None, *, bodies: bool) -> Verified:
+class _Lines:
+    """Prints a line for each difference as it is found, and a last one."""
+
+    def difference(self, client_id: str, found: Difference) -> None:
+        """Print one difference."""
+        click.echo(f"{client_id}: {harmless(str(found))}")
+
+    def end(self, verified: Verified) -> None:
+        """Print how much was looked at."""
+        differences = "no differences" if not verified.differences else f"{verified.differences} differences"
+        click.echo(f"verified {verified.contacts} contacts, {verified.companies} companies, {verified.events} events: {differences}")
+
+
+class _Json(_Lines):
+    """Prints the same as one JSON object, piece by piece, however many differences there are."""
+
+    def __init__(self) -> None:
+        self._before = '{"differences": ['
+
+    def difference(self, client_id: str, found: Difference) -> None:
+        """Print one difference."""
+        values = {"client_id": client_id, "subject": found.subject, "field": found.field, "found": found.found, "wanted": found.wanted}
+        click.echo(f"{self._before}\n{json.dumps(values, ensure_ascii=False)}", nl=False)
+        self._before = ","
+
+    def end(self, verified: Verified) -> None:
+        """Close the list, and print how much was looked at."""
+        counts = json.dumps({"contacts": verified.contacts, "companies": verified.companies, "events": verified.events})
+        click.echo(f"{self._before if not verified.differences else ''}], {counts[1:]}")
+
+
+async def _verify(database: str | None, client_id: str | None, tell: _Lines, *, bodies: bool) -> Verified:
     from touchbase.domain.queries import ListClients
     from touchbase.service import verify as service
 
@@ -43,7 +77,7 @@ async def _verify(database: str | None, client_id: str | None, *, bodies: bool) 
             if client.state == DELETING:
                 continue  # half of it is gone, as it should be
             async for difference in service.verify(store, client.number, so_far, _progress(so_far), bodies=bodies):
-                click.echo(f"{client.client_id}: {harmless(str(difference))}")
+                tell.difference(client.client_id, difference)
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     return so_far

@@ -7,14 +7,15 @@ import signal
 
 import click
 
-from touchbase.cli.common import must_exist, print_json, read_settings, run_fast, setting_options, shown
+from touchbase.cli.common import json_option, must_exist, print_json, read_settings, run_fast, setting_options, shown
 from touchbase.settings import Settings
 
 
 @click.command()
 @setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level")
 @click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
-def worker(once: bool, **options: object) -> None:
+@json_option("With --once: print JSON.")
+def worker(once: bool, as_json: bool, **options: object) -> None:
     """Run the inbox worker alone: apply kept webhook calls, and fetch the records that they leave out, until stopped.
 
     Servers started with --no-inbox-worker leave this work to it. Several workers may share a PostgreSQL
@@ -22,20 +23,26 @@ def worker(once: bool, **options: object) -> None:
     """
     from touchbase.server.logs import set_up_logging
 
+    if as_json and not once:
+        raise click.UsageError("--json goes with --once: a worker that runs on answers nothing")
     settings = read_settings(**options)
     must_exist(settings.database)
     set_up_logging(settings.log_level)
-    run_fast(_drain(settings) if once else _work(settings))
+    run_fast(_drain(settings, as_json) if once else _work(settings))
 
 
-async def _drain(settings: Settings) -> None:
+async def _drain(settings: Settings, as_json: bool) -> None:
     from touchbase import wiring
     from touchbase.server.run import calm_the_collector
 
     async with wiring.worker_alone(settings) as workers:
         calm_the_collector()
         report, calls = await workers.drain()
-    print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
+    if as_json:
+        print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
+    else:
+        ended = ", ".join(f"{count} {state}" for state, count in report.ended.items()) or "none"
+        click.echo(f"deliveries: {ended}; records created: {report.created}; calls to tools: {calls}")
     if report.failing:
         raise click.ClickException(f"the inbox of {report.failing} clients could not be worked on: the lines above say why")
 
