@@ -7,25 +7,25 @@ command-line option beats the environment, and that beats the default. What must
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from touchbase.settings_values import is_address, is_api_origin, is_loopback, is_network, is_origin
+
 PREFIX = "TOUCHBASE_"
+LOG_FORMATS = ("auto", "json", "text")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
-_ORIGIN = re.compile(r"https?://(?:[a-z0-9.\-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 NO_SETTINGS = ("TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES")
 """Names that are taken for other things: the key in our examples of calls, and the server that tests may use."""
 _OF_CONTAINERS = re.compile(r"TOUCHBASE_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP)(?:_(?:PROTO|PORT|ADDR))?)")
 """What Kubernetes and Docker set for a service or container that is called touchbase."""
-_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 class BadSettings(Exception):
@@ -73,6 +73,11 @@ class Settings:
         "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443."
     )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
+    log_format: str = _setting(
+        "auto",
+        "json: log lines are JSON objects. text: lines for people. auto: text where standard error is a terminal, else JSON.",
+        choices=LOG_FORMATS,
+    )
     access_log: bool = _setting(True, "Write one line for every request.")
     header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
     body_timeout: float = _setting(10.0, "Seconds from the end of a request's headers to the end of its body.", least=0.05)
@@ -140,7 +145,7 @@ class Settings:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the address that we listen on."""
-        return self.host == "localhost" or _is_loopback(self.host)
+        return self.host == "localhost" or is_loopback(self.host)
 
     @property
     def guards_browsers(self) -> bool:
@@ -161,7 +166,7 @@ class Settings:
     def public_names(self) -> tuple[str, ...]:
         """The name in the public URL, unless it means this machine itself."""
         name = urlsplit(self.public_url).hostname or ""
-        is_here = name == "localhost" or name.endswith(".localhost") or _is_loopback(name)
+        is_here = name == "localhost" or name.endswith(".localhost") or is_loopback(name)
         return (name,) if name and not is_here else ()
 
     @property
@@ -176,7 +181,7 @@ class Settings:
 
     def check_listening(self, address: str) -> None:
         """Raise `BadSettings` when open mode would serve others: a name such as localhost may stand for any address."""
-        if self.open_mode and not self.allow_unauthenticated and not _is_loopback(address):
+        if self.open_mode and not self.allow_unauthenticated and not is_loopback(address):
             raise BadSettings(
                 f"open mode needs no key, and {self.host} stands for {address}, which can be reached from other machines: "
                 "use --host 127.0.0.1, or --auth api-key"
@@ -232,57 +237,20 @@ RENAMED_AUTH = {"open": "none", "keys": "api-key"}
 
 
 def check_names(environ: Mapping[str, str]) -> None:
-    """Raise `BadSettings` for names that begin as settings do and are none: a typing error would change nothing, and show nowhere."""
+    """Raise `BadSettings` for a name that begins as settings do and is none: a typing error would change nothing, and show nowhere."""
+    for _, why in unknown_names(environ):
+        raise BadSettings(why)
+
+
+def unknown_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Names that begin as settings do and are none, each with a sentence that gives the nearest name of a setting."""
     known = [environment_name(each.name) for each in fields(Settings)]
     known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
     renamed = {environment_name(old) + end: environment_name(new) + end for old, new in RENAMED.items() for end in ("", "_FILE")}
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
             nearest = get_close_matches(renamed.get(name, name), known, 1, cutoff=0.0)[0]
-            raise BadSettings(f"{name} is no setting: the nearest is {nearest}; correct the name, or unset it")
-
-
-# Not every Python says the same of an IPv4 address in IPv6 clothes.
-_LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    return any(found in network for network in _LOOPBACK)
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
-    except ValueError:
-        return False
-
-
-def _is_network(text: str) -> bool:
-    """Whether a text is an address or a network, and not everybody."""
-    try:
-        return ipaddress.ip_network(text).prefixlen > 0
-    except ValueError:
-        return False
-
-
-def _is_origin(text: str) -> bool:
-    """Whether a text is an origin as browsers write it: scheme, host in small letters, port only where it is not the usual one."""
-    return _ORIGIN.fullmatch(text) is not None and not text.endswith(_USUAL_PORTS[text.partition(":")[0]])
-
-
-def _is_api_origin(text: str) -> bool:
-    """Whether a text is an origin that may be called."""
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        return False
-    return text.isascii() and _is_address(text) and "@" not in parts.netloc and parts.path in ("", "/")
+            yield name, f"{name} is no setting: the nearest is {nearest}; correct the name, or unset it"
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -327,7 +295,7 @@ def _check(each: Field[Any], value: Any) -> None:
         raise BadSettings(f"{environment_name(each.name)} must be one of {', '.join(choices)}, not {value!r}")
     if isinstance(value, (int, float)) and not value >= least:
         raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
-    if each.name == "public_url" and value and not _is_address(value):
+    if each.name == "public_url" and value and not is_address(value):
         raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
@@ -339,7 +307,7 @@ def _check(each: Field[Any], value: Any) -> None:
 
 
 _LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
-    "trusted_proxies": (_is_network, "addresses or networks such as 10.0.0.0/8, not everybody"),
-    "cors_origins": (_is_origin, "origins such as https://app.example.com, each in full"),
-    "fetch_allowed_origins": (_is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
+    "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not everybody"),
+    "cors_origins": (is_origin, "origins such as https://app.example.com, each in full"),
+    "fetch_allowed_origins": (is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
 }

@@ -36,6 +36,7 @@ from touchbase.server.observe import Observer
 from touchbase.server.operations import Operations
 from touchbase.server.peer import Proxies
 from touchbase.server.run import TICKS_A_SECOND, Server, Tick, calm_the_collector, make_server
+from touchbase.server.text_logs import is_text
 from touchbase.service.api_keys import add_first_key
 from touchbase.service.connections import Connections
 from touchbase.service.erase import Eraser
@@ -286,7 +287,7 @@ def make_application_server(application: Application, writer: LineWriter | None,
         max_connections=settings.max_connections,
         bodies=Bodies(settings.max_body_memory),
         max_connections_per_address=settings.max_connections_per_address,
-        observe=Observer(application.metrics, writer, settings.log_level),
+        observe=Observer(application.metrics, writer, settings.log_level, as_text=is_text(settings.log_format)),
         proxies=Proxies(settings.proxies) if settings.proxies else None,
         own_sites=own_sites(settings),
         on_foreign=partial(note_foreign, application.refused),

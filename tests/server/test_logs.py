@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 import threading
 from typing import Any
 
+import pytest
 from tests.server.conftest import Start
 
-from touchbase.server.logs import MOST_WAITING, JsonFormatter, LineWriter
+from touchbase.server.logs import MOST_WAITING, JsonFormatter, LineWriter, set_up_logging
 from touchbase.server.metrics import Metrics
 from touchbase.server.observe import Observer, client_in_logs
+from touchbase.server.text_logs import TextFormatter, text_line
 
 
 class Pipe:
@@ -134,3 +137,66 @@ def test_an_exception_is_logged_with_its_place_and_without_its_text() -> None:
     assert (line["level"], line["event"], line["error"]) == ("error", "it failed", "ValueError")
     assert "test_logs.py" in line["where"][0]
     assert "contact@example.com" not in text.replace(json.dumps('raise ValueError("contact@example.com")')[1:-1], "")
+
+
+async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) -> None:
+    pipe = Pipe()
+    writer = LineWriter(pipe.writing)
+    caller = await (await start(labelled, observe=Observer(Metrics(), writer, as_text=True))).call()
+
+    await caller.send(b"GET /public/crm-webhook/client-nobody-may-guess HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await caller.answer()
+    writer.close()
+    pipe.close_writing()
+    text = pipe.read_all().decode()
+
+    client = client_in_logs("client-nobody-may-guess")
+    pattern = (
+        rf"\d\d:\d\d:\d\d\.\d{{3}} info    request method=GET route=webhook.crm status=200 "
+        rf"ms=[\d.]+ bytes=\d+ request_id=r-1 client={client} .*\n"
+    )
+    assert re.fullmatch(pattern, text)
+
+
+def test_an_exception_is_text_with_its_place_and_without_its_text() -> None:
+    try:
+        raise ValueError("contact@example.com")
+    except ValueError:
+        record = logging.LogRecord("touchbase", logging.ERROR, __file__, 1, "it\n%s \x1b[2J", ("failed",), sys.exc_info())
+
+    first, *rest = TextFormatter().format(record).splitlines()
+
+    assert first[13:] == "error   it\\nfailed \\x1b[2J logger=touchbase error=ValueError"
+    assert "test_logs.py" in rest[0]
+    assert [line for line in [first, *rest] if "contact@example.com" in line and "raise ValueError" not in line] == []
+
+
+def test_a_value_with_spaces_stands_in_quotes_and_an_empty_one_is_left_out() -> None:
+    line = text_line(
+        "09:30:15.123", "warning", "slow", {"route": "a b", "why": 'x="1"', "client": "", "peer": None, "ms": 0}, coloured=True
+    )
+
+    assert line == '09:30:15.123 \x1b[33mwarning\x1b[0m slow route="a b" why="x=\\"1\\"" ms=0'
+
+
+@pytest.mark.parametrize(
+    ("log_format", "on_terminal", "kind"),
+    [
+        ("auto", True, TextFormatter),
+        ("auto", False, JsonFormatter),
+        ("json", True, JsonFormatter),
+        ("text", False, TextFormatter),
+    ],
+)
+def test_lines_are_text_on_a_terminal_unless_settings_say_otherwise(
+    monkeypatch: pytest.MonkeyPatch, log_format: str, on_terminal: bool, kind: type[logging.Formatter]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: on_terminal)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        set_up_logging("info", log_format)
+        assert type(root.handlers[0].formatter) is kind
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)

@@ -41,7 +41,7 @@ def serve(**options: object) -> None:
 
     settings = read_settings(**options)
     settings.check_serving()
-    set_up_logging(settings.log_level)
+    set_up_logging(settings.log_level, settings.log_format)
     with _listen(settings) as listener:
         settings.check_listening(listener.getsockname()[0])
         if warning := loud_warning(settings, listener.getsockname()[0]):

@@ -12,7 +12,7 @@ from touchbase.settings import Settings
 
 
 @click.command()
-@setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level")
+@setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level", "log_format")
 @click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
 @json_option("With --once: print JSON.")
 def worker(once: bool, as_json: bool, **options: object) -> None:
@@ -27,7 +27,7 @@ def worker(once: bool, as_json: bool, **options: object) -> None:
         raise click.UsageError("--json goes with --once: a worker that runs on answers nothing")
     settings = read_settings(**options)
     must_exist(settings.database)
-    set_up_logging(settings.log_level)
+    set_up_logging(settings.log_level, settings.log_format)
     run_fast(_drain(settings, as_json) if once else _work(settings))
 
 

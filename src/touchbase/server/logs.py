@@ -1,4 +1,4 @@
-"""Log lines: one JSON object each, on standard error.
+"""Log lines on standard error: one JSON object each, or text for people (`text_logs`).
 
 Lines of requests are collected and written by a thread of their own, so that neither a system call nor a
 slow reader of the log stands between a request and its answer. When the reader is too slow for too long,
@@ -18,6 +18,7 @@ from threading import Thread
 import msgspec
 
 from touchbase.domain.times import to_text
+from touchbase.server.text_logs import TextFormatter, is_coloured, is_text
 
 FLUSH_BYTES = 65_536
 MOST_WAITING = 8 * 1_048_576
@@ -86,10 +87,10 @@ class JsonFormatter(logging.Formatter):
         return msgspec.json.encode(line).decode()
 
 
-def set_up_logging(level: str) -> None:
-    """Send every log record of this process to standard error as JSON."""
+def set_up_logging(level: str, log_format: str = "json") -> None:
+    """Send every log record of this process to standard error, as JSON or as text."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(TextFormatter(coloured=is_coloured()) if is_text(log_format) else JsonFormatter())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())

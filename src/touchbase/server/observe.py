@@ -17,6 +17,7 @@ from touchbase.server.cycle import Cycle
 from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp
 from touchbase.server.metrics import Metrics
 from touchbase.server.peer import address_of
+from touchbase.server.text_logs import text_into
 
 UNKNOWN_ROUTE = "none"
 NO_TEMPLATE = "unmatched"
@@ -48,11 +49,11 @@ def client_in_logs(client_id: str) -> str:
 class Observer:
     """Notes every request that ends."""
 
-    def __init__(self, metrics: Metrics, writer: LineWriter | None, lowest: str = "info") -> None:
+    def __init__(self, metrics: Metrics, writer: LineWriter | None, lowest: str = "info", *, as_text: bool = False) -> None:
         self.metrics = metrics
         self.writer = writer if lowest in ("debug", "info") else None
         self._stamp = Stamp()
-        self._encode = msgspec.json.Encoder().encode_into
+        self._encode = text_into if as_text else msgspec.json.Encoder().encode_into
 
     def __call__(self, cycle: Cycle) -> None:
         """Note one request: its answer is on its way, or its caller is gone."""
