@@ -32,6 +32,7 @@ COMMANDS = {
     "connections": "Connect clients' tools, list and show connections, and remove them.",
     "keys": "Make, list, rotate and revoke API keys.",
     "encryption-keys": "Look after the encryption key that seals secrets in the store.",
+    "doctor": "Check settings and store, and say what to do about each problem.",
     "preview": "Show what a webhook call means, without keeping it.",
     "tools": "List the tools whose webhook calls are read.",
     "openapi": "Print the interface's OpenAPI document.",
@@ -66,6 +67,13 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"touchbase.cli.{name}"), name)
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called; unknown names of settings are errors of every command but `doctor`, which reports them all."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name != "doctor" and not ctx.resilient_parsing:
+            check_names(os.environ)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -74,7 +82,6 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; an error that we can explain is one line, not a traceback."""
         try:
-            check_names(os.environ)
             return super().invoke(ctx)
         except BadSettings as error:
             raise click.UsageError(str(error)) from error

@@ -135,6 +135,11 @@ def echo(text: str) -> None:
     click.echo(text, color=has_colours())
 
 
+def styled(word: str) -> str:
+    """A word, and the spaces behind it, in the colour of a state."""
+    return _styled(word, COLOURS.get(word.strip()))
+
+
 def _styled(text: str, style: str | None) -> str:
     if style is None or not has_colours():
         return text

@@ -1,0 +1,345 @@
+"""`touchbase doctor`: each finding, on both engines, and that it changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+from tests.cli.conftest import Run
+from tests.conftest import ENCRYPTION_KEYS
+
+from touchbase.cli import doctor as command
+from touchbase.domain.client import Client
+from touchbase.domain.commands import AddConnection, ClaimFetch, Command, EnsureClient, FinishFetch, KeepDelivery, StoreKey
+from touchbase.domain.connection import NO_SETTINGS, Connection
+from touchbase.domain.times import DAY, SECOND, Micros
+from touchbase.service.doctor import clock_finding
+from touchbase.storage import open_store
+from touchbase.storage.sealing.keys import new_key, text_of
+from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sqlite.schema import migrate
+
+HOUR = 3_600 * SECOND
+KEYS = {"TOUCHBASE_ENCRYPTION_KEY": ENCRYPTION_KEYS.current}
+Findings = dict[str, list[tuple[str, str]]]
+Make = Callable[[Client], list[Command[Any]]]
+
+
+def now() -> Micros:
+    return time.time_ns() // 1000
+
+
+def fill(url: str, make: Make) -> None:
+    """Carry out these commands in the store, which has the client acme."""
+
+    async def work() -> None:
+        store = await open_store(url, encryption_keys=ENCRYPTION_KEYS)
+        try:
+            client = await store.write(EnsureClient("acme", 1))
+            for one in make(client):
+                await store.write(one)
+        finally:
+            await store.close()
+
+    asyncio.run(work())
+
+
+def execute(url: str, statement: str) -> None:
+    """Run a statement beside the store."""
+
+    async def work() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute("SELECT set_config('touchbase.clients', 'all', false)")
+        await connection.execute(statement)
+        await connection.close()
+
+    if url.startswith("sqlite:"):
+        with apsw.Connection(url.removeprefix("sqlite:///")) as connection:
+            connection.execute(statement)
+    else:
+        asyncio.run(work())
+
+
+def delivery(client: Client, received_us: Micros, tool: str | None = "hubspot") -> KeepDelivery:
+    return KeepDelivery(client.number, "crm", os.urandom(16), b"{}", "", b"{}", received_us, tool)
+
+
+def connected(client: Client, created_us: Micros, secrets: tuple[str, ...] = ()) -> AddConnection:
+    return AddConnection(Connection(client.number, "crm", "hubspot", created_us, created_us, list(secrets), NO_SETTINGS, ""))
+
+
+def key(at: Micros, client: int | None = None, expires_us: Micros | None = None) -> StoreKey:
+    return StoreKey("a1b2c3d4e5f6", sha256(b"x").digest(), ["admin"], client, "export", at, expires_us=expires_us)
+
+
+def look(run: Run, url: str, *options: str, **env: str) -> Findings:
+    """The findings by check, each as its level and text; the exit status agrees with them."""
+    result = run("doctor", "--database", url, "--json", *options, env={**KEYS, **env})
+    answer = json.loads(result.stdout)
+    found: Findings = {}
+    for each in answer["findings"]:
+        found.setdefault(each["check"], []).append((each["level"], each["detail"]))
+        assert (each["next"] is None) == (each["level"] == "ok"), "what is no problem needs nothing, everything else says what to do"
+    levels = [level for check in found.values() for level, _ in check]
+    assert answer["problems"] == levels.count("problem")
+    assert (result.exit_code, answer["ok"]) == ((1, False) if "problem" in levels else (0, True))
+    return found
+
+
+def test_a_healthy_store_has_no_problem_and_stays_as_it_is(run: Run, engine_url: str) -> None:
+    fill(engine_url, lambda client: [connected(client, 1, ("a-secret-of-ours",)), delivery(client, now()), key(now(), client.number)])
+    file = Path(engine_url.removeprefix("sqlite:///"))
+    before = file.read_bytes() if engine_url.startswith("sqlite:") else None
+    url = engine_url if before is not None else f"{engine_url}&default_transaction_read_only=on"
+
+    found = look(run, url, TOUCHBASE_AUTH="api-key")
+
+    assert before is not None or run("clients", "add", "other", "--database", url).exit_code == 1, "this address allows no write"
+    assert {level for check in found.values() for level, _ in check} == {"ok"}
+    assert {"settings", "store", "schema", "clock", "encryption", "keys", "connections", "inbox"} <= found.keys()
+    assert found["connections"] == [("ok", "all 1 connections receive webhooks")]
+    assert found["encryption"] == [("ok", "all 1 secrets can be decrypted")]
+    assert before is None or file.read_bytes() == before
+
+
+def test_findings_are_lines_for_people_with_what_to_do_below(run: Run, sqlite_url: str) -> None:
+    fill(sqlite_url, lambda client: [])
+    execute(sqlite_url, "INSERT INTO migration (name, digest) VALUES ('9999_later', 'x')")
+
+    result = run("doctor", "--database", sqlite_url, env={"COLUMNS": "80"})
+
+    lines = result.stdout.splitlines()
+    assert (result.exit_code, lines[-1]) == (1, "1 problem, 0 notes")
+    assert lines[0] == "ok      settings      open mode, no key is needed"
+    assert any(line.startswith("problem store") for line in lines)
+    assert [line for line in lines if "-> " in line and "again" in line]
+    assert "9999_later" in result.stdout
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_every_unknown_name_of_a_setting_is_named_and_the_rest_is_checked(run: Run, sqlite_url: str) -> None:
+    fill(sqlite_url, lambda client: [])
+
+    found = look(run, sqlite_url, TOUCHBASE_PORTT="1", TOUCHBASE_DATABSE="x")
+
+    assert found["settings"] == [
+        ("problem", "TOUCHBASE_DATABSE is no setting: the nearest is TOUCHBASE_DATABASE"),
+        ("problem", "TOUCHBASE_PORTT is no setting: the nearest is TOUCHBASE_PORT"),
+    ]
+    assert found["schema"] == [("ok", "up to date")]
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"TOUCHBASE_PORT": "eighty"}, "TOUCHBASE_PORT must be a whole number"),
+        ({"TOUCHBASE_WORKERS": "2"}, "SQLite is served by one process"),
+    ],
+)
+def test_settings_with_which_no_server_starts_are_a_problem(run: Run, sqlite_url: str, env: dict[str, str], says: str) -> None:
+    found = look(run, sqlite_url, **env)
+
+    assert found.keys() == {"settings"}
+    assert says in found["settings"][0][1]
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("sqlite:///none.db", "there is no store at sqlite:///none.db"),
+        ("postgresql://user:swordfish@127.0.0.1:1/x", "cannot use PostgreSQL"),
+        ("mysql://user:swordfish@db/x", "no storage engine is called 'mysql'"),
+    ],
+)
+def test_a_store_that_is_not_there_is_a_problem_and_is_not_made(run: Run, url: str, says: str) -> None:
+    found = look(run, url)
+
+    assert [(level, says in detail) for level, detail in found["store"]] == [("problem", True)]
+    assert "swordfish" not in str(found)
+    assert list(Path().iterdir()) == []
+
+
+def test_a_store_that_waits_for_migrations_is_named_and_not_brought_up_to_date(run: Run, empty_postgres_url: str) -> None:
+    connection = apsw.Connection("touchbase.db")
+    last = packaged("sqlite")[-1].name
+    migrate(connection.cursor(), packaged("sqlite")[:-1])
+    connection.close()
+
+    for url, waits in (("sqlite:///touchbase.db", f"1 migrations, from {last}"), (empty_postgres_url, "migrations, from 0001")):
+        first, second = look(run, url), look(run, url)
+
+        assert [level for level, _ in first["schema"]] == ["problem"]
+        assert waits in first["schema"][0][1]
+        assert second["schema"] == first["schema"]
+
+
+def test_a_clock_that_is_behind_the_newest_delivery_is_a_problem(run: Run, engine_url: str) -> None:
+    fill(engine_url, lambda client: [delivery(client, now() + HOUR)])
+
+    found = look(run, engine_url)
+
+    assert [detail.partition(",")[0][:22] for level, detail in found["clock"] if level == "problem"] == ["this machine's clock i"]
+
+
+def test_a_database_server_with_another_time_is_a_problem() -> None:
+    fine, ahead, behind = (clock_finding(50 * SECOND + drift, 50 * SECOND) for drift in (SECOND, 9 * SECOND, -9 * SECOND))
+
+    assert (fine.level, ahead.level, behind.level) == ("ok", "problem", "problem")
+    assert ["9 seconds ahead of" in ahead.detail, "9 seconds behind" in behind.detail] == [True, True]
+
+
+@pytest.mark.parametrize(("free", "level"), [(10**6, "problem"), (1024**3 + 1, "ok")])
+def test_a_full_disk_is_a_problem(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, free: int, level: str) -> None:
+    fill(sqlite_url, lambda client: [])
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2 * free, free, free))  # type: ignore[attr-defined]
+
+    assert [each for each, _ in look(run, sqlite_url)["disk"]] == [level]
+
+
+def test_a_disk_with_less_room_than_the_store_has_is_a_note(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(sqlite_url, lambda client: [])
+    monkeypatch.setattr(command, "ROOM", 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 5, 5))  # type: ignore[attr-defined]
+
+    assert look(run, sqlite_url)["disk"][0][0] == "note"
+
+
+def test_an_old_copy_beside_the_store_is_a_note_and_a_new_one_is_not(run: Run, sqlite_url: str) -> None:
+    fill(sqlite_url, lambda client: [])
+    file = Path(sqlite_url.removeprefix("sqlite:///"))
+    for name, age in (("before-0001-x", 40), ("before-0001-x.sha256", 40), ("before-0002-x", 1)):
+        copy = file.with_name(f"{file.name}.{name}")
+        copy.write_text("")
+        os.utime(copy, (time.time() - age * 86_400,) * 2)
+
+    found = look(run, sqlite_url)
+
+    assert [(level, detail.split()[0]) for level, detail in found["backups"]] == [("note", "touchbase.db.before-0001-x")]
+
+
+def test_secrets_that_cannot_be_decrypted_are_a_problem(run: Run, engine_url: str) -> None:
+    fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
+
+    found = look(run, engine_url, TOUCHBASE_ENCRYPTION_KEY=text_of(new_key()))
+
+    assert [level for level, _ in found["encryption"]] == ["problem"]
+    assert [(level, "the connections of acme cannot be read" in detail) for level, detail in found["connections"]] == [("problem", True)]
+
+
+def test_secrets_in_clear_are_a_problem(run: Run, engine_url: str) -> None:
+    fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
+    execute(engine_url, """UPDATE connection SET secrets = '["in-clear"]'""")
+
+    assert look(run, engine_url)["encryption"] == [("problem", "1 secrets are stored in clear")]
+
+
+def test_without_an_encryption_key_on_postgresql_there_is_a_note(run: Run, postgres_url: str) -> None:
+    found = look(run, postgres_url, TOUCHBASE_ENCRYPTION_KEY="")
+
+    assert [level for level, _ in found["encryption"]] == ["note", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("make", "level", "says"),
+    [
+        (lambda client: [key(now(), expires_us=now() + DAY)], "problem", "key a1b2c3d4e5f6 (export) ends at "),
+        (lambda client: [key(now() - 40 * DAY)], "note", "key a1b2c3d4e5f6 (export) was never used since "),
+        (lambda client: [key(now())], "note", "1 clients have no key of their own: acme"),
+        (lambda client: [], "problem", "no key is active"),
+        (lambda client: [key(1, expires_us=2)], "problem", "no key is active"),
+    ],
+)
+def test_keys_that_end_that_nobody_uses_and_that_are_missing(run: Run, engine_url: str, make: Make, level: str, says: str) -> None:
+    fill(engine_url, make)
+
+    found = look(run, engine_url, TOUCHBASE_AUTH="api-key")
+
+    assert level in [each for each, detail in found["keys"] if detail.startswith(says)]
+
+
+def test_in_open_mode_no_key_is_missing(run: Run, sqlite_url: str) -> None:
+    fill(sqlite_url, lambda client: [])
+
+    assert look(run, sqlite_url)["keys"] == [("ok", "no key is needed")]
+
+
+@pytest.mark.parametrize(
+    ("days", "received", "says"),
+    [
+        (9, None, "acme hubspot (crm): nothing was ever received, in 9 days"),
+        (20, 8, "acme hubspot (crm): nothing was received for 8 days"),
+        (3, None, None),
+        (20, 3, None),
+    ],
+)
+def test_a_connection_that_receives_nothing_is_a_problem(
+    run: Run, engine_url: str, days: int, received: int | None, says: str | None
+) -> None:
+    def make(client: Client) -> list[Command[Any]]:
+        heard = [] if received is None else [delivery(client, now() - received * DAY)]
+        return [connected(client, now() - days * DAY), *heard, delivery(client, now(), None)]
+
+    fill(engine_url, make)
+
+    found = look(run, engine_url)
+
+    assert found["connections"] == ([("problem", says)] if says else [("ok", "all 1 connections receive webhooks")])
+
+
+def test_how_long_a_connection_may_receive_nothing_is_an_option(run: Run, sqlite_url: str) -> None:
+    fill(sqlite_url, lambda client: [connected(client, now() - 3 * DAY)])
+
+    levels = [look(run, sqlite_url, "--silent-after", after)["connections"][0][0] for after in ("2d", "4d")]
+
+    assert levels == ["problem", "ok"]
+
+
+def test_a_suspended_client_may_be_silent(run: Run, sqlite_url: str) -> None:
+    fill(sqlite_url, lambda client: [connected(client, 1)])
+    run("clients", "suspend", "acme", "--database", sqlite_url)
+
+    assert look(run, sqlite_url)["connections"] == [("ok", "no tool is connected")]
+
+
+def test_fetching_that_has_stopped_is_a_problem(run: Run, engine_url: str) -> None:
+    fill(
+        engine_url,
+        lambda client: [
+            connected(client, now()),
+            ClaimFetch(client.number, "hubspot", 5, 9, 1),
+            FinishFetch(client.number, "hubspot", 9, 9, 1, stopped=True, error="the token is refused", at=9),
+        ],
+    )
+
+    found = look(run, engine_url)
+
+    assert found["connections"] == [("problem", "acme hubspot: fetching records has stopped: the token is refused")]
+
+
+@pytest.mark.parametrize(
+    ("state", "level", "says"),
+    [
+        ("failed", "problem", "1 deliveries failed"),
+        ("unrecognised", "note", "1 deliveries are unrecognised: "),
+        ("parked", "note", "1 deliveries are parked: "),
+        ("received", "problem", "1 deliveries wait, the oldest since "),
+        ("applied", "ok", "no delivery failed or waits too long"),
+    ],
+)
+def test_what_stands_in_the_inbox(run: Run, engine_url: str, state: str, level: str, says: str) -> None:
+    fill(engine_url, lambda client: [delivery(client, now() - HOUR)])
+    execute(engine_url, f"UPDATE delivery SET state = '{state}'")
+
+    found = look(run, engine_url)
+
+    assert [(each, detail.startswith(says)) for each, detail in found["inbox"]] == [(level, True)]
