@@ -426,3 +426,20 @@ def test_a_group_lists_its_commands_in_whole_sentences(run: Run, group: str) -> 
 
 def test_an_option_without_a_default_shows_none(run: Run) -> None:
     assert "default: ]" not in run("serve", "--help").output
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["connection", "list"], "Did you mean connections?"), (["keys", "crate"], "'create'"), (["xyz"], "No such command 'xyz'.\n")],
+)
+def test_a_misspelt_command_is_answered_with_the_nearest(run: Run, words: list[str], says: str) -> None:
+    result = run(*words)
+
+    assert result.exit_code == 2
+    assert says in result.output
+
+
+def test_completion_is_no_error_where_a_name_of_a_setting_is_unknown(run: Run) -> None:
+    env = {"_TOUCHBASE_COMPLETE": "bash_complete", "COMP_WORDS": "touchbase keys cre", "COMP_CWORD": "2", "TOUCHBASE_DATABSE": "x"}
+
+    assert run(env=env).output == "plain,create\n"

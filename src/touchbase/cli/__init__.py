@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -69,6 +70,9 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is called; unknown names of settings are errors of every command but `doctor`, which reports them all."""
+        nearest = get_close_matches(args[0], COMMANDS, 1) if self.get_command(ctx, args[0]) is None else []
+        if nearest and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]}?")
         name, command, rest = super().resolve_command(ctx, args)
         if name != "doctor" and not ctx.resilient_parsing:
             check_names(os.environ)
