@@ -146,6 +146,14 @@ def test_a_text_is_shortened_with_an_ellipsis() -> None:
     assert [cut(text, 12) for text in ("seventeen letters", "short", "seventeenletters")] == ["seventeen…", "short", "seventeenle…"]
 
 
+def test_wide_characters_take_two_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "name", "id", rows=[["株式会社", 7], ["Zoe\u0308", 8]])
+
+    assert lines == ["NAME      ID", "株式会社   7", "Zoe\u0308        8"]
+    assert [shorten("株式会社", most) for most in (8, 7, 6)] == ["株式会社", "株式会…", "株式…"]
+    assert cut("株式 会社 ab", 9) == "株式…"
+
+
 @pytest.fixture
 def wide(store: Run) -> str:
     """A store whose every list has rows with long ids and names; answers the client's id, of 40 characters."""

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -60,7 +61,8 @@ def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]
         parts = []
         for place, width in shown.items():
             text = (cut if named[place].fit == NOTE else shorten)(cells[place], width)
-            text = text.rjust(width) if right[place] else text.ljust(width)
+            space = " " * (width - cells_of(text))
+            text = f"{space}{text}" if right[place] else f"{text}{space}"
             parts.append(_styled(text, style or COLOURS.get(cells[place])))
         return GAP.join(parts).rstrip()
 
@@ -85,7 +87,7 @@ def print_record(values: Mapping[str, object], indent: str = "") -> None:
 
 def _layout(columns: Sequence[Column], texts: Sequence[Sequence[str]], room: int | None) -> tuple[dict[int, int], tuple[int, int] | None]:
     """The columns that are shown with their widths, and the one that goes below its row with its width."""
-    widths = {place: max(len(each.title), *(len(row[place]) for row in texts)) for place, each in enumerate(columns)}
+    widths = {place: max(len(each.title), *(cells_of(row[place]) for row in texts)) for place, each in enumerate(columns)}
     if room is None:
         return widths, None
 
@@ -152,13 +154,35 @@ def harmless(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """A text of at most so many characters; where some are missing it ends with an ellipsis."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    """A text that takes at most so many cells; where some of it is missing it ends with an ellipsis."""
+    return text if cells_of(text) <= most else f"{_begin(text, most - 1)}…"
 
 
 def cut(text: str, most: int) -> str:
     """The same, cut between two words."""
-    return text if len(text) <= most else f"{text[: most - 1].rpartition(' ')[0] or text[: most - 1]}…"
+    if cells_of(text) <= most:
+        return text
+    begin = _begin(text, most - 1)
+    return f"{begin.rpartition(' ')[0] or begin}…"
+
+
+def cells_of(text: str) -> int:
+    """How many cells of a terminal a text takes: wide characters (East Asian, emoji) take two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    return 0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
+
+
+def _begin(text: str, most: int) -> str:
+    """As much of the beginning as fits."""
+    if text.isascii():
+        return text[:most]
+    room, end = most, 0
+    while end < len(text) and (room := room - _cells(text[end])) >= 0:
+        end += 1
+    return text[:end]
 
 
 def _cell(value: object) -> str:
