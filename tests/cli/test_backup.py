@@ -11,7 +11,10 @@ import apsw
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import keep
+from tests.storage.old_store import KEY, make_old_sqlite
 from tests.storage.remains import remains
+
+from touchbase.storage.sql.migrate import INITIAL
 
 SECRET = "a-secret-of-ours"
 
@@ -380,12 +383,25 @@ def test_a_store_whose_encryption_key_is_lost_is_asked_all_the_same(store: Run) 
     assert not is_back(store)
 
 
-def test_a_store_from_before_erasures_has_erased_nobody(erased: Run) -> None:
-    connection = apsw.Connection("touchbase.db")
-    connection.execute("DROP TABLE erased; DELETE FROM migration WHERE name >= '0008'")
+@pytest.mark.parametrize("replaced", ["old", "new"])
+def test_restore__converts_an_old_backup_and_erases_again_whom_the_store_has_erased(run: Run, replaced: str) -> None:
+    make_old_sqlite(Path("touchbase.db"))
+    make_old_sqlite(Path("before.db"))
+    connection = apsw.Connection("before.db")
+    connection.execute(
+        "DELETE FROM erased; DELETE FROM erasure; UPDATE contact SET email = ?1, email_key = ?1 WHERE id = 3", ("zed@example.com",)
+    )
     connection.close()
+    run("backup", "b.db", "--database", "sqlite:///before.db")
+    key = {"TOUCHBASE_ENCRYPTION_KEY": KEY}
+    if replaced == "new":
+        assert run("migrate", env=key).exit_code == 0
 
-    restored = erased("restore", "b.db")
+    restored = run("restore", "b.db", env=key)
 
     assert restored.exit_code == 0, restored.output
-    assert is_back(erased)
+    assert "1 identities were erased after" in restored.output
+    connection = apsw.Connection("touchbase.db")
+    assert connection.execute("SELECT email FROM contact ORDER BY id").fetchall() == [("ann@example.com",), ("cid@example.org",)]
+    assert connection.execute("SELECT name FROM migration").fetchall() == [(INITIAL,)]
+    connection.close()

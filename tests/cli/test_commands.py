@@ -13,16 +13,16 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.cli.conftest import Run
+from tests.storage.old_store import KEY, make_old_sqlite
 
 from touchbase import __version__
 from touchbase.domain.commands import EnsureClient, KeepDelivery
 from touchbase.domain.keys import body_key
 from touchbase.storage import open_store
-from touchbase.storage.sql.migrate import packaged
-from touchbase.storage.sqlite.schema import migrate
 
 SENT = b'{"event_type":"email_sent","lead_email":"contact@example.com","timestamp":"2026-11-20T09:30:00Z"}'
 NONSENSE = b"nothing that a tool would send"
+ENCRYPTED = {"TOUCHBASE_ENCRYPTION_KEY": KEY}
 
 
 def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign") -> list[int]:
@@ -114,26 +114,22 @@ def test_migrating_makes_a_store_and_then_has_nothing_to_do(run: Run) -> None:
 
 @pytest.mark.parametrize("words", [("clients", "list"), ("inbox", "list"), ("verify",), ("clients", "add", "acme")])
 def test_only_what_serves_works_or_migrates_brings_a_store_up_to_date(run: Run, words: tuple[str, ...]) -> None:
-    connection = apsw.Connection("touchbase.db")
-    migrate(connection.cursor(), packaged("sqlite")[:-1])
-    connection.close()
+    make_old_sqlite(Path("touchbase.db"))
 
-    refused = run(*words)
-    migrated = run("migrate")
+    refused = run(*words, env=ENCRYPTED)
+    migrated = run("migrate", env=ENCRYPTED)
 
     assert (refused.exit_code, refused.output.count("run touchbase migrate")) == (1, 1)
     (copy,) = Path().glob("touchbase.db.before-*[0-9]Z")
-    assert migrated.output.splitlines()[0] == f"ran {packaged('sqlite')[-1].name}"
+    assert migrated.output.splitlines()[0] == "ran 0001_initial"
     assert copy.name in migrated.output
-    assert run(*words).exit_code == 0
+    assert run(*words, env=ENCRYPTED).exit_code == 0
 
 
 def test_a_store_is_brought_up_to_date_without_a_copy_where_none_is_wanted(run: Run) -> None:
-    connection = apsw.Connection("touchbase.db")
-    migrate(connection.cursor(), packaged("sqlite")[:-1])
-    connection.close()
+    make_old_sqlite(Path("touchbase.db"))
 
-    assert run("migrate", "--no-migration-copy").exit_code == 0
+    assert run("migrate", "--no-migration-copy", env=ENCRYPTED).exit_code == 0
     assert list(Path().glob("*.before-*")) == []
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.conftest import Databases, names_in, with_postgres_tools
+from tests.storage.old_store import KEYS, make_old_sqlite
 
 from touchbase.adapters import load_adapters
 from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
@@ -21,12 +22,10 @@ from touchbase.domain.queries import ListContacts, ListDeliveries
 from touchbase.service.process_inbox import InboxWorker
 from touchbase.service.verify import Verified, verify
 from touchbase.storage import open_store
-from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sql.migrate import INITIAL
 from touchbase.storage.sqlite import backup
 from touchbase.storage.sqlite.backup import back_up, read_backup
-from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.restore import laid_out, put_in_place
-from touchbase.storage.sqlite.schema import migrate
 
 ENOUGH = 300
 """Writes before the backup begins."""
@@ -210,18 +209,17 @@ async def test_a_restore_that_breaks_off_changes_nothing(sqlite_url: str, tmp_pa
 
 async def test_a_backup_of_an_earlier_version_is_brought_up_to_date_when_it_is_opened(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
-    early = open_writer(str(tmp_path / "early.db"), durable=False)
-    migrate(early.cursor(), packaged("sqlite")[:3])
-    early.close()
+    make_old_sqlite(tmp_path / "early.db")
     back_up(tmp_path / "early.db", tmp_path / "b.db", "1", 5, lambda done, total: None)
 
     with laid_out(tmp_path / "b.db", tmp_path / "new.db") as part:
-        restored = await open_store(f"sqlite:///{part}")
+        restored = await open_store(f"sqlite:///{part}", encryption_keys=KEYS)
         await restored.close()
         was_there = put_in_place(part, tmp_path / "new.db", tmp_path / "aside.db")
 
     assert not was_there
-    assert _schema(tmp_path / "b.db") != _schema(tmp_path / "new.db") == _schema(tmp_path / "touchbase.db")
+    assert (read_backup(tmp_path / "b.db").schema, read_backup(tmp_path / "new.db").schema) == ("0021_order_of_creation", INITIAL)
+    assert _schema(tmp_path / "new.db") == _schema(tmp_path / "touchbase.db")
 
 
 def _schema(path: Path) -> list[str]:

@@ -120,7 +120,7 @@ async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
 
     by_table = {row["tablename"]: [*row.values()][1:] for row in policies}
     open_ones = [row["relname"] for row in tables if not (row["relrowsecurity"] and row["relforcerowsecurity"])]
-    assert open_ones == [], "the migration that makes a table with a client puts it behind the wall, as 0010 does"
+    assert open_ones == [], "the migration that makes a table with a client gives it the policy, as 0001_initial does"
     assert len(policies) == len(by_table)
     assert by_table.keys() == {row["relname"] for row in tables} | {"client"}
     assert by_table["contact"][:4] == ["of_client", "PERMISSIVE", ["public"], "ALL"]

@@ -33,8 +33,9 @@ def reapply_erasures(database: str | None, known: tuple[str, ...], as_json: bool
     For PostgreSQL, before servers are pointed at the restored database; the address given with --from is that of the database before.
     `touchbase restore` does this itself. Given again it changes nothing more.
     """
-    others = [address for address in known if can_tell(address)]
-    erased = run(_reapplied(database, others))
+    for address in known:
+        refuse_unless_store(address)
+    erased = run(_reapplied(database, known))
     if as_json:
         print_json({"erased": erased})
         return
@@ -46,18 +47,14 @@ async def _reapplied(database: str | None, known: Sequence[str]) -> int:
         return await erase_again(restored, known)
 
 
-def can_tell(address: str) -> bool:
-    """Whether anybody can have been erased in a store that was named; refuses what is none."""
-    from touchbase.storage.sqlite.restore import may_have_erased
+def refuse_unless_store(address: str) -> None:
+    """Refuse an address that was named and is of no store, as that cannot be asked who was erased."""
+    from touchbase.storage.sqlite.restore import is_store
 
     _check(address)
     must_exist(address)
-    if not address.startswith("sqlite:///"):
-        return True
-    asked = may_have_erased(Path(address.removeprefix("sqlite:///")))
-    if asked is None:
+    if address.startswith("sqlite:///") and not is_store(Path(address.removeprefix("sqlite:///"))):
         raise click.ClickException(f"{address} is no store, so it cannot be asked who was erased: give the address of one")
-    return asked
 
 
 def _check(address: str) -> None:

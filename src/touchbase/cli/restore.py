@@ -11,7 +11,7 @@ import click
 
 from touchbase.cli.backup import sqlite_file
 from touchbase.cli.common import json_option, print_json, read_settings, run, setting_options
-from touchbase.cli.reapply_erasures import NOBODY_KNOWS, can_tell, erase_again
+from touchbase.cli.reapply_erasures import NOBODY_KNOWS, erase_again, refuse_unless_store
 from touchbase.domain.errors import UnusableStore
 from touchbase.domain.times import to_text
 
@@ -53,19 +53,20 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
 
 def _known(target: Path, named: Sequence[str], without: bool) -> list[str]:
     """The addresses of the stores that are asked who was erased since; refuses where nobody can be asked, and a store in use."""
-    from touchbase.storage.sqlite.restore import is_readable, may_have_erased
+    from touchbase.storage.sqlite.restore import is_readable, is_store
 
-    others = [address for address in named if can_tell(address)]
+    for address in named:
+        refuse_unless_store(address)
     readable = is_readable(target)
     if without or not target.exists():
-        return others
+        return list(named)
     try:
-        asked = may_have_erased(target) if readable else None
+        asked = readable and is_store(target)
     except UnusableStore:
         readable = False
     if not readable and not named:
         raise click.ClickException(f"{target} cannot be read, so {NOBODY_KNOWS}")
-    return [f"sqlite:///{target}", *others] if readable and asked else others
+    return [f"sqlite:///{target}", *named] if readable and asked else list(named)
 
 
 async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> int:

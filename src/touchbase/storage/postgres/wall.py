@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Connection
 
 SETTING = "touchbase.clients"
-"""What the policies read (migration 0010)."""
+"""What the policies read (migration 0001_initial)."""
 
 _OPEN = (
     "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "

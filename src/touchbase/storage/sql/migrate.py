@@ -7,15 +7,18 @@ changes afterwards, and a store that knows more than this program is left alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.resources import files
 
 from touchbase.domain.errors import UnusableStore
+from touchbase.storage.sql.squash import Squash
 
 TABLE = "CREATE TABLE IF NOT EXISTS migration (name TEXT NOT NULL PRIMARY KEY, digest TEXT NOT NULL)"
 APPLIED = "SELECT name, digest FROM migration"
 RECORD = "INSERT INTO migration (name, digest) VALUES ({}, {})"
+INITIAL = "0001_initial"
+"""Makes the whole schema; it has replaced the migrations of `squash.NAMES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +27,37 @@ class Migration:
 
     name: str
     sql: str
+    squash: Squash | None = None
+    """Former migrations that this file has replaced."""
+    recorded: str | None = None
+    """The digest to record, where it is not that of `sql`: a conversion ends where this migration would."""
 
     @property
     def digest(self) -> str:
         """Tells whether the text is still the one that ran; line ends do not count."""
-        return sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
+        return self.recorded or sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
+
+    def conversion(self, squash: Squash) -> Migration:
+        """The SQL from the former migrations to this one, to be recorded in their place."""
+        return replace(self, sql=squash.sql, recorded=self.digest)
 
 
 def packaged(engine: str) -> list[Migration]:
     """All migrations of one engine (its folder's name), in order."""
     folder = files("touchbase.storage") / engine / "migrations"
-    found = (entry for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return sorted((Migration(entry.name[:-4], entry.read_text("utf-8")) for entry in found), key=lambda migration: migration.name)
+    found = {entry.name[:-4]: entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")}
+    return [Migration(name, sql, Squash.of(engine) if name == INITIAL else None) for name, sql in sorted(found.items())]
 
 
 def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list[Migration]:
-    """Those that have not run yet, in order.
+    """The migrations that have not run yet, in order; the first is a conversion if the store has the migrations that it replaced.
 
     `UnusableStore` when an applied file has changed since, or when the store has migrations that this
     program does not know.
     """
+    for migration in migrations:
+        if migration.squash is not None and migration.squash.applies_to(applied):
+            return [migration.conversion(migration.squash), *(each for each in migrations if each.name != migration.name)]
     unknown = sorted(applied.keys() - {migration.name for migration in migrations})
     if unknown:
         raise UnusableStore(

@@ -16,8 +16,6 @@ from touchbase.storage.part_file import BESIDE, part_of
 from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
 
 IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
-ERASURES = "0008_erasure"
-"""The migration since which people can be erased."""
 
 
 @contextmanager
@@ -48,16 +46,15 @@ def is_readable(target: Path) -> bool:
         return readable
 
 
-def may_have_erased(store: Path) -> bool | None:
-    """Whether anybody can have been erased in a store: not where its schema is older than erasures. None: it is no store of ours."""
-    connection = apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READWRITE)
+def is_store(file: Path) -> bool:
+    """Whether this is a store, which can be asked who was erased there; raises `UnusableStore` when the file cannot be read."""
+    connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        known = applied(connection)
+        return bool(applied(connection))
     except apsw.Error as error:
-        raise UnusableStore(f"{store} cannot be asked who was erased: {why(error)}") from error
+        raise UnusableStore(f"{file} cannot be asked who was erased: {why(error)}") from error
     finally:
         connection.close()
-    return ERASURES in known if known else None
 
 
 @contextmanager

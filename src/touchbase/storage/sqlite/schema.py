@@ -23,9 +23,13 @@ def refuse_others(path: str) -> None:
 
 def todo(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[Migration]:
     """The migrations that this store waits for."""
+    return pending(migrations, _applied(cursor))
+
+
+def _applied(cursor: apsw.Cursor) -> dict[str, str]:
+    """Name and digest of every migration that ran here; none in a new file."""
     known = cursor.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'").fetchall()
-    applied = cursor.execute(APPLIED).fetchall() if known else []
-    return pending(migrations, {str(name): str(digest) for name, digest in applied})
+    return {str(name): str(digest) for name, digest in cursor.execute(APPLIED)} if known else {}
 
 
 def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callable[[Migration], None] = lambda last: None) -> list[str]:
@@ -37,8 +41,9 @@ def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callab
         return []
     cursor.execute("BEGIN IMMEDIATE")
     try:
-        pending_now = todo(cursor, migrations)  # asked again: another process may have been faster
-        if 0 < len(pending_now) < len(migrations):
+        applied = _applied(cursor)  # asked again: another process may have been faster
+        pending_now = pending(migrations, applied)
+        if applied and pending_now:
             before(pending_now[-1])
         cursor.execute(TABLE)
         for migration in pending_now:

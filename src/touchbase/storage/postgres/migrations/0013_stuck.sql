@@ -1,2 +1,0 @@
--- Nothing to do here: PostgreSQL compares for a list of three too.
-SELECT 1;

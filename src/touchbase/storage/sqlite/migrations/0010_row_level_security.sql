@@ -1,1 +1,0 @@
--- Nothing to do here: SQLite has no row-level security. Its file has one owner, and every statement names its client.

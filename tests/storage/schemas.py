@@ -1,0 +1,52 @@
+"""The schema of a store as its engine describes it, to be compared."""
+
+from __future__ import annotations
+
+import re
+
+import apsw
+import asyncpg
+
+Schema = dict[str, list[tuple[object, ...]]]
+
+_TABLES = (
+    "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
+)
+_POSTGRES = {
+    "columns": "SELECT table_name, ordinal_position, column_name, data_type, is_nullable, column_default FROM information_schema.columns "
+    "WHERE table_schema = 'public' ORDER BY 1, 2",
+    "indexes": "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1",
+    "constraints": "SELECT conrelid::regclass::text, conname, contype::text, pg_get_constraintdef(oid) FROM pg_constraint "
+    "WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
+    "policies": "SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2",
+    "options": "SELECT relname, relkind::text, relpersistence::text, relrowsecurity, relforcerowsecurity, reloptions::text FROM pg_class "
+    "WHERE relnamespace = 'public'::regnamespace ORDER BY 1",
+    "others": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT proname FROM pg_proc "
+    "WHERE pronamespace = 'public'::regnamespace",
+}
+
+
+def sqlite_schema(path: str) -> Schema:
+    """Tables with their kind, columns and foreign keys, indexes with their conditions, and the planner's figures."""
+    connection = apsw.Connection(path)
+    found: Schema = {"tables": connection.execute(_TABLES).fetchall()}
+    for name, *_ in found["tables"]:
+        found[f"columns of {name}"] = connection.execute(f"PRAGMA table_xinfo({name})").fetchall()
+        found[f"references of {name}"] = connection.execute(f"PRAGMA foreign_key_list({name})").fetchall()
+        indexes = connection.execute(f"SELECT name, \"unique\", origin, partial FROM pragma_index_list('{name}') ORDER BY name").fetchall()
+        found[f"indexes of {name}"] = indexes
+        found |= {f"columns of {index}": connection.execute(f"PRAGMA index_xinfo({index})").fetchall() for index, *_ in indexes}
+    texts = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL ORDER BY name")
+    found["texts"] = [(name, re.sub(r"\s+", " ", str(sql)).replace('"', "")) for name, sql in texts]
+    if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'").fetchall():
+        found["figures"] = connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1 ORDER BY tbl, idx, stat").fetchall()
+    connection.close()
+    return found
+
+
+async def postgres_schema(url: str) -> Schema:
+    """Columns in their order, indexes, constraints, policies, row-level security and storage parameters."""
+    connection = await asyncpg.connect(url)
+    found = {name: [tuple(row) for row in await connection.fetch(sql)] for name, sql in _POSTGRES.items()}
+    await connection.close()
+    return found
