@@ -14,7 +14,7 @@ from touchbase.storage.sql.statements import BODY
 FAR = 4_000_000_000
 """Our ids begin here, behind all that the service hands out."""
 HEADERS = b'{"content-type":"application/json"}'
-RECENT: Columns = (("client", "bigint"), ("key", "bytea"), ("id", "bigint"), ("received_us", "bigint"))
+RECENT: Columns = (("client", "bigint"), ("key", "bytea"), ("delivery_id", "bigint"), ("received_us", "bigint"))
 KEYS = {"contact": 2, "delivery": 2, "custom_field": 4}
 
 Values = dict[str, Any]
@@ -61,7 +61,7 @@ def _delivery(n: int, known: int, run: str) -> Values:
 
 
 def _call(n: int, known: int, run: str) -> Values:
-    return {"client": CLIENT, "key": f"{run}{n:06}".encode(), "id": FAR + n, "received_us": n}
+    return {"client": CLIENT, "key": f"{run}{n:06}".encode(), "delivery_id": FAR + n, "received_us": n}
 
 
 def _body(n: int, known: int, run: str) -> Values:
@@ -97,7 +97,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     ),
     "update": _UPDATE,
     "patch": _UPDATE,
-    "webhook": (Part("recent_call", RECENT, _call), Part("delivery", DELIVERY, _delivery), Part("delivery_body", BODY, _body)),
+    "webhook": (Part("dedupe_key", RECENT, _call), Part("delivery", DELIVERY, _delivery), Part("delivery_body", BODY, _body)),
     "apply": (
         Part("event", EVENT, _applied),
         Part("contact", CONTACT, _changed, _columns(CONTACT, "updated_us", "last_sent_us")),

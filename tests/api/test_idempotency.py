@@ -469,7 +469,7 @@ async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store
     assert listed.secrets == [secret]
     assert (again.status, again.json(), again.headers["location"]) == (201, made, f"{where}/crm/hubspot")
     assert is_replayed(again)
-    ((kept,),) = await by_hand("SELECT answer FROM kept_answer")
+    ((kept,),) = await by_hand("SELECT response FROM idempotency_key")
     assert secret.encode() not in kept
 
 
@@ -523,7 +523,7 @@ async def test_other_methods_ignore_the_header(here: Caller) -> None:
 async def test_without_the_header_nothing_is_kept(call: Caller, by_hand: ByHand) -> None:
     await call.post(CONTACTS, JANE)
 
-    assert await by_hand("SELECT client FROM kept_answer") == []
+    assert await by_hand("SELECT client FROM idempotency_key") == []
 
 
 @pytest.mark.parametrize(
@@ -537,5 +537,5 @@ async def test_a_kept_answer_names_the_record_that_it_shows(
 
     made = await call.post(path, body, **KEY)
 
-    rows = await by_hand("SELECT record_kind, record_id, expires_us - created_us FROM kept_answer")
+    rows = await by_hand("SELECT record_kind, record_id, expires_us - created_us FROM idempotency_key")
     assert rows == [(kind, made.json()["id"], 24 * 3600 * SECOND)]

@@ -133,8 +133,8 @@ def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
 def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(store: Run) -> None:
     keep(SENT, NONSENSE)
     store("worker", "--once")
-    by_hand("UPDATE delivery SET body_gone = 'retention', body_gone_us = 5 WHERE state = 'applied'")
-    by_hand("DELETE FROM delivery_body WHERE id IN (SELECT id FROM delivery WHERE body_gone IS NOT NULL)")
+    by_hand("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE state = 'applied'")
+    by_hand("DELETE FROM delivery_body WHERE id IN (SELECT id FROM delivery WHERE body_removed IS NOT NULL)")
 
     rehearsed = store("inbox", "replay", "--dry-run", "--channel", "email_campaign").output.splitlines()
     replayed = store("inbox", "replay", "--channel", "email_campaign").output

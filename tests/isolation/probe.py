@@ -33,13 +33,13 @@ from touchbase.storage.sql.rows import Columns
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "company_id", "tool", "object_type", "object_id", "channel",
-    "key", "name", "state", "client_id", "digest", "erasure", "wanted_us", "until_us", "old",
+    "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
     "occurred_us",
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {
     "to_id": 1, "to_us": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
-    "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "twin": 1, "before": 0,
+    "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""

@@ -45,7 +45,7 @@ BESIDE_THE_WALL: dict[str, str] = {
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 UNNOTICED: dict[str, str] = {
     "audit._astray": "asks about records of a page by their ids, which are no other client's; what is at any other record is dropped",
-    "erase_places.PLACES.wanted_record.remove": "what it would take of B's own went with the probe of erase_waiting.DELETE_WANTED, "
+    "erase_places.PLACES.fetch_queue.remove": "what it would take of B's own went with the probe of erase_waiting.DELETE_WANTED, "
     "and no record of A's is wanted",
     "erase_reads.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "reads._united": "asks what became of an id that B gives, and no record of A's was united with another; an id is no other client's",

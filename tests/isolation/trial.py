@@ -121,7 +121,7 @@ async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
     await store.write(RotateClientId(number, w.CLIENT_A, w.TIME_OF_B + 1000 * DAY))
     a = world.side(store, w.CLIENT_A, number, key)
     await w.furnish(a)
-    await world.by_hand("UPDATE kept_answer SET expires_us = ?", w.NEVER)
+    await world.by_hand("UPDATE idempotency_key SET expires_us = ?", w.NEVER)
     empty = [table for table, rows in (await world.dump(number)).items() if not rows]
     assert empty == [], "A has nothing in these tables: say in tests/isolation/world.py how it gets there"
     return a, await known_of(world, a)
@@ -144,7 +144,7 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
         found = await world.by_hand(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
         rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
     rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
-    rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["record_source"]]
+    rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
     return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
 
 

@@ -35,7 +35,7 @@ async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHan
     gone = await AnswerSweeper(store)(NOW + LIFETIME)
 
     assert gone == 3
-    assert await by_hand("SELECT key FROM kept_answer") == [("c",)]
+    assert await by_hand("SELECT key FROM idempotency_key") == [("c",)]
 
 
 async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ async def test_a_drained_inbox_is_swept_too(store: Store, by_hand: ByHand) -> No
 
     await InboxWorker(store, nobody_reads, lambda: NOW + LIFETIME, chores=[AnswerSweeper(store)]).drain()
 
-    assert await by_hand("SELECT key FROM kept_answer") == []
+    assert await by_hand("SELECT key FROM idempotency_key") == []
 
 
 async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(store: Store, caplog: pytest.LogCaptureFixture) -> None:

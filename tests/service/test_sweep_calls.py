@@ -27,7 +27,7 @@ async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) ->
 
 
 async def left(by_hand: ByHand) -> list[bytes]:
-    return [bytes(key) for (key,) in await by_hand("SELECT key FROM recent_call ORDER BY client, key")]
+    return [bytes(key) for (key,) in await by_hand("SELECT key FROM dedupe_key ORDER BY client, key")]
 
 
 async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, by_hand: ByHand) -> None:

@@ -416,7 +416,7 @@ def test_every_table_that_names_a_record_is_a_place_that_erasing_knows(sqlite_ur
     tables = {name for name, columns in tables_of_sqlite(sqlite_url).items() if {"record_kind", "record_id"} <= set(columns)}
 
     # Records that are wanted from a CRM name an object, and are found by its link.
-    assert tables | {"wanted_record"} == {place.table for place in PLACES}
+    assert tables | {"fetch_queue"} == {place.table for place in PLACES}
 
 
 async def _made(open_store: Any, url: str) -> None:

@@ -332,7 +332,7 @@ async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_
     await receive(store, client, merge("contact", "1", "2"))
 
     (survivor,) = [contact.id for contact in await store.read(ListContacts(client, 5))]
-    rows = await by_hand("SELECT key, record_kind, record_id FROM kept_answer ORDER BY key")
+    rows = await by_hand("SELECT key, record_kind, record_id FROM idempotency_key ORDER BY key")
     assert rows == [*((f"k{number}", CONTACT, survivor) for number in sorted(ids)), ("none", None, None)]
 
 

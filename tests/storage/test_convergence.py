@@ -394,7 +394,7 @@ async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_
         await work_through(store, killed, 1, 50)
         first = await snapshot(store, client)
 
-        for table in ("event", "custom_field", "link", "company_claim", "contact", "company"):
+        for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
             await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
         await seed(store, known, client)
         again = data.draw(some.lists(some.sampled_from(kept), max_size=4))
@@ -455,7 +455,7 @@ async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Sto
     kept = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
     await InboxWorker(store, ADAPTERS.translate, lambda: LATER).drain()
     first = await snapshot(store, client)
-    for table in ("event", "custom_field", "link", "company_claim", "contact", "company"):
+    for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
         await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
     await store.write(ReplayDeliveries(client, kept, 1))

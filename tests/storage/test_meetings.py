@@ -82,7 +82,7 @@ async def test_a_replay_that_waits_for_retention_does_not_put_back_what_has_no_b
     await store.work(client, 10, _sent, NOON + 1)
 
     async with other.transaction():
-        await other.execute("UPDATE delivery SET body_gone = 'retention', body_gone_us = 5 WHERE id = $1", kept.id)
+        await other.execute("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE id = $1", kept.id)
         await other.execute("DELETE FROM delivery_body WHERE id = $1", kept.id)
         replay = asyncio.ensure_future(store.write(ReplayDeliveries(client, [kept.id], NOON)))
         await until_it_waits(other, replay)

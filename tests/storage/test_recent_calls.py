@@ -18,7 +18,7 @@ async def test_a_call_whose_body_went_with_an_erased_person_is_recognised_no_mor
 
     await house.erase(refs=(REF,))
 
-    keys = [bytes(key) for (key,) in await by_hand("SELECT key FROM recent_call")]
+    keys = [bytes(key) for (key,) in await by_hand("SELECT key FROM dedupe_key")]
     assert (len(keys), body_key("crm", "", "", body) in keys) == (1, False)
     again = await house.keep(body)
     await house.work()

@@ -45,7 +45,7 @@ from touchbase.wiring import assembled, worker_alone
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"id_block", "migration", "server_secret", "seal_key"}
+OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key"}
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
 encryption keys with a text that only they open. Another one must be looked at first."""
 WHO_THERE_IS = {"client", "client_alias", "erased"}

@@ -114,7 +114,7 @@ async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alo
 
 async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, by_hand: ByHand) -> None:
     await connect(await open_with_keys(BEFORE))
-    await by_hand("UPDATE seal_key SET canary = (SELECT secrets FROM connection)")
+    await by_hand("UPDATE encryption_key SET canary = (SELECT secrets FROM connection)")
 
     with pytest.raises(UnusableStore, match="not the true one"):
         await open_with_keys(BEFORE)
@@ -168,7 +168,7 @@ async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_u
     await connect(store)
     await store.close()
     connection = await asyncpg.connect(postgres_url, server_settings={"touchbase.clients": "all"})
-    await connection.execute(f"UPDATE connection SET secrets = '[\"{SECRET}\"]'; DELETE FROM seal_key")
+    await connection.execute(f"UPDATE connection SET secrets = '[\"{SECRET}\"]'; DELETE FROM encryption_key")
     await connection.close()
 
     with pytest.raises(UnusableStore, match="holds secrets in clear"):

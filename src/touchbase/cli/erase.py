@@ -24,9 +24,9 @@ WORDS = {
     "events": "events of the timeline",
     "links": "former addresses and tool objects",
     "deliveries": "bodies of deliveries",
-    "wanted_records": "records still to be fetched",
-    "company_claims": "companies still to be known",
-    "kept_answers": "kept answers to repeated requests",
+    "queued_fetches": "records still to be fetched",
+    "pending_company_links": "companies still to be known",
+    "idempotency_keys": "responses stored for idempotency keys",
 }
 
 

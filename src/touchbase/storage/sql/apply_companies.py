@@ -24,19 +24,19 @@ _CLAIM: Columns = (*sql.REF, *sql.RECORD[1:], ("stamped_us", "bigint"), ("stamp_
 SAVE_CLAIM = Op(
     "save_claim",
     _CLAIM,
-    body=f"INSERT INTO company_claim ({names(_CLAIM)}) SELECT * FROM p WHERE true "
+    body=f"INSERT INTO pending_company_link ({names(_CLAIM)}) SELECT * FROM p WHERE true "
     "ON CONFLICT (client, tool, object_type, object_id, record_kind, record_id) "
     "DO UPDATE SET stamped_us = excluded.stamped_us, stamp_key = excluded.stamp_key "
-    "WHERE (company_claim.stamped_us, company_claim.stamp_key) < (excluded.stamped_us, excluded.stamp_key)",
+    "WHERE (pending_company_link.stamped_us, pending_company_link.stamp_key) < (excluded.stamped_us, excluded.stamp_key)",
 )
 CLAIMS_OF_OBJECT = Op(
     "claims_of_object",
     sql.REF,
-    body=f"SELECT {names(_CLAIM, 't.')} FROM p CROSS JOIN company_claim t WHERE t.client = p.client AND t.tool = p.tool "
+    body=f"SELECT {names(_CLAIM, 't.')} FROM p CROSS JOIN pending_company_link t WHERE t.client = p.client AND t.tool = p.tool "
     "AND t.object_type = p.object_type AND t.object_id = p.object_id",
 )
-DELETE_CLAIMS_OF = delete("delete_claims_of", "company_claim", sql.RECORD)
-DELETE_CLAIMS_OF_OBJECT = delete("delete_claims_of_object", "company_claim", sql.REF)
+DELETE_CLAIMS_OF = delete("delete_claims_of", "pending_company_link", sql.RECORD)
+DELETE_CLAIMS_OF_OBJECT = delete("delete_claims_of_object", "pending_company_link", sql.REF)
 CONTACTS_OF_COMPANY = Op(
     "contacts_of_company",
     sql.ONE,

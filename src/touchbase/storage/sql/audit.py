@@ -35,9 +35,9 @@ _OF_NO_COMPANY = (
 _PLACES = "SELECT DISTINCT record_id FROM event WHERE client = ? AND record_kind = ? AND record_id > ? ORDER BY record_id LIMIT ?"
 _ALONE = "SELECT id FROM link WHERE client = ? AND record_id IS NULL AND id > ? AND id <= ?"
 _WAITING = f"SELECT record_id, count(*) FROM event WHERE {_RANGE} GROUP BY record_id"
-_DELIVERIES = "SELECT id, state, error, applied_us, body_gone FROM delivery WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
+_DELIVERIES = "SELECT id, state, error, applied_us, body_removed FROM delivery WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
 _BODIES = (
-    "SELECT d.id, d.channel, d.received_us, d.tool, d.key, d.body_gone, b.query, b.headers, b.body FROM delivery d "
+    "SELECT d.id, d.channel, d.received_us, d.tool, d.key, d.body_removed, b.query, b.headers, b.body FROM delivery d "
     "LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ? AND d.id > ? ORDER BY d.id LIMIT ?"
 )
 _CAUSED = (

@@ -28,7 +28,8 @@ _STATE = _by_what_is_left("'parked'", "'applied'", "'ignored'")
 _ERROR = _by_what_is_left("t.error", "NULL", f"'{WHY_IGNORED}'")
 _APPLIED = f"CASE WHEN {_WAITS} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
 _CLEARED = (
-    f"SET body_gone = COALESCE(t.body_gone, '{GONE_ERASED}'), body_gone_us = COALESCE(t.body_gone_us, p.at), key = p.key, shape = NULL, "
+    f"SET body_removed = COALESCE(t.body_removed, '{GONE_ERASED}'), body_removed_us = COALESCE(t.body_removed_us, p.at), "
+    "key = p.key, shape = NULL, "
     f"state = {_STATE}, error = {_ERROR}, applied_us = {_APPLIED} "
     "FROM p WHERE t.client = p.client AND t.id = p.id AND t.state <> 'received'"
 )
@@ -40,8 +41,8 @@ CLEAR_DELIVERY = Op(
 )
 DELETE_BODY = delete("delete_body", "delivery_body", ONE, "id")
 _RETAIN: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
-_DUE = "state IN ('applied', 'ignored') AND body_gone IS NULL"
-_RETAINED = f"SET body_gone = '{GONE_RETENTION}', body_gone_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
+_DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
+_RETAINED = f"SET body_removed = '{GONE_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
 RETAIN_DELIVERY = Op(
     "retain_delivery",
     _RETAIN,
@@ -49,12 +50,12 @@ RETAIN_DELIVERY = Op(
     body=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
 )
 # As the index `delivery_unproven` has it, word by word.
-_UNPROVEN = "state = 'unrecognised' AND body_gone IS NULL AND (verified IS NULL OR verified = 0)"
+_UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0)"
 DROP_UNRECOGNISED = Op(
     "drop_unrecognised",
     (*ONE, ("at", "bigint")),
-    sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_gone IS NULL RETURNING id",
-    body=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_gone IS NULL RETURNING t.id",
+    sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING id",
+    body=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
 )
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"
 

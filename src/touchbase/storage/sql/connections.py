@@ -25,12 +25,12 @@ UPDATE_CONNECTION = Op(
     "update_connection",
     _CHANGE,
     body="UPDATE connection AS t SET updated_us = p.updated_us, secrets = COALESCE(p.secrets, t.secrets), settings = p.settings, "
-    "access_token = COALESCE(p.access_token, t.access_token), guarded_us = CASE WHEN p.secrets IS NULL THEN t.guarded_us "
-    "WHEN p.secrets <> '[]' THEN COALESCE(t.guarded_us, p.updated_us) END "
+    "access_token = COALESCE(p.access_token, t.access_token), secrets_since_us = CASE WHEN p.secrets IS NULL THEN t.secrets_since_us "
+    "WHEN p.secrets <> '[]' THEN COALESCE(t.secrets_since_us, p.updated_us) END "
     f"FROM p WHERE {_SAME} RETURNING {names(CONNECTION, 't.')}",
     sqlite="UPDATE connection SET updated_us = ?4, secrets = COALESCE(?5, secrets), settings = ?6, "
-    "access_token = COALESCE(?7, access_token), guarded_us = CASE WHEN ?5 IS NULL THEN guarded_us "
-    "WHEN ?5 <> '[]' THEN COALESCE(guarded_us, ?4) END "
+    "access_token = COALESCE(?7, access_token), secrets_since_us = CASE WHEN ?5 IS NULL THEN secrets_since_us "
+    "WHEN ?5 <> '[]' THEN COALESCE(secrets_since_us, ?4) END "
     f"WHERE client = ?1 AND channel = ?2 AND tool = ?3 RETURNING {names(CONNECTION)}",
 )
 LOCK_CONNECTION = Op(

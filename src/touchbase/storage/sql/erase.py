@@ -28,13 +28,13 @@ from touchbase.storage.sql.rows import Columns, contact_of
 from touchbase.storage.sql.server_secret import erasure_key_of, find_erasure_key, make_erasure_key
 
 ERASURE: Columns = (
-    ("client", "bigint"), ("id", "bigint"), ("asked_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
+    ("client", "bigint"), ("id", "bigint"), ("requested_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
     ("sweep_until", "bigint"), ("removed", "text"),
 )  # fmt: skip
 INSERT_ERASURE = Op(
     "insert_erasure",
     ERASURE,
-    body="INSERT INTO erasure (client, id, asked_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true",
+    body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true",
 )
 _SWEPT: Columns = (*sql.ONE, ("done_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
 NOTE_SWEPT = Op(

@@ -37,15 +37,15 @@ def _by_record(table: str, name: str) -> Place:
 _ITS_LINKS = "l.client = p.client AND l.record_kind = p.record_kind AND l.record_id = p.record_id"
 _SAME_OBJECT = "t.client = l.client AND t.tool = l.tool AND t.object_type = l.object_type AND t.object_id = l.object_id"
 _WANTED = Place(
-    "wanted_record",
-    "wanted_records",
-    Op("count_wanted", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN link l JOIN wanted_record t ON {_SAME_OBJECT} WHERE {_ITS_LINKS}"),
+    "fetch_queue",
+    "queued_fetches",
+    Op("count_wanted", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN link l JOIN fetch_queue t ON {_SAME_OBJECT} WHERE {_ITS_LINKS}"),
     Op(
         "erase_wanted",
         RECORD,
-        sqlite="DELETE FROM wanted_record WHERE client = ?1 AND (tool, object_type, object_id) IN "
+        sqlite="DELETE FROM fetch_queue WHERE client = ?1 AND (tool, object_type, object_id) IN "
         "(SELECT tool, object_type, object_id FROM link WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3)",
-        body=f"DELETE FROM wanted_record t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
+        body=f"DELETE FROM fetch_queue t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
     ),
 )
 PLACES = (
@@ -53,8 +53,8 @@ PLACES = (
     _by_record("event", "events"),
     _WANTED,  # before the links that it is found by
     _by_record("link", "links"),
-    _by_record("company_claim", "company_claims"),
-    _by_record("kept_answer", "kept_answers"),
+    _by_record("pending_company_link", "pending_company_links"),
+    _by_record("idempotency_key", "idempotency_keys"),
 )
 COUNT_CONTACT = Op("count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id")
 

@@ -22,7 +22,7 @@ from touchbase.storage.sql.server_secret import erasure_key_of, find_erasure_key
 
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of bodies in one page."""
-_ERASURE = "SELECT client, id, asked_us, done_us, swept_to, sweep_until, removed FROM erasure"
+_ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, removed FROM erasure"
 
 
 def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
@@ -126,7 +126,9 @@ def read_bodies(query: e.ReadBodies) -> Plan[e.BodyPage]:
     """A page of deliveries with their bodies."""
     bounds = (query.client, query.after, LARGEST_ID if query.until is None else query.until)
     if query.contact is None:
-        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_gone IS NULL" + (" AND d.state = 'received'" if query.waiting else "")
+        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_removed IS NULL" + (
+            " AND d.state = 'received'" if query.waiting else ""
+        )
         rows = yield Ask(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, query.limit))
     else:
         told = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"

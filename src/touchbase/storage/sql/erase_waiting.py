@@ -11,7 +11,7 @@ from touchbase.storage.sql import statements as sql
 from touchbase.storage.sql.op import Op, Plan, Row, Step, delete
 
 DELETE_LINK = delete("delete_link", "link", sql.REF)
-DELETE_WANTED = delete("delete_wanted", "wanted_record", sql.REF)
+DELETE_WANTED = delete("delete_wanted", "fetch_queue", sql.REF)
 _RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
 TOLD_BY = Op("told_by", sql.RECORD, body=f"SELECT t.delivery_id FROM p CROSS JOIN event t WHERE {_RECORD_MATCH}")
 

@@ -14,18 +14,18 @@ _OURS = "t.client = p.client AND t.tool = p.tool"
 INSERT_SOURCE = Op(
     "insert_source",
     _SOURCE,
-    body="INSERT INTO record_source (client, tool, next_us, failures, stopped) SELECT p.client, p.tool, 0, 0, 0 FROM p WHERE true "
+    body="INSERT INTO fetch_state (client, tool, next_us, failures, stopped) SELECT p.client, p.tool, 0, 0, 0 FROM p WHERE true "
     "ON CONFLICT DO NOTHING",
 )
 CLAIM_SOURCE = Op(
     "claim_source",
     (*_SOURCE, ("now_us", "bigint"), ("until_us", "bigint")),
-    sqlite="UPDATE record_source SET next_us = ?4 WHERE client = ?1 AND tool = ?2 AND stopped = 0 AND next_us <= ?3 RETURNING failures",
-    body="UPDATE record_source AS t SET next_us = p.until_us FROM p "
+    sqlite="UPDATE fetch_state SET next_us = ?4 WHERE client = ?1 AND tool = ?2 AND stopped = 0 AND next_us <= ?3 RETURNING failures",
+    body="UPDATE fetch_state AS t SET next_us = p.until_us FROM p "
     f"WHERE {_OURS} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
 )
 _DUE = (
-    "SELECT object_type, object_id, wanted_us, attempts FROM wanted_record "
+    "SELECT object_type, object_id, requested_us, attempts FROM fetch_queue "
     "WHERE client = {} AND tool = {} AND next_us <= {} ORDER BY rank, next_us LIMIT {}"
 )
 _DUE_ROW: Columns = (*_SOURCE, ("now_us", "bigint"), ("most", "bigint"))
@@ -42,37 +42,37 @@ _FINISH: Columns = (
 FINISH_SOURCE = Op(
     "finish_source",
     _FINISH,
-    sqlite="UPDATE record_source SET next_us = ?4, failures = ?5, stopped = ?6, error = COALESCE(?7, error), "
+    sqlite="UPDATE fetch_state SET next_us = ?4, failures = ?5, stopped = ?6, error = COALESCE(?7, error), "
     "error_us = COALESCE(?8, error_us), fetched_us = COALESCE(?9, fetched_us) "
     "WHERE client = ?1 AND tool = ?2 AND next_us = ?3 RETURNING client",
-    body="UPDATE record_source AS t SET next_us = p.next_us, failures = p.failures, stopped = p.stopped, "
+    body="UPDATE fetch_state AS t SET next_us = p.next_us, failures = p.failures, stopped = p.stopped, "
     "error = COALESCE(p.error, t.error), error_us = COALESCE(p.error_us, t.error_us), "
     f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_OURS} AND t.next_us = p.until_us RETURNING t.client",
 )
-_ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("wanted_us", "bigint"))
-_SAME_WANT = f"{_OURS} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.wanted_us = p.wanted_us"
-_SAME_WANT_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND wanted_us = ?5"
-DROP_WANTED = delete("drop_wanted", "wanted_record", _ONE)
+_ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("requested_us", "bigint"))
+_SAME_WANT = f"{_OURS} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.requested_us = p.requested_us"
+_SAME_WANT_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND requested_us = ?5"
+DROP_WANTED = delete("drop_wanted", "fetch_queue", _ONE)
 ASK_LATER = Op(
     "ask_later",
     (*_ONE, ("next_us", "bigint")),
-    sqlite=f"UPDATE wanted_record SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANT_SQLITE}",
-    body=f"UPDATE wanted_record AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANT}",
+    sqlite=f"UPDATE fetch_queue SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANT_SQLITE}",
+    body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANT}",
 )
 RESUME_SOURCE = Op(
     "resume_source",
     _SOURCE,
-    sqlite="UPDATE record_source SET stopped = 0, failures = 0, next_us = CASE WHEN stopped = 1 OR failures > 0 THEN 0 ELSE next_us END, "
+    sqlite="UPDATE fetch_state SET stopped = 0, failures = 0, next_us = CASE WHEN stopped = 1 OR failures > 0 THEN 0 ELSE next_us END, "
     "error = NULL, error_us = NULL WHERE client = ?1 AND tool = ?2",
-    body="UPDATE record_source AS t SET stopped = 0, failures = 0, "
+    body="UPDATE fetch_state AS t SET stopped = 0, failures = 0, "
     "next_us = CASE WHEN t.stopped = 1 OR t.failures > 0 THEN 0 ELSE t.next_us END, "
     f"error = NULL, error_us = NULL FROM p WHERE {_OURS}",
 )
 WANT_ONCE_MORE = Op(
     "want_once_more",
     (*_SOURCE, ("next_us", "bigint")),
-    sqlite="UPDATE wanted_record SET next_us = ?3, attempts = 0 WHERE client = ?1 AND tool = ?2 AND next_us IS NULL",
-    body=f"UPDATE wanted_record AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_OURS} AND t.next_us IS NULL",
+    sqlite="UPDATE fetch_queue SET next_us = ?3, attempts = 0 WHERE client = ?1 AND tool = ?2 AND next_us IS NULL",
+    body=f"UPDATE fetch_queue AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_OURS} AND t.next_us IS NULL",
 )
 
 
@@ -110,9 +110,9 @@ def due(query: q.DueFetches) -> Plan[list[tuple[int, str]]]:
     """Whom one may ask for something now, those first whose turn came first."""
     rows = yield Ask(
         "SELECT c.client, c.tool FROM connection c JOIN client k ON k.id = c.client AND k.state = 'active' "
-        "LEFT JOIN record_source s ON s.client = c.client AND s.tool = c.tool "
+        "LEFT JOIN fetch_state s ON s.client = c.client AND s.tool = c.tool "
         "WHERE c.channel = 'crm' AND c.access_token <> '' AND COALESCE(s.stopped, 0) = 0 AND COALESCE(s.next_us, 0) <= ? "
-        "AND EXISTS (SELECT 1 FROM wanted_record w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?) "
+        "AND EXISTS (SELECT 1 FROM fetch_queue w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?) "
         "ORDER BY COALESCE(s.next_us, 0), c.client, c.tool",
         (query.now_us, query.now_us),
     )
@@ -122,10 +122,10 @@ def due(query: q.DueFetches) -> Plan[list[tuple[int, str]]]:
 def fetching(query: q.ListFetching) -> Plan[list[Fetching]]:
     """How asking goes, by tool."""
     rows = yield Ask(
-        "SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM record_source WHERE client = ?", (query.client,)
+        "SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (query.client,)
     )
     found = {row[0]: Fetching(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
-    counted = yield Ask("SELECT tool, count(next_us), count(*) FROM wanted_record WHERE client = ? GROUP BY tool", (query.client,))
+    counted = yield Ask("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (query.client,))
     for tool, wanted, all_of_them in counted:
         one = found.setdefault(tool, Fetching(tool))
         one.wanted, one.noted = wanted, all_of_them - wanted

@@ -12,7 +12,7 @@ from touchbase.storage.sql.rows import Columns, names
 
 KEPT_ANSWER: Columns = (
     ("client", "bigint"), ("key", "text"), ("fingerprint", "bytea"), ("record_kind", "bigint"), ("record_id", "bigint"),
-    ("created_us", "bigint"), ("expires_us", "bigint"), ("answer", "bytea"),
+    ("created_us", "bigint"), ("expires_us", "bigint"), ("response", "bytea"),
 )  # fmt: skip
 _KEY_AT: Columns = (("client", "bigint"), ("key", "text"), ("now_us", "bigint"))
 _FOUND: Columns = tuple(column for column in KEPT_ANSWER if not column[0].endswith("_us"))
@@ -21,28 +21,29 @@ _THEN = ", ".join(f"{name} = excluded.{name}" for name, _ in KEPT_ANSWER[2:])
 FIND_ANSWER = Op(
     "find_answer",
     _KEY_AT,
-    body=f"SELECT {names(_FOUND, 't.')} FROM p CROSS JOIN kept_answer t "
+    body=f"SELECT {names(_FOUND, 't.')} FROM p CROSS JOIN idempotency_key t "
     "WHERE t.client = p.client AND t.key = p.key AND t.expires_us > p.now_us",
 )
 # Answers nothing for a key that somebody else has used since we looked.
 KEEP_ANSWER = Op(
     "keep_answer",
     KEPT_ANSWER,
-    body=f"INSERT INTO kept_answer ({names(KEPT_ANSWER)}) SELECT * FROM p WHERE true "
-    f"ON CONFLICT (client, key) DO UPDATE SET {_THEN} WHERE kept_answer.expires_us <= excluded.created_us RETURNING client",
+    body=f"INSERT INTO idempotency_key ({names(KEPT_ANSWER)}) SELECT * FROM p WHERE true "
+    f"ON CONFLICT (client, key) DO UPDATE SET {_THEN} WHERE idempotency_key.expires_us <= excluded.created_us RETURNING client",
 )
 FORGET_ANSWER = Op(
     "forget_answer",
     _KEY_AT,
-    sqlite="DELETE FROM kept_answer WHERE client = ?1 AND key = ?2 AND expires_us <= ?3 RETURNING client",
-    body="DELETE FROM kept_answer t USING p WHERE t.client = p.client AND t.key = p.key AND t.expires_us <= p.now_us RETURNING t.client",
+    sqlite="DELETE FROM idempotency_key WHERE client = ?1 AND key = ?2 AND expires_us <= ?3 RETURNING client",
+    body="DELETE FROM idempotency_key t USING p WHERE t.client = p.client AND t.key = p.key AND t.expires_us <= p.now_us "
+    "RETURNING t.client",
 )
 # Where two records turn out to be one, the answers about the one that goes are about the one that stays.
 MOVE_ANSWERS = Op(
     "move_answers",
     (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("to_id", "bigint")),
-    sqlite="UPDATE kept_answer SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
-    body="UPDATE kept_answer t SET record_id = p.to_id FROM p "
+    sqlite="UPDATE idempotency_key SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body="UPDATE idempotency_key t SET record_id = p.to_id FROM p "
     "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id",
 )
 
@@ -68,7 +69,7 @@ def find(query: q.FindAnswer) -> Plan[KnownAnswer | None]:
 
 def expired(query: q.ExpiredAnswers) -> Plan[list[tuple[int, str]]]:
     """Whose time is over."""
-    sql = "SELECT client, key FROM kept_answer WHERE expires_us <= ? ORDER BY expires_us LIMIT ?"
+    sql = "SELECT client, key FROM idempotency_key WHERE expires_us <= ? ORDER BY expires_us LIMIT ?"
     rows = yield Ask(sql, (query.now_us, query.limit))
     return [(row[0], row[1]) for row in rows]
 

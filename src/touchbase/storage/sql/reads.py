@@ -138,7 +138,7 @@ def _delivery(query: q.GetDelivery) -> Plan[Delivery | None]:
     where = Where("d.id = ?", query.id)
     where.equal("c.id", query.client)
     sql = (
-        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_gone, d.body_gone_us FROM client c "
+        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us FROM client c "
         "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
         f"WHERE {where}"
     )

@@ -10,17 +10,17 @@ from touchbase.storage.sql.statements import CALL, ONE
 FORGET_CALL = Op(
     "forget_call",
     (*CALL, ("before_us", "bigint")),
-    sqlite="DELETE FROM recent_call WHERE client = ?1 AND key = ?2 AND received_us < ?3 RETURNING client",
-    body="DELETE FROM recent_call t USING p WHERE t.client = p.client AND t.key = p.key AND t.received_us < p.before_us RETURNING t.client",
+    sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND key = ?2 AND received_us < ?3 RETURNING client",
+    body="DELETE FROM dedupe_key t USING p WHERE t.client = p.client AND t.key = p.key AND t.received_us < p.before_us RETURNING t.client",
 )
 # Before it is cleared, because its key says which call it is. One whose bytes came again long after has left the place to the newer one.
 FORGET_CLEARED = Op(
     "forget_cleared",
     ONE,
-    sqlite="DELETE FROM recent_call WHERE client = ?1 AND id = ?2 "
+    sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND delivery_id = ?2 "
     "AND key = (SELECT key FROM delivery WHERE client = ?1 AND id = ?2 AND state <> 'received')",
-    body="DELETE FROM recent_call t USING p JOIN delivery d ON d.client = p.client AND d.id = p.id "
-    "WHERE d.state <> 'received' AND t.client = d.client AND t.key = d.key AND t.id = d.id",
+    body="DELETE FROM dedupe_key t USING p JOIN delivery d ON d.client = p.client AND d.id = p.id "
+    "WHERE d.state <> 'received' AND t.client = d.client AND t.key = d.key AND t.delivery_id = d.id",
 )
 
 
@@ -32,6 +32,6 @@ def forget_calls(command: ForgetCalls) -> Plan[int]:
 
 def old_calls(query: OldCalls) -> Plan[list[tuple[int, bytes]]]:
     """What may be forgotten, in the order of its place in the table: what is found together also lies together."""
-    text = "SELECT client, key FROM recent_call WHERE (client, key) > (?, ?) AND received_us < ? ORDER BY client, key LIMIT ?"
+    text = "SELECT client, key FROM dedupe_key WHERE (client, key) > (?, ?) AND received_us < ? ORDER BY client, key LIMIT ?"
     rows = yield Ask(text, (*(query.after or (0, b"")), query.before_us, query.limit))
     return [(row[0], bytes(row[1])) for row in rows]

@@ -30,8 +30,10 @@ _detail = msgspec.json.Decoder(_Object).decode
 MOST_BETWEEN = 1000
 """Calls between two equal ones that are looked at; with more between them, the second counts as a new fact."""
 
-TWIN = Op("twin", ONE, body=f"SELECT t.id, t.received_us, t.twin FROM p JOIN delivery t ON {ONE_MATCH}")
-SET_TWIN = Op("set_twin", (*ONE, ("twin", "bigint")), body=f"UPDATE delivery AS t SET twin = p.twin FROM p WHERE {ONE_MATCH}")
+TWIN = Op("twin", ONE, body=f"SELECT t.id, t.received_us, t.duplicate_of FROM p JOIN delivery t ON {ONE_MATCH}")
+SET_TWIN = Op(
+    "set_twin", (*ONE, ("duplicate_of", "bigint")), body=f"UPDATE delivery AS t SET duplicate_of = p.duplicate_of FROM p WHERE {ONE_MATCH}"
+)
 CALLS_ABOUT = Op(
     "calls_about",
     (*RECORD, ("tool", "text"), ("after_us", "bigint"), ("upto_us", "bigint")),
@@ -41,7 +43,7 @@ CALLS_ABOUT = Op(
 )
 _RANGE = (("client", "bigint"), ("after_us", "bigint"), ("upto_us", "bigint"), ("most", "bigint"))
 _CALLS = (
-    "SELECT d.received_us, d.id, d.state FROM recent_call r CROSS JOIN delivery d WHERE d.client = r.client AND d.id = r.id "
+    "SELECT d.received_us, d.id, d.state FROM dedupe_key r CROSS JOIN delivery d WHERE d.client = r.client AND d.id = r.delivery_id "
     "AND r.client = {} AND r.received_us >= {} AND r.received_us <= {} ORDER BY r.received_us LIMIT {}"
 )
 CALLS_BETWEEN = Op(

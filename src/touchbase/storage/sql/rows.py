@@ -47,12 +47,12 @@ EVENT: Columns = (
 DELIVERY: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("channel", "text"), ("state", "text"), ("received_us", "bigint"), ("tool", "text"),
     ("attempts", "bigint"), ("repeats", "bigint"), ("error", "text"), ("applied_us", "bigint"), ("next_attempt_us", "bigint"),
-    ("size", "bigint"), ("verified", "bigint"), ("twin", "bigint"), ("dated", "bigint"), ("problems", "text"), ("key", "bytea"),
+    ("size", "bigint"), ("verified", "bigint"), ("duplicate_of", "bigint"), ("dated", "bigint"), ("problems", "text"), ("key", "bytea"),
 )  # fmt: skip
 
 CONNECTION: Columns = (
     ("client", "bigint"), ("channel", "text"), ("tool", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
-    ("secrets", "text"), ("settings", "text"), ("access_token", "text"), ("guarded_us", "bigint"),
+    ("secrets", "text"), ("settings", "text"), ("access_token", "text"), ("secrets_since_us", "bigint"),
 )  # fmt: skip
 
 CLIENT: Columns = (

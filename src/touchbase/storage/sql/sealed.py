@@ -52,14 +52,14 @@ NOTE_KEY = Op(
     "note_key",
     (("key_id", "text"), ("canary", "text")),
     # An update that changes nothing, so that whoever retires the key waits for us, or we for them.
-    "INSERT INTO seal_key (key_id, canary) SELECT p.key_id, p.canary FROM p WHERE true "
+    "INSERT INTO encryption_key (key_id, canary) SELECT p.key_id, p.canary FROM p WHERE true "
     "ON CONFLICT (key_id) DO UPDATE SET key_id = excluded.key_id",
 )
 FORGET_KEYS = Op(
     "forget_keys",
     (("key_id", "text"),),
-    "DELETE FROM seal_key t USING p WHERE t.key_id <> p.key_id RETURNING t.key_id",
-    sqlite="DELETE FROM seal_key WHERE key_id <> ?1 RETURNING key_id",
+    "DELETE FROM encryption_key t USING p WHERE t.key_id <> p.key_id RETURNING t.key_id",
+    sqlite="DELETE FROM encryption_key WHERE key_id <> ?1 RETURNING key_id",
 )
 
 
@@ -93,12 +93,12 @@ def note_key(sealer: Sealer) -> Plan[None]:
 
 
 def _canary_of(key_id: str) -> tuple[object, ...]:
-    return ("seal_key", "canary", key_id)
+    return ("seal_key", "canary", key_id)  # the table's former name: stored canaries are bound to it
 
 
 def check_keys(sealer: Sealer) -> Plan[bool]:
     """Refuse a store whose keys are not at hand; answers whether secrets in clear wait to be sealed."""
-    rows = yield Ask("SELECT key_id, canary FROM seal_key", ())
+    rows = yield Ask("SELECT key_id, canary FROM encryption_key", ())
     for key_id, canary in rows:
         try:
             sealer.open(canary, _canary_of(key_id))
@@ -144,7 +144,7 @@ def retire_keys(command: RetireKeys, sealer: Sealer) -> Plan[list[str]]:
 def check_seals(query: CheckSeals, sealer: Sealer) -> Plan[Seals]:
     """Try every sealed secret."""
     found = Seals()
-    for key_id, canary in (yield Ask("SELECT key_id, canary FROM seal_key", ())):
+    for key_id, canary in (yield Ask("SELECT key_id, canary FROM encryption_key", ())):
         _try(sealer, canary, _canary_of(key_id), found)
     for table in TABLES:
         for column in table.columns:

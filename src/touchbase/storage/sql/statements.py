@@ -177,9 +177,11 @@ MOVE_CONTACTS_TO_COMPANY = Op(
 # The table of recent calls decides what is new, so that the deliveries, which are many and change, need no index of keys. In
 # the order of keys, so that two batches with the same calls wait for each other instead of dying.
 _RECENT = (
-    "INSERT INTO recent_call (client, key, id, received_us, twin) SELECT client, key, id, received_us, twin FROM p WHERE true{} "
-    "ON CONFLICT (client, key) DO UPDATE SET id = excluded.id, received_us = excluded.received_us, twin = excluded.twin "
-    f"WHERE recent_call.received_us < excluded.received_us - {REPEAT_WINDOW} OR recent_call.id = excluded.twin"
+    "INSERT INTO dedupe_key (client, key, delivery_id, received_us, duplicate_of) "
+    "SELECT client, key, id, received_us, duplicate_of FROM p WHERE true{} "
+    "ON CONFLICT (client, key) DO UPDATE SET delivery_id = excluded.delivery_id, received_us = excluded.received_us, "
+    "duplicate_of = excluded.duplicate_of "
+    f"WHERE dedupe_key.received_us < excluded.received_us - {REPEAT_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
 )
 _KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
 _KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
@@ -188,28 +190,28 @@ KEEP_DELIVERY = Op(
     columns=DELIVERY,
     more_columns=BODY,
     first_set=_RECENT.format(""),
-    made="SELECT p.id FROM p CROSS JOIN recent_call t WHERE t.client = p.client AND t.key = p.key AND t.id = p.id",
+    made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
     sqlite_set=_KEEP,
     more_set=f"{_KEEP_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
     postgres=(
         f"WITH {_table('p', DELIVERY)}, {_table('q', BODY, len(DELIVERY) + 1)}, "
-        f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, id), "
+        f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
         f"kept AS ({_KEEP} JOIN made ON made.client = p.client AND made.id = p.id), "
         f"more AS ({_KEEP_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
     ),
 )
 # With whether equal bytes are a repeat in any case, and when the next call of its client came, whatever it was.
 _CALL = (
-    "t.client, t.key, t.id, t.received_us, "
-    "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.id), "
-    "(SELECT n.received_us FROM recent_call n WHERE n.client = t.client AND n.received_us >= t.received_us "
-    "AND (n.received_us > t.received_us OR n.id > t.id) ORDER BY n.received_us LIMIT 1)"
+    "t.client, t.key, t.delivery_id, t.received_us, "
+    "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.delivery_id), "
+    "(SELECT n.received_us FROM dedupe_key n WHERE n.client = t.client AND n.received_us >= t.received_us "
+    "AND (n.received_us > t.received_us OR n.delivery_id > t.delivery_id) ORDER BY n.received_us LIMIT 1)"
 )
 CALL_BY_KEY = Op(
     "call_by_key",
     CALL,
-    sqlite=f"SELECT {_CALL} FROM recent_call t WHERE t.client = ?1 AND t.key = ?2",
-    body=f"SELECT {_CALL} FROM p JOIN recent_call t ON t.client = p.client AND t.key = p.key",
+    sqlite=f"SELECT {_CALL} FROM dedupe_key t WHERE t.client = ?1 AND t.key = ?2",
+    body=f"SELECT {_CALL} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
 )
 COUNT_REPEAT = Op(
     "count_repeat",
@@ -222,9 +224,9 @@ REPLAY_DELIVERY = Op(
     "replay_delivery",
     (*ONE, ("next_attempt_us", "bigint")),
     sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = ?3 "
-    "WHERE client = ?1 AND id = ?2 AND body_gone IS NULL RETURNING id",
+    "WHERE client = ?1 AND id = ?2 AND body_removed IS NULL RETURNING id",
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
-    f"WHERE {ONE_MATCH} AND t.body_gone IS NULL RETURNING t.id",
+    f"WHERE {ONE_MATCH} AND t.body_removed IS NULL RETURNING t.id",
 )
 DELIVERY_ENDINGS = Op("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
 TARGETS_OF_DELIVERIES = Op(

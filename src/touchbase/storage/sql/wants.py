@@ -16,23 +16,23 @@ SETTLING: Micros = 2 * SECOND
 """So long a wanted record waits: often the calls that come next tell what is missing."""
 
 _SAME = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
-_WANT: Columns = (*REF, ("rank", "bigint"), ("thin", "bigint"), ("wanted_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
-_EARLIER = "CASE WHEN wanted_record.next_us < excluded.next_us THEN wanted_record.next_us ELSE excluded.next_us END"
+_WANT: Columns = (*REF, ("rank", "bigint"), ("thin", "bigint"), ("requested_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
+_EARLIER = "CASE WHEN fetch_queue.next_us < excluded.next_us THEN fetch_queue.next_us ELSE excluded.next_us END"
 # Always another time than before, so that whoever asks already sees that it was wanted anew.
-_LATER = "CASE WHEN wanted_record.wanted_us >= excluded.wanted_us THEN wanted_record.wanted_us + 1 ELSE excluded.wanted_us END"
+_LATER = "CASE WHEN fetch_queue.requested_us >= excluded.requested_us THEN fetch_queue.requested_us + 1 ELSE excluded.requested_us END"
 WANT_RECORD = Op(
     "want_record",
     _WANT,
-    body=f"INSERT INTO wanted_record ({names(_WANT)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
-    "DO UPDATE SET rank = excluded.rank, thin = CASE WHEN wanted_record.thin > excluded.thin THEN wanted_record.thin "
-    f"ELSE excluded.thin END, wanted_us = {_LATER}, next_us = {_EARLIER}, attempts = 0",
+    body=f"INSERT INTO fetch_queue ({names(_WANT)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
+    "DO UPDATE SET rank = excluded.rank, thin = CASE WHEN fetch_queue.thin > excluded.thin THEN fetch_queue.thin "
+    f"ELSE excluded.thin END, requested_us = {_LATER}, next_us = {_EARLIER}, attempts = 0",
 )
 # What a thin call left out is still missing once the object is known.
 WANT_NO_MORE = Op(
     "want_no_more",
     REF,
-    sqlite="DELETE FROM wanted_record WHERE client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND thin = 0",
-    body=f"DELETE FROM wanted_record t USING p WHERE {_SAME} AND t.thin = 0",
+    sqlite="DELETE FROM fetch_queue WHERE client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND thin = 0",
+    body=f"DELETE FROM fetch_queue t USING p WHERE {_SAME} AND t.thin = 0",
 )
 
 

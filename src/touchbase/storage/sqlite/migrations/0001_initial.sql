@@ -23,7 +23,7 @@ CREATE TABLE server_secret (
 
 -- The ids of the encryption keys that encrypted something in this store. `canary` is a text encrypted with the key: a start with a
 -- wrong or missing key is noticed by it. A row goes when nothing is encrypted with its key any more.
-CREATE TABLE seal_key (
+CREATE TABLE encryption_key (
   key_id TEXT NOT NULL PRIMARY KEY,
   canary TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -81,7 +81,7 @@ CREATE TABLE connection (
   secrets TEXT NOT NULL,                  -- what its webhooks must prove to know: JSON array, encrypted unless it is empty
   settings TEXT NOT NULL,                 -- JSON (ConnectionSettings)
   access_token TEXT NOT NULL DEFAULT '',  -- for requests to the tool's API, encrypted; '': records are not fetched
-  guarded_us INTEGER,                     -- since when it has secrets; a delivery that came unverified before may still be its tool's
+  secrets_since_us INTEGER,               -- since when it has secrets; a delivery that came unverified before may still be its tool's
   PRIMARY KEY (client, channel, tool)
 ) STRICT, WITHOUT ROWID;
 
@@ -179,7 +179,7 @@ CREATE INDEX link_record ON link (client, record_kind, record_id) WHERE record_i
 CREATE INDEX link_waiting ON link (client, id) WHERE record_id IS NULL;
 
 -- Contacts that belong to a company of a CRM which is not known yet, with the time and key of the newest event that says so.
-CREATE TABLE company_claim (
+CREATE TABLE pending_company_link (
   client INTEGER NOT NULL,
   tool TEXT NOT NULL,
   object_type TEXT NOT NULL,              -- the company's object, as in link
@@ -190,7 +190,7 @@ CREATE TABLE company_claim (
   stamp_key TEXT NOT NULL,
   PRIMARY KEY (client, tool, object_type, object_id, record_kind, record_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX company_claim_record ON company_claim (client, record_kind, record_id);
+CREATE INDEX pending_company_link_record ON pending_company_link (client, record_kind, record_id);
 
 -- The history of every record: one row for each fact from a delivery or an API write, clustered by record and time. The timeline,
 -- the recognition of repeated facts and the computation of records all read it by its primary key.
@@ -235,9 +235,9 @@ CREATE TABLE delivery (
   key BLOB NOT NULL,                      -- the dedupe key: 16 bytes, made of body, channel, query and the headers that name the event
   verified INTEGER,                       -- 1: its sender was proved, 0: no proof was required; NULL: older than that
   shape TEXT,                             -- the event's name and the keys of the body, to group deliveries that changed nothing
-  body_gone TEXT,                         -- why its body was removed: erased, retention; NULL: the body is there
-  body_gone_us INTEGER,
-  twin INTEGER,                           -- id of the delivery with equal bytes that it came after
+  body_removed TEXT,                      -- why its body was removed: erased, retention; NULL: the body is there
+  body_removed_us INTEGER,
+  duplicate_of INTEGER,                   -- id of the delivery with equal bytes that it came after
   dated INTEGER,                          -- 1: all its facts have a time or an id, so that equal bytes are a repeat; NULL: not read yet
   problems TEXT,                          -- JSON: what had no effect, by code (domain/problems.py)
   PRIMARY KEY (client, id)
@@ -248,11 +248,11 @@ CREATE INDEX delivery_stuck ON delivery (client, state, id) WHERE state = 'parke
 CREATE INDEX delivery_shape ON delivery (client, state, channel, tool, shape, received_us)
   WHERE state = 'parked' OR state = 'unrecognised' OR state = 'failed';
 CREATE INDEX delivery_oldest ON delivery (state, received_us) WHERE state = 'parked' OR state = 'unrecognised' OR state = 'failed';
-CREATE INDEX delivery_with_body ON delivery (client, applied_us, id) WHERE applied_us IS NOT NULL AND body_gone IS NULL;
+CREATE INDEX delivery_with_body ON delivery (client, applied_us, id) WHERE applied_us IS NOT NULL AND body_removed IS NULL;
 CREATE INDEX delivery_problems ON delivery (client, id) WHERE problems IS NOT NULL;
 -- Bodies that no adapter understands and nothing verified: found by age, and their sizes added up.
 CREATE INDEX delivery_unproven ON delivery (client, id, size, received_us)
-  WHERE state = 'unrecognised' AND body_gone IS NULL AND (verified IS NULL OR verified = 0);
+  WHERE state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0);
 
 -- What was received, apart from its delivery, so that a change of state does not write it again.
 -- A rowid table suits large rows, and ids of deliveries are unique over all clients.
@@ -265,15 +265,15 @@ CREATE TABLE delivery_body (
 ) STRICT;
 
 -- The deliveries of the last hour by dedupe key. As a table of its own it stays small, and a delivery needs no index by its key.
-CREATE TABLE recent_call (
+CREATE TABLE dedupe_key (
   client INTEGER NOT NULL,
   key BLOB NOT NULL,                      -- delivery.key
-  id INTEGER NOT NULL,                    -- of the last delivery with this key
+  delivery_id INTEGER NOT NULL,           -- the last delivery with this key
   received_us INTEGER NOT NULL,
-  twin INTEGER,                           -- id of the delivery before it with this key
+  duplicate_of INTEGER,                   -- id of the delivery before it with this key
   PRIMARY KEY (client, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX recent_call_received ON recent_call (client, received_us);
+CREATE INDEX dedupe_key_received ON dedupe_key (client, received_us);
 
 -- Refused webhooks, without their bodies: the newest 1,000 of each client. Client 0: the address names no client.
 CREATE TABLE refusal (
@@ -295,7 +295,7 @@ CREATE INDEX refusal_newest ON refusal (received_us, id);
 -- Enrichment: records fetched from a tool's API
 
 -- How requests to a tool's API go.
-CREATE TABLE record_source (
+CREATE TABLE fetch_state (
   client INTEGER NOT NULL,
   tool TEXT NOT NULL,
   next_us INTEGER NOT NULL,               -- no request before this time: a pause, or another worker's request under way
@@ -308,26 +308,26 @@ CREATE TABLE record_source (
 ) STRICT, WITHOUT ROWID;
 
 -- The queue of objects to fetch.
-CREATE TABLE wanted_record (
+CREATE TABLE fetch_queue (
   client INTEGER NOT NULL,
   tool TEXT NOT NULL,
   object_type TEXT NOT NULL,              -- as in link
   object_id TEXT NOT NULL,
   rank INTEGER NOT NULL,                  -- 0: events wait for it; 1: its record is known, only values changed
   thin INTEGER NOT NULL,                  -- 1: its webhooks leave out what changed
-  wanted_us INTEGER NOT NULL,             -- when it was asked for last
+  requested_us INTEGER NOT NULL,          -- when a webhook asked for it last
   next_us INTEGER,                        -- not before this time; NULL: the tool does not have it, until a webhook is about it again
   attempts INTEGER NOT NULL,
   PRIMARY KEY (client, tool, object_type, object_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX wanted_record_due ON wanted_record (client, tool, rank, next_us) WHERE next_us IS NOT NULL;
+CREATE INDEX fetch_queue_due ON fetch_queue (client, tool, rank, next_us) WHERE next_us IS NOT NULL;
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Idempotency
 
 -- Responses to requests with an Idempotency-Key, stored in the transaction of their write. Client 0: a request of an administrator
 -- of all clients.
-CREATE TABLE kept_answer (
+CREATE TABLE idempotency_key (
   client INTEGER NOT NULL,
   key TEXT NOT NULL,
   fingerprint BLOB NOT NULL,              -- hash of the request, to notice another one with the same key
@@ -335,11 +335,11 @@ CREATE TABLE kept_answer (
   record_id INTEGER,
   created_us INTEGER NOT NULL,
   expires_us INTEGER NOT NULL,
-  answer BLOB NOT NULL,                   -- status, headers and body, packed by the HTTP layer
+  response BLOB NOT NULL,                 -- status, headers and body, packed by the HTTP layer
   PRIMARY KEY (client, key)
 ) STRICT;
-CREATE INDEX kept_answer_record ON kept_answer (client, record_kind, record_id) WHERE record_id IS NOT NULL;
-CREATE INDEX kept_answer_expires ON kept_answer (expires_us);
+CREATE INDEX idempotency_key_record ON idempotency_key (client, record_kind, record_id) WHERE record_id IS NOT NULL;
+CREATE INDEX idempotency_key_expires ON idempotency_key (expires_us);
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Erasure of people
@@ -348,7 +348,7 @@ CREATE INDEX kept_answer_expires ON kept_answer (expires_us);
 CREATE TABLE erasure (
   client INTEGER NOT NULL,
   id INTEGER NOT NULL,
-  asked_us INTEGER NOT NULL,
+  requested_us INTEGER NOT NULL,
   done_us INTEGER,                        -- NULL: under way
   swept_to INTEGER NOT NULL,              -- the last delivery that was searched; -1: records first
   sweep_until INTEGER NOT NULL,           -- the last delivery to search; later ones are checked when they are applied
@@ -392,8 +392,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('custom_field', 'custom_field', '2000000 200000 100000 2 1'),
   ('link', 'link', '1000000 100000 50000 25000 1'),
   ('link', 'link_record', '1000000 100000 50000 1'),
-  ('company_claim', 'company_claim', '100000 10000 5000 5000 10 10 1'),
-  ('company_claim', 'company_claim_record', '100000 10000 10000 2 1 1 1'),
+  ('pending_company_link', 'pending_company_link', '100000 10000 5000 5000 10 10 1'),
+  ('pending_company_link', 'pending_company_link_record', '100000 10000 10000 2 1 1 1'),
   ('event', 'event', '10000000 1000000 500000 10 2 1'),
   ('event', 'event_delivery', '10000000 1000000 2'),
   ('event', 'event_key', '10000000 1000000 2 1 1 1'),
@@ -404,8 +404,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('delivery', 'delivery_problems', '10000 1000 1'),
   ('delivery', 'delivery_unproven', '10000 1000 1 1 1'),
   ('delivery_body', NULL, '10000000'),
-  ('recent_call', 'recent_call', '1000000 100000 1'),
-  ('recent_call', 'recent_call_received', '1000000 100000 2'),
+  ('dedupe_key', 'dedupe_key', '1000000 100000 1'),
+  ('dedupe_key', 'dedupe_key_received', '1000000 100000 2'),
   ('erasure', 'erasure', '30000 3000 1'),
   ('erased', 'erased', '100000 10000 1'),
   ('erased', 'erased_together', '100000 10000 3 1');
