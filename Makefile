@@ -43,13 +43,13 @@ fix: setup ## Mend style and format where a tool can
 	.venv/bin/ruff format .
 
 docs: setup ## Write the pages that are made from the code
-	.venv/bin/touchbase tools --markdown > docs/tools.md
+	.venv/bin/touchbase tools --markdown > docs/reference/tools.md
 	.venv/bin/python -m bench.pages
 
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
 
-performance: setup ## Measure all that docs/performance.md tells, and write it anew (two hours, 60 GB of disk; needs wrk and py-spy)
+performance: setup ## Measure all that docs/explanation/performance.md tells, and write it anew (two hours, 60 GB of disk; needs wrk and py-spy)
 	.venv/bin/python -m bench.again
 
 profile: setup ## Where the time of each path goes (needs py-spy)

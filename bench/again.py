@@ -1,6 +1,6 @@
-"""`python -m bench.again`: measure everything that `docs/performance.md` tells, and write the page anew.
+"""`python -m bench.again`: measure everything that `docs/explanation/performance.md` tells, and write the page anew.
 
-Each run is a process of its own and leaves its JSON in `docs/performance/`. Names of runs choose some of them:
+Each run is a process of its own and leaves its JSON in `docs/explanation/performance/`. Names of runs choose some of them:
 `python -m bench.again paths-sqlite compare-sqlite`.
 """
 

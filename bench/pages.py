@@ -1,4 +1,4 @@
-"""`python -m bench.pages`: docs/performance.md, made from the JSON of the last runs in docs/performance/.
+"""`python -m bench.pages`: docs/explanation/performance.md, made from the JSON of the last runs in docs/explanation/performance/.
 
 Nothing on the page is typed by hand but what each section measures: figures, verdicts and conclusions come from the runs.
 `python -m bench.again` measures anew and then writes it.
@@ -15,8 +15,8 @@ from typing import Any
 from bench.report import TITLES, markdown_table
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "docs" / "performance"
-PAGE = ROOT / "docs" / "performance.md"
+DATA = ROOT / "docs" / "explanation" / "performance"
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
 """What every run tells of itself; of the rest of the machine it tells what is not as in the first run."""
 INTRODUCTION = """# Performance
@@ -53,7 +53,7 @@ rules with no store) and the driver alone (the rows of the same path written by 
 The same calls go to a small store and a large one in turn. Each contact has ten events, their deliveries and bodies, two custom fields
 and a tenth of a company; the rows are those that the service itself writes, multiplied, and `touchbase verify --no-bodies` finds no
 difference in them. Calls are about ten thousand contacts: all of the small store, and of a large one those that were imported last, as a
-campaign's are ([decision 24](decisions/0024-benchmarks-of-large-stores.md)).
+campaign's are ([decision 24](../decisions/0024-what-growth-is-held-to.md)).
 
 "Scattered over all of them" tells what it costs to meet each contact of a large store once and in no order, so that nearly every one is a
 contact that was not touched before: each of its rows is then on a page of its own, to be found, written and flushed, and what does not
@@ -70,7 +70,7 @@ all parts is counted.
 """,
     "compare": """## Beside what people would write
 
-FastAPI and SQLModel with a session for each request ([bench/template/app.py](../bench/template/app.py)): contacts with custom fields and a
+FastAPI and SQLModel with a session for each request ([bench/template/app.py](../../bench/template/app.py)): contacts with custom fields and a
 webhook receiver, tuned (uvloop, httptools, WAL with synchronous=FULL and BEGIN IMMEDIATE, a pool whose size was tried out). One
 process each, one run, all flushed before the answer. Its receiver changes the contact before it answers, ours after.
 """,

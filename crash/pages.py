@@ -1,4 +1,4 @@
-"""The runs on docs/reliability.md, made from the JSON that they left in docs/reliability/.
+"""The runs on docs/explanation/reliability.md, made from the JSON that they left in docs/explanation/reliability/.
 
 `python -m crash ... --keep NAME` keeps a run as NAME.json there and writes the page anew; a test holds that it is what the files give.
 """
@@ -13,8 +13,8 @@ from typing import Any
 from crash.report import TITLES, Row
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "docs" / "reliability"
-PAGE = ROOT / "docs" / "reliability.md"
+DATA = ROOT / "docs" / "explanation" / "reliability"
+PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 BEGIN = "<!-- what follows is made by `python -m crash.pages` -->\n"
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
 """What a run tells of itself; the rest of the machine is the same for all of them."""
@@ -30,7 +30,7 @@ def page(before: str, data: Path) -> str:
 
 
 def write() -> None:
-    """Write docs/reliability.md anew."""
+    """Write docs/explanation/reliability.md anew."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), DATA), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """Every setting, read once into one frozen dataclass.
 
-A setting is a field here and a line in `docs/settings.md`. Its environment name is `TOUCHBASE_` and the
+A setting is a field here and a line in `docs/reference/settings.md`. Its environment name is `TOUCHBASE_` and the
 field's name in capitals; a secret one may come from a file instead, named by the same with `_FILE`. A
 command-line option beats the environment, and that beats the default. What must stand in no process list has no option.
 """

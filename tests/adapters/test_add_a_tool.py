@@ -1,4 +1,4 @@
-"""docs/add-a-tool.md: its adapter reads its fixture as it is written."""
+"""docs/how-to/add-a-tool.md: its adapter reads its fixture as it is written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from touchbase.adapters.kit.describe import describe
 from touchbase.adapters.kit.parse import parse
 from touchbase.domain.events import Translation
 
-PAGE = Path(__file__).parents[2] / "docs" / "add-a-tool.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-tool.md"
 
 
 def block(language: str) -> str:

@@ -172,7 +172,7 @@ async def test_more_transitions_than_there_may_be_are_one_fault(here: Caller) ->
 
 
 def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "clients.md").read_text(encoding="utf-8")
     section = page.partition("\n## What a client decides\n")[2].partition("\n## ")[0]
     rows = [re.findall(r"`([^`]+)`", " ".join(row.split("|")[1:3])) for row in section.splitlines() if row.startswith("| `")]
 

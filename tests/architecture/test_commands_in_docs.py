@@ -13,7 +13,7 @@ import pytest
 from touchbase.cli import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 BEGINS = re.compile(r"(?:^|[|&] *|--rm |/bin/)(?:as_)?touchbase (?=[a-z-])")
 
 
@@ -42,7 +42,7 @@ LINES = list(command_lines())
 
 
 def test_there_are_commands_on_the_pages() -> None:
-    assert {"cli.md", "clients.md", "connections.md", "backups.md", "deploy.md", "privacy.md"} <= {page for page, _ in LINES}
+    assert {"cli.md", "clients.md", "connections.md", "back-up.md", "deploy.md", "privacy.md"} <= {page for page, _ in LINES}
 
 
 @pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page} {line}" for page, line in LINES])

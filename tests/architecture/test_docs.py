@@ -28,7 +28,7 @@ from touchbase.server import refusals
 from touchbase.server.refusals import Refusal
 from touchbase.settings import Settings, environment_name
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def page(name: str) -> str:
@@ -102,7 +102,7 @@ def routes() -> set[str]:
 
 
 def test_every_route_is_written_down_and_no_other() -> None:
-    written = {cells[0].strip("`") for cells in rows("interface.md") if re.match(r"`(GET|PUT|POST|PATCH|DELETE) /(public|admin)", cells[0])}
+    written = {cells[0].strip("`") for cells in rows("api.md") if re.match(r"`(GET|PUT|POST|PATCH|DELETE) /(public|admin)", cells[0])}
 
     assert written == routes()
 

@@ -1,4 +1,4 @@
-"""What docs/security.md says is tested: every test that it names is there, and every risk names one."""
+"""What docs/explanation/security.md says is tested: every test that it names is there, and every risk names one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if re.match(r"\| API\d", line)]
 
 
@@ -34,6 +34,6 @@ def test_every_test_that_is_named_is_there() -> None:
 def test_the_policy_for_reports_names_what_holds_it() -> None:
     policy = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
-    assert "docs/security.md" in policy
+    assert "docs/explanation/security.md" in policy
     assert "Supported versions" in policy
     assert "SECURITY.md" in PAGE

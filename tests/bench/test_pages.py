@@ -1,4 +1,4 @@
-"""docs/performance.md is what the committed JSON gives; and a grown store is as the service would have written it."""
+"""docs/explanation/performance.md is what the committed JSON gives; and a grown store is as the service would have written it."""
 
 from __future__ import annotations
 

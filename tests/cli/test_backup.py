@@ -260,7 +260,7 @@ def test_on_postgres_the_command_says_what_to_run(run: Run, command: str, tool: 
 
     assert refused.exit_code == 1
     assert tool in refused.output
-    assert "docs/backups.md" in refused.output
+    assert "docs/how-to/back-up.md" in refused.output
     assert "hidden" not in refused.output
 
 

@@ -1,4 +1,4 @@
-"""The commands of docs/backups.md do what the page says: they are read from it and run as they stand there."""
+"""The commands of docs/how-to/back-up.md do what the page says: they are read from it and run as they stand there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from touchbase.storage import open_store
 
 __all__ = ["serve"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "backups.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "back-up.md"
 
 
 def commands(section: str) -> list[str]:

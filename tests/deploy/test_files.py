@@ -206,7 +206,7 @@ def test_every_secret_that_a_container_gets_is_one_that_is_made(tmp_path: Path) 
 
 
 def test_the_public_address_is_kept_where_an_upgrade_finds_it() -> None:
-    guide = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/how-to/deploy.md").read_text(encoding="utf-8")
 
     assert re.search(r"^cat >\.env <<END.*\nTOUCHBASE_PUBLIC_URL=https://hooks\.example\.com\n", guide, re.MULTILINE)
     assert "TOUCHBASE_PUBLIC_URL=https://hooks.example.com docker compose" not in guide

@@ -50,7 +50,7 @@ async def test_metrics__are_those_that_the_page_lists(start: Start, operations: 
     _, _, text = await get(caller, "/metrics")
 
     shown = {(line.split()[2], line.split()[3]) for line in text.splitlines() if line.startswith("# TYPE")}
-    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text()
     assert shown == set(re.findall(r"^\| `(\w+)`[^|]*\| (\w+) \|", page, re.MULTILINE))
 
 

@@ -140,7 +140,7 @@ def _postgres_dump(url: str, folder: Path, load: Load, request: pytest.FixtureRe
     databases: Databases = request.getfixturevalue("databases")
     restored = databases.empty()
     request.addfinalizer(lambda: databases.drop(restored))
-    # As docs/backups.md says, with all clients in scope: row-level security would let the tables' owner dump nothing.
+    # As docs/how-to/back-up.md says, with all clients in scope: row-level security would let the tables' owner dump nothing.
     environment = {**with_postgres_tools(), "PGOPTIONS": "-c touchbase.clients=all"}
     for command in (
         ["pg_dump", "--enable-row-security", "--format=custom", f"--file={folder}/dump", url],

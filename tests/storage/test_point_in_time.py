@@ -1,4 +1,4 @@
-"""Going back to a moment on PostgreSQL, as docs/backups.md says: a base, and the log archived since."""
+"""Going back to a moment on PostgreSQL, as docs/how-to/back-up.md says: a base, and the log archived since."""
 
 from __future__ import annotations
 

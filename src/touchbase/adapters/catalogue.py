@@ -108,7 +108,7 @@ def _understood(readme: str) -> Iterator[Understood]:
 
 
 def page(tools: list[Tool]) -> str:
-    """The catalogue as a page: `docs/tools.md`."""
+    """The catalogue as a page: `docs/reference/tools.md`."""
     lines = [
         "# Tools",
         "",
@@ -120,7 +120,7 @@ def page(tools: list[Tool]) -> str:
         "| Tool | Name | Channel | How sure | Signs its calls |",
         "|---|---|---|---|---|",
     ]
-    lines += [f"| [{t.title}](../{t.guide}) | `{t.tool}` | {t.channel} | {t.marks} | {'yes' if t.proofs else 'no'} |" for t in tools]
+    lines += [f"| [{t.title}](../../{t.guide}) | `{t.tool}` | {t.channel} | {t.marks} | {'yes' if t.proofs else 'no'} |" for t in tools]
     for tool in tools:
         lines += _section(tool)
     return "\n".join(lines) + "\n"

@@ -25,7 +25,7 @@ def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None
     """Copy the store to FILE, one moment of it, also while a server runs; its SHA-256 goes to FILE.sha256.
 
     A copy is checked and on disk before it gets its name; one that fails leaves nothing. The encryption key is not in it: keep that
-    elsewhere. A PostgreSQL store is backed up with PostgreSQL's own tools, see docs/backups.md.
+    elsewhere. A PostgreSQL store is backed up with PostgreSQL's own tools, see docs/how-to/back-up.md.
     """
     from touchbase.storage.sqlite.backup import back_up
 
@@ -51,7 +51,7 @@ def sqlite_file(database: str | None, instead: str) -> Path:
     settings = read_settings(database=database)
     check_address(settings.database)
     if not settings.on_sqlite:
-        raise click.ClickException(f"this store is on PostgreSQL, which brings its own tools: {instead}; docs/backups.md tells more")
+        raise click.ClickException(f"this store is on PostgreSQL, which brings its own tools: {instead}; docs/how-to/back-up.md tells more")
     if instead == PG_DUMP:
         must_exist(settings.database)
     path = path_of(settings.database)

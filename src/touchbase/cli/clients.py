@@ -166,9 +166,9 @@ def _settings_in(file: Path) -> ClientSettings:
         return checked(asked.settings)
     except Invalid as error:
         why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'they'} {fault.detail}" for fault in error.faults)
-        raise click.ClickException(f"these are no client settings: {why}; docs/clients.md says what they are") from error
+        raise click.ClickException(f"these are no client settings: {why}; docs/reference/clients.md says what they are") from error
     except MalformedBody as error:
-        raise click.ClickException(f"these are no client settings: {error.detail}; docs/clients.md says what they are") from error
+        raise click.ClickException(f"these are no client settings: {error.detail}; docs/reference/clients.md says what they are") from error
 
 
 def _now() -> Micros:

@@ -10,7 +10,7 @@ from touchbase.cli.tables import NOTE, Column, print_table
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every event that is understood.")
-@click.option("--markdown", is_flag=True, help="Print the page docs/tools.md.")
+@click.option("--markdown", is_flag=True, help="Print the page docs/reference/tools.md.")
 def tools(as_json: bool, markdown: bool) -> None:
     """List the tools whose webhook calls are read."""
     from touchbase.adapters.catalogue import catalogue, page

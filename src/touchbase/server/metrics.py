@@ -1,4 +1,4 @@
-"""The server's metrics, and how each is counted. `docs/metrics.md` lists them, `server/exposition.py` writes them.
+"""The server's metrics, and how each is counted. `docs/reference/metrics.md` lists them, `server/exposition.py` writes them.
 
 A child of a metric (one set of label values) is looked up once and then kept here, because `labels()` takes longer than counting.
 """

@@ -26,7 +26,7 @@ _NOT_TOGETHER = (400, 413, 414, 422)
 _STOP = {
     401: "the access token is wrong or has expired: connect the tool again with a new one (--access-token)",
     402: "the tool wants to be paid before its API may be asked",
-    403: "the access token lacks a permission: docs/connections.md says which, then connect the tool again",
+    403: "the access token lacks a permission: docs/reference/connections.md says which, then connect the tool again",
     407: "something between us and the tool wants a password",
 }
 

@@ -1,4 +1,4 @@
-"""Secrets that the store has made for itself. They lie in clear beside what is hashed with them: `docs/privacy.md` says so."""
+"""Secrets that the store has made for itself. They lie in clear beside what is hashed with them: `docs/explanation/privacy.md` says so."""
 
 from __future__ import annotations
 
