@@ -1,16 +1,15 @@
-"""`python -m bench.again`: measure everything that `docs/explanation/performance.md` tells, and write the page anew.
+"""`python -m bench.again`: measure everything on `docs/explanation/performance.md`, and write the page.
 
-Each run is a process of its own and leaves its JSON in `docs/explanation/performance/`. Names of runs choose some of them:
+Each run is a process of its own; its rows go into `docs/explanation/performance.json`. Names of runs choose some of them:
 `python -m bench.again paths-sqlite compare-sqlite`.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 
-from bench.pages import DATA, write
+from bench.pages import keep, write
 from bench.running import ROOT
 
 RUNS = {
@@ -52,8 +51,7 @@ def _measured(name: str, more: list[str]) -> bool:
     print(f"{name}:", flush=True)
     if subprocess.run([sys.executable, "-m", *RUNS[name].split(), *more, "--out", str(out)], cwd=ROOT, check=False).returncode:
         return False
-    DATA.mkdir(exist_ok=True)
-    shutil.copyfile(out / "report.json", DATA / f"{name}.json")
+    keep(name, out / "report.json", RUNS[name])
     return True
 
 

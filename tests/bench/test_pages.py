@@ -1,4 +1,4 @@
-"""docs/explanation/performance.md is what the committed JSON gives; and a grown store is as the service would have written it."""
+"""docs/explanation/performance.md is what the kept runs give; and a grown store is as the service would have written it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,48 @@ def _bench(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
 
 
-def test_the_page_of_figures_is_what_the_committed_runs_give() -> None:
-    from bench.pages import DATA, PAGE, page
+def test_the_page_of_figures_is_what_the_kept_runs_give() -> None:
+    from bench.pages import PAGE, load, page
 
-    assert PAGE.read_text(encoding="utf-8") == page(DATA), "run `.venv/bin/python -m bench.pages`"
+    assert PAGE.read_text(encoding="utf-8") == page(load()), "run `.venv/bin/python -m bench.pages`"
 
 
-def test_every_run_that_is_told_says_on_what_machine_and_when() -> None:
-    import json
+def test_the_page_of_figures_is_short() -> None:
+    from bench.pages import load, page
 
-    from bench.pages import DATA
+    assert page(load()).count("\n") <= 150
 
-    runs = {path.name: json.loads(path.read_text(encoding="utf-8"))["machine"] for path in DATA.glob("*.json")}
 
-    assert runs
-    assert [name for name, machine in runs.items() if not {"processor", "disk", "load before", "measured"} <= machine.keys()] == []
+def test_every_run_on_the_page_says_on_what_machine_and_when() -> None:
+    from bench.again import RUNS
+    from bench.pages import load
+
+    runs = load()
+
+    assert runs.keys() == RUNS.keys()
+    assert [name for name, run in runs.items() if not {"processor", "disk", "load before", "measured"} <= run["machine"].keys()] == []
+
+
+def test_a_run_that_is_kept__takes_the_place_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench.report import Report
+
+    from bench import pages
+
+    monkeypatch.setattr(pages, "DATA", tmp_path / "performance.json")
+    for rate in ("1/s", "2/s = 0.50 x"):
+        report = Report({"processor": "one", "disk": "a page takes 9 us", "measured": "now"})
+        report.add("create with 1,000,000 contacts, SQLite", rate, "0.85 x", met=False, rates=[1.0])
+        report.note("2 ERRORS of create")
+        report.note("the whole run took 1 s")
+        report.write(tmp_path)
+        pages.keep("growth-sqlite", tmp_path / "report.json", "bench --only growth")
+
+    shown = pages.page(pages.load())
+
+    assert "| create | 2/s = 0.50 x MISSED |" in shown
+    assert "- 2 ERRORS of create" in shown
+    assert ("the whole run" in shown, "1/s |" in shown, "rates" in (tmp_path / "performance.json").read_text()) == (False, False, False)
+    assert "| `growth-sqlite` | bench --only growth | now | 9 us |" in shown
 
 
 @pytest.mark.parametrize("deliveries", [True, False])
