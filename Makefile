@@ -33,7 +33,7 @@ $(RUN): deploy/requirements.lock
 setup: $(STAMP) ## Install Touchbase with the tools for its tests into .venv, as locked
 
 $(STAMP): requirements.lock pyproject.toml $(RUN)
-	@echo "Adding the tools for tests and checks to .venv (pytest, ruff, mypy, a PostgreSQL server): some 300 MB, from $<" >&2
+	@echo "Adding the tools for tests and checks to .venv (pytest, ruff, mypy, a PostgreSQL server), 250 MB more, from $<" >&2
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
@@ -60,7 +60,7 @@ docs: setup ## Write the pages that are made from the code
 bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
 
-performance: setup ## Measure all that docs/explanation/performance.md tells, and write it anew (two hours, 60 GB of disk; needs wrk and py-spy)
+performance: setup ## Measure everything on docs/explanation/performance.md (two hours, 60 GB of disk; needs wrk and py-spy)
 	.venv/bin/python -m bench.again
 
 profile: setup ## Where the time of each path goes (needs py-spy)

@@ -47,7 +47,9 @@ def load() -> Runs:
 def page(runs: Runs) -> str:
     """The page that these runs give."""
     first: dict[str, str] = next(iter(runs.values()))["machine"] if runs else {}
-    lines = [INTRODUCTION, *(f"- {name}: {value}" for name, value in first.items() if name not in OF_A_RUN), ""]
+    postgres = next((f"- PostgreSQL: {run['machine']['PostgreSQL']}" for run in runs.values() if "PostgreSQL" in run["machine"]), None)
+    machine = [f"- {name}: {value}" for name, value in first.items() if name not in OF_A_RUN]
+    lines = [INTRODUCTION, *machine, *filter(None, [postgres]), ""]
     for section, about in SECTIONS.items():
         here = {name: run for name, run in runs.items() if name.partition("-")[0] == section}
         table = _growth(here) if section == "growth" else markdown_table(TITLES, [row for run in here.values() for row in run["rows"]])

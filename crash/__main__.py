@@ -95,8 +95,9 @@ def _say_about(plan: Plan, options: argparse.Namespace, seconds: float) -> None:
     print("\n" + "\n".join(plan.report.lines()))
     print(f"\nwritten: {options.out}/report.json")
     if options.keep:
-        pages.keep(options.out / "report.json", options.keep)
-        print(f"kept: docs/explanation/reliability/{options.keep}.json, and docs/explanation/reliability.md made anew")
+        pages.keep(options.out / "report.json")
+        pages.write()
+        print("kept in docs/explanation/reliability.json; docs/explanation/reliability.md is written")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -106,12 +107,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
     parser.add_argument("--engine", dest="engines", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
-    parser.add_argument("--broken", choices=broken.WAYS, help="a server that a fault must find out (docs/explanation/reliability.md says which)")
+    parser.add_argument(
+        "--broken", choices=broken.WAYS, help="a broken server to detect (docs/explanation/reliability.md)"
+    )
     parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")
     parser.add_argument("--out", type=Path, default=Path(".crash"), help="folder for the report and, while it lasts, the stores")
-    parser.add_argument("--keep", metavar="NAME", help="let the run stand in docs/explanation/reliability.md, as docs/explanation/reliability/NAME.json")
+    parser.add_argument("--keep", action="store_true", help="put the run on docs/explanation/reliability.md")
     options = parser.parse_args(arguments)
     options.command = " ".join(["python -m crash", *(sys.argv[1:] if arguments is None else arguments)]).partition(" --keep")[0]
     return options

@@ -1,55 +1,78 @@
-"""The runs on docs/explanation/reliability.md, made from the JSON that they left in docs/explanation/reliability/.
+"""The runs on docs/explanation/reliability.md, made from docs/explanation/reliability.json.
 
-`python -m crash ... --keep NAME` keeps a run as NAME.json there and writes the page anew; a test holds that it is what the files give.
+`python -m crash ... --keep` puts a run's rows there in place of older ones of the same faults, and writes the page.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from crash.report import TITLES, Row
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "docs" / "explanation" / "reliability"
+DATA = ROOT / "docs" / "explanation" / "reliability.json"
 PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 BEGIN = "<!-- what follows is made by `python -m crash.pages` -->\n"
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
-"""What a run tells of itself; the rest of the machine is the same for all of them."""
+"""Of a machine, what differs from run to run."""
+Runs = list[dict[str, Any]]
 
 
-def page(before: str, data: Path) -> str:
-    """The page with everything behind `BEGIN` made anew from these runs."""
-    reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(data.glob("*.json"))}
-    machine = next((report["machine"] for report in reports.values()), {})
-    told = [f"- {name}: {value}" for name, value in machine.items() if name not in OF_A_RUN]
-    runs = [line for report in reports.values() for line in ("", *_run(report))]
-    return before.partition(BEGIN)[0] + BEGIN + "\n".join(["", *told, *runs]) + "\n"
+def load() -> Runs:
+    """The runs that are kept, each with those of its rows that no later run has replaced."""
+    runs: Runs = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else []
+    return runs
+
+
+def page(before: str, runs: Runs) -> str:
+    """The page, with everything behind `BEGIN` made from these runs."""
+    return before.partition(BEGIN)[0] + BEGIN + "\n".join(["", *_machine(runs), "", *_table(runs), "", *_commands(runs)]) + "\n"
 
 
 def write() -> None:
-    """Write docs/explanation/reliability.md anew."""
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), DATA), encoding="utf-8")
+    """Write docs/explanation/reliability.md."""
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), load()), encoding="utf-8")
 
 
-def keep(report: Path, name: str) -> None:
-    """Let a run stand on the page under this name, in place of the one that had it."""
-    DATA.mkdir(exist_ok=True)
-    shutil.copyfile(report, DATA / f"{name}.json")
-    write()
+def keep(report: Path) -> None:
+    """Put a run on the page, in place of older rows of the same faults on the same stores."""
+    new = json.loads(report.read_text(encoding="utf-8"))
+    replaced = {(row["fault"], row["engine"]) for row in new["rows"]}
+    runs = [{**run, "rows": [row for row in run["rows"] if (row["fault"], row["engine"]) not in replaced]} for run in load()]
+    runs = [run for run in runs if run["rows"]] + [{name: new[name] for name in ("command", "machine", "rows")}]
+    DATA.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
 
 
-def rows_of(report: dict[str, Any]) -> list[str]:
-    """A run's table."""
-    rows = [Row(**{name: value for name, value in row.items() if name != "survived"}) for row in report["rows"]]
-    return [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|", *(f"| {' | '.join(row.cells())} |" for row in rows)]
+def cells_of(run: dict[str, Any]) -> Iterator[list[str]]:
+    """A run's rows as cells."""
+    for row in run["rows"]:
+        yield Row(**{name: value for name, value in row.items() if name != "survived"}).cells()
 
 
-def _run(report: dict[str, Any]) -> list[str]:
-    own = [f"- {name}: {value}" for name, value in report["machine"].items() if name in OF_A_RUN]
-    return [f"### `{report['command']}`", "", *rows_of(report), "", *(f"- {note}" for note in report["notes"]), *own]
+def _machine(runs: Runs) -> list[str]:
+    told: dict[str, str] = {**(runs[0]["machine"] if runs else {}), **_postgres(runs)}
+    return [f"- {name}: {value}" for name, value in told.items() if name == "PostgreSQL" or name not in OF_A_RUN]
+
+
+def _postgres(runs: Runs) -> dict[str, str]:
+    """The settings of PostgreSQL in the newest run that used it."""
+    return next(({"PostgreSQL": run["machine"]["PostgreSQL"]} for run in reversed(runs) if "PostgreSQL" in run["machine"]), {})
+
+
+def _table(runs: Runs) -> list[str]:
+    rows = sorted((*cells[:-1], str(number), cells[-1]) for number, run in enumerate(runs, 1) for cells in cells_of(run))
+    return [f"| {' | '.join((*TITLES[:-1], 'run', ''))} |", "|---" * (len(TITLES) + 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _commands(runs: Runs) -> Iterator[str]:
+    yield from ("| run | command | measured | one flush |", "|---|---|---|---|")
+    for number, run in enumerate(runs, 1):
+        flush = re.search(r"takes (\d+ us)", run["machine"].get("disk", ""))
+        yield f"| {number} | `{run['command']}` | {run['machine'].get('measured', '')} | {flush[1] if flush else ''} |"
 
 
 if __name__ == "__main__":
