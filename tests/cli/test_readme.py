@@ -1,0 +1,78 @@
+"""README.md: its block runs as it can be pasted, and its numbers and badges are true."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from touchbase.adapters import load_adapters
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the block needs curl")
+def test_the_block__shows_the_contact_that_the_page_shows(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    port = free_port()
+    make = tmp_path / "make"  # `make serve` without its installation, which the tests' own environment has behind it
+    make.write_text(f'#!/bin/sh\n[ "$*" = serve ] && exec "{sys.executable}" -m touchbase serve --port {port}\n')
+    make.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}
+    environment |= {"PATH": f"{tmp_path}:{environment['PATH']}"}
+
+    script = block.replace(":8000", f":{port}") + "kill %1 && wait %1\n"
+    done = subprocess.run(
+        ["bash", "-mc", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = json.loads(done.stdout.splitlines()[-1])["data"][0]
+    written = json.loads(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])["data"][0]
+    assert {name: shown[name] for name in written if name != "..."} == {name: value for name, value in written.items() if name != "..."}
+
+
+def test_the_numbers_of_tools__are_those_of_the_adapters() -> None:
+    adapters = load_adapters()
+    campaign, crm = (len(set(adapters.tools(channel)) - {"generic"}) for channel in ("email_campaign", "crm"))
+
+    assert f"{campaign} campaign tools and {crm} CRMs are read by name" in README
+    assert f"reads-{campaign + crm}%20tools" in README
+
+
+def test_the_badges__say_what_the_project_says_of_itself() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert f"license-{project['license'].replace('-', '--')}-" in README
+    assert f"python-{project['requires-python'].removeprefix('>=')}%20or%20newer-" in README
+
+
+def test_the_picture__needs_nothing_from_elsewhere() -> None:
+    text = (ROOT / "docs" / "images" / "overview.svg").read_text(encoding="utf-8")
+    picture = ElementTree.fromstring(text)
+
+    assert picture.get("viewBox")
+    assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)|@import|@font-face|<image|<script", text) == []
+
+
+def test_make_serve__installs_the_run_time_packages_alone() -> None:
+    done = subprocess.run(["make", "-Bn", "serve"], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "-r deploy/requirements.lock" in done.stdout
+    assert "-r requirements.lock" not in done.stdout
