@@ -294,7 +294,7 @@ async def test_a_role_that_the_wall_does_not_hold_is_told(databases: Databases, 
 
     assert len(told) == 1
     assert "is a superuser or has BYPASSRLS" in told[0]
-    assert "docs/how-to/operate.md" in told[0]
+    assert "docs/how-to/run-on-postgresql.md" in told[0]
 
 
 async def test_a_server_on_such_a_role_says_so_in_its_log(

@@ -36,12 +36,12 @@ async def gaps(connection: Connection) -> list[str]:
     if mighty is not None:
         return [
             f"row-level security does not hold: the database role {mighty} is a superuser or has BYPASSRLS. Every statement still names "
-            "its client, but nothing stands behind that; serve as an ordinary role that owns the tables (docs/how-to/operate.md)"
+            "its client, but nothing stands behind that; serve as an ordinary role that owns the tables (docs/how-to/run-on-postgresql.md)"
         ]
     tables = [str(row["relname"]) for row in await connection.fetch(_OPEN)]
     if not tables:
         return []
     return [
         f"row-level security is switched off for {', '.join(tables)}: let the tables' owner run "
-        "ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY on each (docs/how-to/operate.md)"
+        "ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY on each (docs/how-to/run-on-postgresql.md)"
     ]
