@@ -21,9 +21,12 @@ from touchbase.api.errors import STATUS
 from touchbase.api.openapi import description
 from touchbase.api.parts import Limits
 from touchbase.cli import cli
-from touchbase.domain import text
+from touchbase.domain import status, text
 from touchbase.domain.connection import MAPPED, ConnectionSettings
 from touchbase.domain.delivery import CHANNELS
+from touchbase.domain.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
+from touchbase.domain.problems import SENTENCES
+from touchbase.domain.refusals import CAUSES
 from touchbase.server import refusals
 from touchbase.server.refusals import Refusal
 from touchbase.settings import Settings, environment_name
@@ -210,3 +213,31 @@ def test_every_tool_that_is_asked_for_records_is_written_down_with_its_limits_an
     }
 
     assert written == {tool: (one.base, one.most, 60_000_000 // one.pause_us) for tool, one in fetchers.items() if one is not None}
+
+
+def test_every_error_code__stands_on_the_page_with_its_status() -> None:
+    written = {cells[0].strip("`"): int(cells[1]) for cells in rows("errors.md") if len(cells) == 4 and cells[1].isdigit()}
+
+    assert written == statuses()
+
+
+def test_every_cause_of_a_refusal__stands_on_the_page() -> None:
+    section = page("errors.md").partition("## Causes of refused webhooks")[2]
+
+    assert set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE)) == CAUSES.keys()
+
+
+def test_every_problem_of_a_delivery__stands_on_the_page() -> None:
+    guide = (DOCS.parent / "how-to" / "find-a-missing-reply.md").read_text(encoding="utf-8").partition("## Problems")[2]
+
+    assert set(re.findall(r"^\| `(\w+)`", guide, re.MULTILINE)) == SENTENCES.keys()
+
+
+@pytest.mark.parametrize(("title", "events"), [("From campaign tools", EMAIL_EVENTS), ("From CRMs", CRM_EVENTS)])
+def test_every_event__stands_on_the_page_with_its_effect(title: str, events: frozenset[str]) -> None:
+    section = page("events.md").partition(f"## {title}\n")[2].partition("\n## ")[0]
+    table = re.findall(r"^\| (`[^|]+`) \|([^|]*)\|", section, re.MULTILINE)
+    written = {name: effect.strip(" `") for names, effect in table for name in re.findall(r"`([\w.]+)`", names)}
+
+    assert written == {name: effect_of(Event(name, kind="hard")) for name in events}
+    assert set(written.values()) - {""} <= status.STATUS_EFFECTS
