@@ -112,12 +112,12 @@ def page(tools: list[Tool]) -> str:
     lines = [
         "# Tools",
         "",
-        "Every tool whose calls are read; any other comes in through the two generic adapters. `make docs` writes this page from the",
-        "adapters' folders, and a test holds it. How to connect a tool stands in its guide.",
+        "Every tool with an adapter; the two generic adapters read any other. `make docs` writes this page from the adapters' folders, and",
+        "a test holds it. Each tool's guide, linked here, says where to paste the address.",
         "",
-        "How sure we are: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
+        "How sure each fact is: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
         "",
-        "| Tool | Name | Channel | How sure | Signs its calls |",
+        "| Tool | Name | Channel | How sure | Signs its webhooks |",
         "|---|---|---|---|---|",
     ]
     lines += [f"| [{t.title}](../../{t.guide}) | `{t.tool}` | {t.channel} | {t.marks} | {'yes' if t.proofs else 'no'} |" for t in tools]
