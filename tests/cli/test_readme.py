@@ -14,8 +14,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.cli.test_serve import Serve, serve
 
 from touchbase.adapters import load_adapters
+
+__all__ = ["serve"]
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -76,3 +79,22 @@ def test_make_serve__installs_the_run_time_packages_alone() -> None:
 
     assert "-r deploy/requirements.lock" in done.stdout
     assert "-r requirements.lock" not in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the blocks need curl")
+def test_the_first_hour__runs_as_it_is_written(serve: Serve, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorial" / "first-hour.md").read_text(encoding="utf-8")
+    server = serve()
+    blocks = [block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "make serve" not in block and "PATH=" not in block]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}
+    environment |= {"PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
+
+    script = "\n".join(blocks).replace(":8000", f":{server.port}")
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(blocks) == 5
+    assert "instantly" in done.stdout
+    assert "?token=" in done.stdout + done.stderr
