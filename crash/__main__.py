@@ -107,9 +107,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
     parser.add_argument("--engine", dest="engines", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
-    parser.add_argument(
-        "--broken", choices=broken.WAYS, help="a broken server to detect (docs/explanation/reliability.md)"
-    )
+    parser.add_argument("--broken", choices=broken.WAYS, help="a broken server to detect (docs/explanation/reliability.md)")
     parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")

@@ -42,7 +42,15 @@ LINES = list(command_lines())
 
 
 def test_there_are_commands_on_the_pages() -> None:
-    assert {"cli.md", "connect-a-tool.md", "back-up.md", "deploy.md", "erase-a-person.md", "first-hour.md", "manage-clients-and-keys.md"} <= {page for page, _ in LINES}
+    assert {
+        "cli.md",
+        "connect-a-tool.md",
+        "back-up.md",
+        "deploy.md",
+        "erase-a-person.md",
+        "first-hour.md",
+        "manage-clients-and-keys.md",
+    } <= {page for page, _ in LINES}
 
 
 @pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page} {line}" for page, line in LINES])

@@ -153,7 +153,9 @@ def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
     tools = {tool for channel in CHANNELS for tool in call.api.parts.senders.tools(channel)}
     if name is None or not tools or name in tools:
         return []
-    return [Fault(pointer, "tool_not_found", f"no tool is called {name[:100]!r}; docs/reference/tools.md, or `touchbase tools`, lists them")]
+    return [
+        Fault(pointer, "tool_not_found", f"no tool is called {name[:100]!r}; docs/reference/tools.md, or `touchbase tools`, lists them")
+    ]
 
 
 async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:

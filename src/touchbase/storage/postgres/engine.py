@@ -195,7 +195,9 @@ def _told() -> Iterator[None]:
         yield
     except (asyncpg.PostgresError, *UNUSABLE) as error:
         why = str(error) or type(error).__name__
-        raise UnusableStore(f"cannot use this PostgreSQL: {why}; serve as a role that owns the database (docs/how-to/run-on-postgresql.md)") from error
+        raise UnusableStore(
+            f"cannot use this PostgreSQL: {why}; serve as a role that owns the database (docs/how-to/run-on-postgresql.md)"
+        ) from error
 
 
 async def _prepare(connection: Connection, *, upgrade: bool) -> None:
