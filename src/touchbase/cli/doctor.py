@@ -74,7 +74,9 @@ def _findings(database: str | None, silent: Micros) -> Iterator[Finding]:
         settings = Settings.read({name: value for name, value in os.environ.items() if name not in unknown}, database=database)
         settings.check_serving()
     except BadSettings as error:
-        yield Finding("settings", PROBLEM, str(error), "set a value that can be used (docs/settings.md); nothing else was checked")
+        yield Finding(
+            "settings", PROBLEM, str(error), "set a usable value (docs/reference/settings.md); nothing else was checked"
+        )
         return
     if not unknown:
         yield Finding("settings", OK, "open mode, no key is needed" if settings.open_mode else "valid; calls but webhooks need a key")
@@ -138,7 +140,7 @@ async def _of_store(settings: Settings, silent: Micros) -> list[Finding]:
         )
     store = await open_store(settings.database, as_is=True, encryption_keys=keys, upgrade=False)
     try:
-        found += [Finding("store", PROBLEM, warning, "docs/operations.md says how") for warning in store.warnings]
+        found += [Finding("store", PROBLEM, warning, "docs/how-to/run-on-postgresql.md says how") for warning in store.warnings]
         return found + [each async for each in diagnose(store, _now(), silent=silent, keys_needed=not settings.open_mode)]
     finally:
         await store.close()
