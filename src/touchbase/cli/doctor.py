@@ -74,9 +74,7 @@ def _findings(database: str | None, silent: Micros) -> Iterator[Finding]:
         settings = Settings.read({name: value for name, value in os.environ.items() if name not in unknown}, database=database)
         settings.check_serving()
     except BadSettings as error:
-        yield Finding(
-            "settings", PROBLEM, str(error), "set a usable value (docs/reference/settings.md); nothing else was checked"
-        )
+        yield Finding("settings", PROBLEM, str(error), "set a usable value (docs/reference/settings.md); nothing else was checked")
         return
     if not unknown:
         yield Finding("settings", OK, "open mode, no key is needed" if settings.open_mode else "valid; calls but webhooks need a key")
