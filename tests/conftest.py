@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -26,16 +27,60 @@ ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
 """Without an encryption key PostgreSQL keeps no secrets."""
 
 
-BEGUN = Path(__file__).parents[1] / ".pytest_cache" / "begun"
-"""The name of the test that began last: all that is left of a run that was ended because one of them hung."""
+RUNNING = Path(__file__).parents[1] / ".pytest_cache" / "running"
+"""One file per test process, with the test that it has begun and not ended: what is left of a run that hung and was ended."""
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+MEMORY = Path("/dev/shm")
+ENOUGH_MEMORY = 2 << 30
+"""Bytes. A run needs some 500 MB; containers often have 64 MB there."""
+DISK = os.environ.setdefault("PYTEST_DISK_TMPDIR", tempfile.gettempdir())
+"""The folder for temporary files on disk, for tests of durability."""
 
 
-def pytest_configure() -> None:
-    BEGUN.parent.mkdir(exist_ok=True)
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than 5 s, or searches long for one fault; only in `make test-all`")
+    config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
+    if WORKER is not None:
+        config.pluginmanager.register(RunningTest(WORKER))
+        return
+    RUNNING.mkdir(parents=True, exist_ok=True)
+    for file in RUNNING.iterdir():
+        file.unlink(missing_ok=True)
+    keep_temporary_files_in_memory()
+    if config.getoption("dist", "no") == "no":
+        config.pluginmanager.register(RunningTest("main"))
 
 
-def pytest_runtest_logstart(nodeid: str) -> None:
-    BEGUN.write_text(nodeid)
+def keep_temporary_files_in_memory() -> None:
+    """Put what tests and the programs that they start write to temporary folders into memory, where there is enough."""
+    try:
+        enough = shutil.disk_usage(MEMORY).free >= ENOUGH_MEMORY and os.access(MEMORY, os.W_OK | os.X_OK)
+    except OSError:
+        return
+    if enough and "TMPDIR" not in os.environ:
+        folder = MEMORY / f"touchbase-tests-{os.getuid()}"
+        folder.mkdir(mode=0o755, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files in which every test is slow where slow tests are left out: importing some of them takes seconds."""
+    if "not slow" not in config.option.markexpr or collection_path.suffix != ".py":
+        return None
+    return "\npytestmark = pytest.mark.slow\n" in collection_path.read_text(encoding="utf-8") or None
+
+
+class RunningTest:
+    """Writes down the name of the test that runs in this process."""
+
+    def __init__(self, process: str) -> None:
+        self._file = RUNNING / process
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._file.write_text(f"{nodeid}\n")
+
+    def pytest_runtest_logfinish(self) -> None:
+        self._file.unlink(missing_ok=True)
 
 
 class Databases:
