@@ -21,6 +21,9 @@ from bench.pgserver import pgserver
 from touchbase.domain.ports import Store
 from touchbase.storage import open_store
 from touchbase.storage.sealing.keys import EncryptionKeys, new_key, text_of
+from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sqlite.connection import open_writer
+from touchbase.storage.sqlite.schema import migrate
 
 ENGINES = ("sqlite", "postgresql")
 ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
@@ -211,8 +214,25 @@ def empty_postgres_url(databases: Databases) -> Iterator[str]:
     databases.drop(url)
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with the whole schema and nothing in it, to be copied: that takes a tenth of the time of its migrations."""
+    path = tmp_path_factory.mktemp("template") / "store.db"
+    connection = open_writer(str(path), durable=False)
+    migrate(connection.cursor(), packaged("sqlite"))
+    connection.close()
+    return path
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
+    """A SQLite file with the whole schema and nothing in it."""
+    shutil.copyfile(sqlite_template, tmp_path / "touchbase.db")
+    return f"sqlite:///{tmp_path}/touchbase.db"
+
+
+@pytest.fixture
+def empty_sqlite_url(tmp_path: Path) -> str:
     """A SQLite file that does not exist yet."""
     return f"sqlite:///{tmp_path}/touchbase.db"
 
@@ -265,8 +285,10 @@ def by_hand(engine_url: str) -> ByHand:
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Store]:
+async def memory(sqlite_template: Path) -> AsyncIterator[Store]:
     """A store of one engine, for what no engine can change."""
-    made = await open_store("sqlite://")
-    yield made
-    await made.close()
+    with tempfile.TemporaryDirectory(prefix="touchbase-memory-") as folder:
+        shutil.copyfile(sqlite_template, Path(folder) / "store.db")
+        made = await open_store(f"sqlite:///{folder}/store.db", encryption_keys=ENCRYPTION_KEYS)
+        yield made
+        await made.close()
