@@ -32,6 +32,8 @@ serve: setup ## Run the server on this machine, on a SQLite file
 
 # A process per core, each with a PostgreSQL of its own. More than four would mostly start servers.
 IN_PARALLEL := -n logical --maxprocesses 4 --dist worksteal
+# Where bytecode is not written, every process compiles the service again: a second of the processor for each server that a test starts.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: setup ## Run the tests, but for the slow ones: under 4 minutes on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not serial"

@@ -266,6 +266,7 @@ def test_every_pattern_is_in_a_package_that_is_tried() -> None:
     assert len(patterns()) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [r"(a+)+b", r"(?:a|a)*b", r"\s+$", r"to .+?\s*$", rb'form-data[^\r\n]*?\bname="([^"\r\n]*)"'])
 def test_a_pattern_that_takes_longer_is_found(bad: Text) -> None:
     assert slowest(Found("", re.compile(bad))) is not None

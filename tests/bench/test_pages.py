@@ -35,6 +35,7 @@ def test_every_run_that_is_told_says_on_what_machine_and_when() -> None:
     assert [name for name, machine in runs.items() if not {"processor", "disk", "load before", "measured"} <= machine.keys()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deliveries", [True, False])
 def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries: bool) -> None:
     from bench.grown import grow
@@ -47,6 +48,7 @@ def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries:
     assert done.stdout.strip() == "verified 2000 contacts, 200 companies, 22000 events: no differences"
 
 
+@pytest.mark.slow
 def test_a_grown_store_lives_on(tmp_path: Path) -> None:
     from bench.asked import shapes
     from bench.grown import grow
