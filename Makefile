@@ -39,7 +39,8 @@ test: setup ## Run the tests, but for the slow ones: under 4 minutes on two core
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not serial"
 
 test-all: setup ## Run every test, as CI does: under 15 minutes on two cores
-	.venv/bin/python -m pytest $(IN_PARALLEL) -m ""
+	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial"
+	.venv/bin/python -m pytest -m serial
 
 lint: setup ## Check style, format and types
 	.venv/bin/ruff check .

@@ -67,10 +67,12 @@ def keep_temporary_files_in_memory() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files in which every test is slow where slow tests are left out: importing some of them takes seconds."""
-    if "not slow" not in config.option.markexpr or collection_path.suffix != ".py":
+    """Leave out files whose every test is slow (or serial) where such tests are left out: importing some of them takes seconds."""
+    left_out = [mark for mark in ("slow", "serial") if f"not {mark}" in config.option.markexpr]
+    if not left_out or collection_path.suffix != ".py":
         return None
-    return "\npytestmark = pytest.mark.slow\n" in collection_path.read_text(encoding="utf-8") or None
+    text = collection_path.read_text(encoding="utf-8")
+    return any(f"\npytestmark = pytest.mark.{mark}\n" in text for mark in left_out) or None
 
 
 class RunningTest:

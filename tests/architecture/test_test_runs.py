@@ -19,11 +19,16 @@ def selected(target: str) -> list[str]:
 
 
 def test_make_test_all__runs_every_test_once() -> None:
-    assert selected("test-all") == [""]
+    assert selected("test-all") == ["not serial", "serial"]
 
 
 def test_make_test__leaves_out_slow_and_serial_tests_only() -> None:
     assert selected("test") == ["not slow and not serial"]
+
+
+def test_fault_runs__are_serial() -> None:
+    """Without a serial test the second run of `make test-all` would find nothing, and fail."""
+    assert "\npytestmark = pytest.mark.serial\n" in (ROOT / "tests" / "crash" / "test_crash.py").read_text(encoding="utf-8")
 
 
 def test_ci__runs_all_tests() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from crash.__main__ import main
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.serial
 
 PATIENT = "15"
 """Seconds without any progress: a client whose turn met a full disk is left alone for ten."""
