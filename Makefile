@@ -30,8 +30,7 @@ $(STAMP): requirements.lock pyproject.toml
 serve: setup ## Run the server on this machine, on a SQLite file
 	.venv/bin/touchbase serve
 
-# A process per core, each with a PostgreSQL of its own. More than four would mostly start servers.
-IN_PARALLEL := -n logical --maxprocesses 4 --dist worksteal
+IN_PARALLEL := -n auto --dist worksteal
 # Where bytecode is not written, every process compiles the service again: a second of the processor for each server that a test starts.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 

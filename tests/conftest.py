@@ -33,6 +33,8 @@ ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
 RUNNING = Path(__file__).parents[1] / ".pytest_cache" / "running"
 """One file per test process, with the test that it has begun and not ended: what is left of a run that hung and was ended."""
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+MOST_PROCESSES = 4
+"""Each starts a PostgreSQL and imports the suite, for 10 s of a processor; with more of them the slowest test decides."""
 MEMORY = Path("/dev/shm")
 ENOUGH_MEMORY = 2 << 30
 """Bytes. A run needs some 500 MB; containers often have 64 MB there."""
@@ -52,6 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_temporary_files_in_memory()
     if config.getoption("dist", "no") == "no":
         config.pluginmanager.register(RunningTest("main"))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """The processes of `-n auto`: one per processor, or one on a server of yours: tests end all connections of the service there."""
+    return 1 if os.environ.get("TOUCHBASE_TEST_POSTGRES") else min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
 def keep_temporary_files_in_memory() -> None:
