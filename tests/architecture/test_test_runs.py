@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.conftest import ENGINES, ByHand
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,6 +37,8 @@ def test_ci__runs_all_tests() -> None:
     assert [line.split(" ||")[0] for line in steps if line.startswith("make test")] == ["make test-all"]
 
 
-def test_make_test__runs_both_engines(pytestconfig: pytest.Config, engine_url: str) -> None:
-    """The fixture that most storage tests use is marked for neither engine, so `make test` leaves neither out."""
-    assert engine_url.startswith(("sqlite:", "postgresql:"))
+async def test_make_test__runs_on_sqlite_and_a_real_postgresql(engine_url: str, by_hand: ByHand) -> None:
+    [[version]] = await by_hand("SELECT version()" if engine_url.startswith("postgresql:") else "SELECT 'SQLite ' || sqlite_version()")
+
+    assert {*ENGINES} == {"sqlite", "postgresql"}
+    assert version.split()[0].lower() == engine_url.partition(":")[0]
