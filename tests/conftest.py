@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -20,22 +21,78 @@ from bench.pgserver import pgserver
 from touchbase.domain.ports import Store
 from touchbase.storage import open_store
 from touchbase.storage.sealing.keys import EncryptionKeys, new_key, text_of
+from touchbase.storage.sql.migrate import packaged
+from touchbase.storage.sqlite.connection import open_writer
+from touchbase.storage.sqlite.schema import migrate
 
 ENGINES = ("sqlite", "postgresql")
 ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
 """Without an encryption key PostgreSQL keeps no secrets."""
 
 
-BEGUN = Path(__file__).parents[1] / ".pytest_cache" / "begun"
-"""The name of the test that began last: all that is left of a run that was ended because one of them hung."""
+RUNNING = Path(__file__).parents[1] / ".pytest_cache" / "running"
+"""One file per test process, with the test that it has begun and not ended: what is left of a run that hung and was ended."""
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+MOST_PROCESSES = 4
+"""Each starts a PostgreSQL and imports the suite, for 10 s of a processor; with more of them the slowest test decides."""
+MEMORY = Path("/dev/shm")
+ENOUGH_MEMORY = 2 << 30
+"""Bytes. A run needs some 500 MB; containers often have 64 MB there."""
+DISK = os.environ.setdefault("PYTEST_DISK_TMPDIR", tempfile.gettempdir())
+"""The folder for temporary files on disk, for tests of durability."""
 
 
-def pytest_configure() -> None:
-    BEGUN.parent.mkdir(exist_ok=True)
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than 5 s, or searches long for one fault; only in `make test-all`")
+    config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
+    if WORKER is not None:
+        config.pluginmanager.register(RunningTest(WORKER))
+        return
+    RUNNING.mkdir(parents=True, exist_ok=True)
+    for file in RUNNING.iterdir():
+        file.unlink(missing_ok=True)
+    keep_temporary_files_in_memory()
+    if config.getoption("dist", "no") == "no":
+        config.pluginmanager.register(RunningTest("main"))
 
 
-def pytest_runtest_logstart(nodeid: str) -> None:
-    BEGUN.write_text(nodeid)
+def pytest_xdist_auto_num_workers() -> int:
+    """The processes of `-n auto`: one per processor, or one on a server of yours: tests end all connections of the service there."""
+    return 1 if os.environ.get("TOUCHBASE_TEST_POSTGRES") else min(MOST_PROCESSES, os.cpu_count() or 1)
+
+
+def keep_temporary_files_in_memory() -> None:
+    """Put what tests and the programs that they start write to temporary folders into memory, where there is enough."""
+    try:
+        enough = shutil.disk_usage(MEMORY).free >= ENOUGH_MEMORY and os.access(MEMORY, os.W_OK | os.X_OK)
+    except OSError:
+        return
+    if enough and "TMPDIR" not in os.environ:
+        folder = MEMORY / f"touchbase-tests-{os.getuid()}"
+        folder.mkdir(mode=0o755, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files whose every test is slow (or serial) where such tests are left out: importing some of them takes seconds."""
+    left_out = [mark for mark in ("slow", "serial") if f"not {mark}" in config.option.markexpr.split(" and ")]
+    if not left_out or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return any(f"\npytestmark = pytest.mark.{mark}\n" in text for mark in left_out) or None
+
+
+class RunningTest:
+    """Writes down the name of the test that runs in this process."""
+
+    def __init__(self, process: str) -> None:
+        self._file = RUNNING / process
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._file.write_text(f"{nodeid}\n")
+
+    def pytest_runtest_logfinish(self) -> None:
+        self._file.unlink(missing_ok=True)
 
 
 class Databases:
@@ -166,8 +223,25 @@ def empty_postgres_url(databases: Databases) -> Iterator[str]:
     databases.drop(url)
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with the whole schema and nothing in it, to be copied: that takes a tenth of the time of its migrations."""
+    path = tmp_path_factory.mktemp("template") / "store.db"
+    connection = open_writer(str(path), durable=False)
+    migrate(connection.cursor(), packaged("sqlite"))
+    connection.close()
+    return path
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
+    """A SQLite file with the whole schema and nothing in it."""
+    shutil.copyfile(sqlite_template, tmp_path / "touchbase.db")
+    return f"sqlite:///{tmp_path}/touchbase.db"
+
+
+@pytest.fixture
+def empty_sqlite_url(tmp_path: Path) -> str:
     """A SQLite file that does not exist yet."""
     return f"sqlite:///{tmp_path}/touchbase.db"
 
@@ -220,8 +294,10 @@ def by_hand(engine_url: str) -> ByHand:
 
 
 @pytest.fixture
-async def memory() -> AsyncIterator[Store]:
+async def memory(sqlite_template: Path) -> AsyncIterator[Store]:
     """A store of one engine, for what no engine can change."""
-    made = await open_store("sqlite://")
-    yield made
-    await made.close()
+    with tempfile.TemporaryDirectory(prefix="touchbase-memory-") as folder:
+        shutil.copyfile(sqlite_template, Path(folder) / "store.db")
+        made = await open_store(f"sqlite:///{folder}/store.db", encryption_keys=ENCRYPTION_KEYS)
+        yield made
+        await made.close()

@@ -1,10 +1,10 @@
-"""All adapters, loaded once, and their fixtures: each is a call and what it means, and so a test."""
+"""All adapters, loaded once, and their fixtures: each is a webhook and what it means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +45,32 @@ def _folders() -> list[Path]:
     return [folder for channel in CHANNELS for folder in sorted((HOME / channel).iterdir()) if (folder / "__init__.py").exists()]
 
 
-def _recorded() -> Iterator[Recorded]:
-    for folder in _folders():
-        channel, tool = folder.parent.name, folder.name
-        for file in sorted((folder / "fixtures").glob("*.json")):
-            yield Recorded(f"{channel}-{tool}-{file.stem}", channel, tool, json.loads(file.read_text()))
+@cache
+def all_recorded() -> tuple[Recorded, ...]:
+    """Every fixture of every tool."""
+    return tuple(
+        Recorded(f"{folder.parent.name}-{folder.name}-{file.stem}", folder.parent.name, folder.name, json.loads(file.read_text()))
+        for folder in _folders()
+        for file in sorted((folder / "fixtures").glob("*.json"))
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test for every fixture by `recorded`, for those with a JSON body by `recorded_json`, for every tool by `folder`."""
-    if "recorded" in metafunc.fixturenames:
-        metafunc.parametrize("recorded", list(_recorded()), ids=lambda one: one.id)
-    if "recorded_json" in metafunc.fixturenames:
-        metafunc.parametrize("recorded_json", [one for one in _recorded() if "body" in one.content["request"]], ids=lambda one: one.id)
-    if "folder" in metafunc.fixturenames:
-        metafunc.parametrize("folder", _folders(), ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+    """Run a test for every tool by `folder` or by `recorded_json`."""
+    for name in {"folder", "recorded_json"} & {*metafunc.fixturenames}:
+        metafunc.parametrize(name, _folders(), ids=lambda folder: f"{folder.parent.name}-{folder.name}", indirect=name == "recorded_json")
+
+
+@pytest.fixture
+def recorded_json(request: pytest.FixtureRequest) -> list[Recorded]:
+    """The fixtures of one tool that have a JSON body."""
+    return [one for one in all_recorded() if (one.channel, one.tool) == request.param.parts[-2:] and "body" in one.content["request"]]
+
+
+@pytest.fixture(scope="session")
+def all_fixtures() -> tuple[Recorded, ...]:
+    """Every fixture of every tool."""
+    return all_recorded()
 
 
 @pytest.fixture(scope="session")

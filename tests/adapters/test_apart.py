@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import msgspec
-from tests.adapters.conftest import _recorded
+from tests.adapters.conftest import all_recorded
 
 from touchbase.adapters import Adapters
 from touchbase.domain.connection import Connection, ConnectionSettings
@@ -27,7 +27,7 @@ async def test_every_recorded_call_says_the_same_in_a_process_apart(adapters: Ad
     connected = [Connection(1, "crm", "hubspot", 0, 0, ["a secret"], ConnectionSettings(create_unknown=False))]
     deliveries = [
         Delivery(1, "acme", number, each.channel, "received", 10**15, headers=dict(each.request.headers), body=each.body, guarded=True)
-        for number, each in enumerate(_recorded())
+        for number, each in enumerate(all_recorded())
     ]
     reader = Reader()
 

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+import pytest
+
 from touchbase.adapters import Adapters
 from touchbase.adapters.kit.describe import describe
 from touchbase.adapters.kit.parse import parse, unwrap
 
 
-def test_a_fixture_translates_as_written(recorded, adapters: Adapters) -> None:
-    expected = recorded.content["events"]
+def test_a_fixture_translates_as_written(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
+    for recorded in all_fixtures:
+        with subtests.test(recorded.id):
+            expected = recorded.content["events"]
 
-    told = describe(adapters.translate(recorded.request))
+            told = describe(adapters.translate(recorded.request))
 
-    assert told["tool"] == recorded.content["tool"]
-    shown = [{name: event[name] for name in wanted} for event, wanted in zip(told["events"], expected, strict=True)]
-    assert shown == expected
-
-
-def test_a_fixture_translates_the_same_when_its_tool_is_named(recorded, adapters: Adapters) -> None:
-    guessed = adapters.translate(recorded.request)
-
-    named = adapters.translate(recorded.request, recorded.tool)
-
-    assert describe(named) == describe(guessed)
+            assert told["tool"] == recorded.content["tool"]
+            shown = [{name: event[name] for name in wanted} for event, wanted in zip(told["events"], expected, strict=True)]
+            assert shown == expected
 
 
-def test_nobody_else_is_as_sure_of_a_fixture_as_its_own_tool(recorded, adapters: Adapters) -> None:
-    call = parse(recorded.request)
+def test_a_fixture_translates_the_same_when_its_tool_is_named(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
+    for recorded in all_fixtures:
+        with subtests.test(recorded.id):
+            guessed = adapters.translate(recorded.request)
 
-    sure = max(adapters.recognise(call), adapters.recognise(unwrap(call)))
+            named = adapters.translate(recorded.request, recorded.tool)
 
-    assert sure[0][1] == recorded.tool
-    assert [tool for how_sure, tool in sure if how_sure == sure[0][0]] == [recorded.tool]
+            assert describe(named) == describe(guessed)
 
 
-def test_a_fixture_lies_in_its_own_tools_folder(recorded) -> None:
-    assert recorded.content["tool"] == recorded.tool
-    assert recorded.content["about"]
+def test_nobody_else_is_as_sure_of_a_fixture_as_its_own_tool(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
+    for recorded in all_fixtures:
+        with subtests.test(recorded.id):
+            call = parse(recorded.request)
+
+            sure = max(adapters.recognise(call), adapters.recognise(unwrap(call)))
+
+            assert sure[0][1] == recorded.tool
+            assert [tool for how_sure, tool in sure if how_sure == sure[0][0]] == [recorded.tool]
+
+
+def test_a_fixture_lies_in_its_own_tools_folder(subtests: pytest.Subtests, all_fixtures) -> None:
+    for recorded in all_fixtures:
+        with subtests.test(recorded.id):
+            assert recorded.content["tool"] == recorded.tool
+            assert recorded.content["about"]

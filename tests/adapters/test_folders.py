@@ -6,6 +6,8 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from touchbase.adapters import Adapters, catalogue
 from touchbase.adapters.kit.table import Table, plain
 from touchbase.domain.events import CRM_EVENTS, EMAIL_EVENTS
@@ -46,10 +48,12 @@ def test_a_table_speaks_our_vocabulary(folder: Path) -> None:
     assert {meaning.event for meaning in meanings} <= EMAIL_EVENTS
 
 
-def test_a_fixture_speaks_our_vocabulary(recorded) -> None:
-    words = EMAIL_EVENTS if recorded.channel == "email_campaign" else CRM_EVENTS
+def test_a_fixture_speaks_our_vocabulary(subtests: pytest.Subtests, all_fixtures) -> None:
+    for recorded in all_fixtures:
+        with subtests.test(recorded.id):
+            words = EMAIL_EVENTS if recorded.channel == "email_campaign" else CRM_EVENTS
 
-    assert {event["event"] for event in recorded.content["events"]} <= words
+            assert {event["event"] for event in recorded.content["events"]} <= words
 
 
 def test_the_catalogue_says_all_that_a_shape_asks_for() -> None:

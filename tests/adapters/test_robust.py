@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchbase.adapters import Adapters, load_adapters
@@ -57,46 +57,58 @@ def test_any_bytes_are_understood_or_unrecognised(channel: str, body: bytes) -> 
     tolerate(WebhookRequest(channel, {"content-type": "application/json"}, "", body))
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None)
 @given(data=st.data())
-def test_a_fixture_with_any_of_its_keys_spoilt_is_still_survived(recorded_json, data: st.DataObject) -> None:
-    body = recorded_json.content["request"]["body"]
+def survives_spoilt_keys(recorded, data: st.DataObject) -> None:
+    body = recorded.content["request"]["body"]
     spoilt = copy.deepcopy(body)
     places = _places(spoilt)
     if places:
         for holder, key in data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=3)):
             holder[key] = data.draw(st.sampled_from(JUNK))
 
-    tolerate(recorded_json.with_body(json.dumps(spoilt).encode()))
-    tolerate(recorded_json.with_body(json.dumps(spoilt).encode()), recorded_json.tool)
+    tolerate(recorded.with_body(json.dumps(spoilt).encode()))
+    tolerate(recorded.with_body(json.dumps(spoilt).encode()), recorded.tool)
 
 
-def test_a_fixture_that_lacks_any_one_of_its_keys_is_still_survived(recorded_json) -> None:
-    body = recorded_json.content["request"]["body"]
+def test_a_fixture_with_any_of_its_keys_spoilt_is_still_survived(subtests: pytest.Subtests, recorded_json) -> None:
+    for recorded in recorded_json:
+        with subtests.test(recorded.id):
+            survives_spoilt_keys(recorded)
 
-    for number in range(len(_places(body))):
-        lacking = copy.deepcopy(body)
-        holder, key = _places(lacking)[number]
-        holder.pop(key)
-        tolerate(recorded_json.with_body(json.dumps(lacking).encode()), recorded_json.tool)
+
+def test_a_fixture_that_lacks_any_one_of_its_keys_is_still_survived(subtests: pytest.Subtests, recorded_json) -> None:
+    for recorded in recorded_json:
+        with subtests.test(recorded.id):
+            body = recorded.content["request"]["body"]
+            for number in range(len(_places(body))):
+                lacking = copy.deepcopy(body)
+                holder, key = _places(lacking)[number]
+                holder.pop(key)
+                tolerate(recorded.with_body(json.dumps(lacking).encode()), recorded.tool)
 
 
 BAD_ITEMS: list[Any] = [None, 7, "x", [], {}, {"x": 1}]
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "guessed"])
-def test_a_list_keeps_its_good_items_whatever_stands_beside_them(recorded_json, is_named: bool, adapters: Adapters) -> None:
-    body = recorded_json.content["request"]["body"]
-    good, tool = body if isinstance(body, list) else [body, body], recorded_json.tool if is_named else None
+def test_a_list_keeps_its_good_items_whatever_stands_beside_them(
+    subtests: pytest.Subtests, recorded_json, is_named: bool, adapters: Adapters
+) -> None:
+    for recorded in recorded_json:
+        with subtests.test(recorded.id):
+            body = recorded.content["request"]["body"]
+            good, tool = body if isinstance(body, list) else [body, body], recorded.tool if is_named else None
 
-    def told(items: list[Any]) -> list[Event]:
-        events = adapters.translate(recorded_json.with_body(json.dumps(items).encode()), tool).events
-        return [event for event in events if event.event not in ("unknown", "unrecognised", "ignored")]
+            # Where a header names the event, a bad item is one too, if of nobody: so only the good ones are compared.
+            kept = known_events(adapters, recorded, good, tool)
+            for beside in ([*BAD_ITEMS, *good], [*good, *BAD_ITEMS]):
+                assert [event for event in known_events(adapters, recorded, beside, tool) if event in kept] == kept
 
-    # Where a header names the event, a bad item is one too, if of nobody: so only the good ones are compared.
-    kept = told(good)
-    for beside in ([*BAD_ITEMS, *good], [*good, *BAD_ITEMS]):
-        assert [event for event in told(beside) if event in kept] == kept
+
+def known_events(adapters: Adapters, recorded, items: list[Any], tool: str | None) -> list[Event]:
+    events = adapters.translate(recorded.with_body(json.dumps(items).encode()), tool).events
+    return [event for event in events if event.event not in ("unknown", "unrecognised", "ignored")]
 
 
 @pytest.mark.parametrize("depth", [500, 5_000, 200_000])

@@ -19,6 +19,8 @@ import pytest
 
 from touchbase.api.openapi import description
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent / "linters"
 INSTALLED = Path(__file__).parents[2] / "build" / "npm"
 OLDEST_NODE = (20, 19)

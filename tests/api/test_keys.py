@@ -309,6 +309,7 @@ def mutated(live: str, wanted: object) -> str:
     return whole(parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=10))
 def test_any_text_that_is_not_a_live_key_is_401(wanted: list[object]) -> None:

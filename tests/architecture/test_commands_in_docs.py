@@ -53,8 +53,13 @@ def test_there_are_commands_on_the_pages() -> None:
     } <= {page for page, _ in LINES}
 
 
-@pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page} {line}" for page, line in LINES])
-def test_a_command_on_a_page_is_one_that_the_program_takes(page: str, line: str) -> None:
+def test_a_command_on_a_page_is_one_that_the_program_takes(subtests: pytest.Subtests) -> None:
+    for page, line in LINES:
+        with subtests.test(f"{page} {line}"):
+            program_takes(line)
+
+
+def program_takes(line: str) -> None:
     given, context = words(line), click.Context(cli)
     command: click.Command = cli
     while isinstance(command, click.Group):

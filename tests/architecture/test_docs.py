@@ -86,8 +86,14 @@ def test_every_command_is_written_down_and_no_other() -> None:
     assert sorted(written) == sorted(name for name, _ in commands(cli))
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands(cli)), ids=[name for name, _ in commands(cli)])
-def test_every_option_is_written_down_with_its_command(name: str, command: click.Command) -> None:
+def test_every_option_is_written_down_with_its_command(subtests: pytest.Subtests) -> None:
+    for name, command in commands(cli):
+        with subtests.test(name):
+            assert options_left_out(name, command) == []
+
+
+def options_left_out(name: str, command: click.Command) -> list[str]:
+    """The options of a command that its section of the page does not name."""
     section = page("cli.md").partition(f"### `{name}`")[2].partition("\n##")[0]
     if name == "touchbase serve":
         # Its options are the settings.
@@ -95,7 +101,7 @@ def test_every_option_is_written_down_with_its_command(name: str, command: click
 
     options = [each for each in command.params if isinstance(each, click.Option) and each.name != "as_json"]  # written down once for all
 
-    assert [option.opts[0] for option in options if option.opts[0] not in section] == []
+    return [option.opts[0] for option in options if option.opts[0] not in section]
 
 
 def routes() -> set[str]:
@@ -162,14 +168,14 @@ def statuses() -> dict[str, int]:
     return {**own, **STATUS}
 
 
-@pytest.mark.parametrize("cells", limits(), ids=lambda cells: cells[0])
-def test_a_written_limit_is_the_one_that_holds(cells: list[str]) -> None:
-    about, written, answer, place = cells
-    number = float(written.split()[0].replace(",", ""))
-    found = re.fullmatch(r"(\d{3}) `(\w+)`", answer)
+def test_a_written_limit_is_the_one_that_holds(subtests: pytest.Subtests) -> None:
+    for about, written, answer, place in limits():
+        with subtests.test(about):
+            number = float(written.split()[0].replace(",", ""))
+            found = re.fullmatch(r"(\d{3}) `(\w+)`", answer)
 
-    assert value_at(place.strip("`")) == number, about
-    assert found is None or statuses().get(found[2]) == int(found[1]), about
+            assert value_at(place.strip("`")) == number
+            assert found is None or statuses().get(found[2]) == int(found[1])
 
 
 def test_every_limit_is_written_down() -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tests.architecture.source import FILES, trees
 
-import touchbase
-
-ROOT = Path(touchbase.__file__).parent
 ROOMS = {
     "domain": {"domain"},
     "service": {"service", "domain"},
@@ -47,15 +44,6 @@ LIBRARIES = {
     "touchbase": set[str](),
 }
 """Each room and the libraries it may use; the edges' libraries stay at their edge."""
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-FILES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
-TREES = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in FILES.items()}
 
 
 def room_of(module: str) -> str:
@@ -99,7 +87,7 @@ def test_every_room_is_in_the_picture() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_arrows_between_rooms_only_point_down(room: str) -> None:
     arrows = {
-        (module, each) for module, tree in TREES.items() if room_of(module) == room for each in imported(ast.walk(tree)) if is_ours(each)
+        (module, each) for module, tree in trees().items() if room_of(module) == room for each in imported(ast.walk(tree)) if is_ours(each)
     }
 
     assert {arrow for arrow in arrows if room_of(arrow[1]) not in ROOMS[room]} == set()
@@ -109,7 +97,7 @@ def test_arrows_between_rooms_only_point_down(room: str) -> None:
 def test_libraries_stay_in_their_rooms(room: str) -> None:
     used = {
         (module, each.split(".")[0])
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if room_of(module) == room
         for each in imported(ast.walk(tree))
         if not is_ours(each)
@@ -119,7 +107,7 @@ def test_libraries_stay_in_their_rooms(room: str) -> None:
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
-    arrows = {module: {each for each in imported(at_module_level(tree)) if each in FILES} for module, tree in TREES.items()}
+    arrows = {module: {each for each in imported(at_module_level(tree)) if each in FILES} for module, tree in trees().items()}
     # Whoever imports only modules that are out of the picture goes out too; what is left is a circle.
     while free := {module for module, targets in arrows.items() if not targets & arrows.keys()}:
         for module in free:
@@ -135,7 +123,7 @@ def test_no_tool_knows_another_tool() -> None:
     folders = {tool_of(module) for module in FILES if module.endswith(".adapter")}
     crossings = {
         (module, each)
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         for each in imported(ast.walk(tree))
         if tool_of(each) in folders and tool_of(module) != tool_of(each)
     }
@@ -147,7 +135,7 @@ def test_no_engine_knows_another_engine() -> None:
     engines = {"sqlite", "postgres"}
     crossings = {
         (module, each)
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if room_of(module) == "storage"
         for each in imported(ast.walk(tree))
         if {*module.split(".")[2:3], *each.split(".")[2:3]} == engines and is_ours(each)
@@ -157,6 +145,6 @@ def test_no_engine_knows_another_engine() -> None:
 
 
 def test_only_the_command_line_names_the_wiring() -> None:
-    users = {room_of(module) for module, tree in TREES.items() for each in imported(ast.walk(tree)) if each == "touchbase.wiring"}
+    users = {room_of(module) for module, tree in trees().items() for each in imported(ast.walk(tree)) if each == "touchbase.wiring"}
 
     assert users == {"cli"}

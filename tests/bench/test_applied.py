@@ -20,6 +20,7 @@ def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> No
     assert rates(turns, 4) == [pytest.approx(10), pytest.approx(30), pytest.approx(30), pytest.approx(30)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_backlog_is_worked_off_and_its_turns_are_found(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     from bench.applied import turns_since

@@ -29,6 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return bench(tmp_path_factory.mktemp("bench"), *short)
 
 
+@pytest.mark.slow
 def test_a_run_reports_every_figure_that_was_asked_for_with_its_verdict(report: dict[str, Any]) -> None:
     found = {row["what"].partition(" (")[0]: row["verdict"] for row in report["rows"]}
 
@@ -45,6 +46,7 @@ def test_a_run_reports_every_figure_that_was_asked_for_with_its_verdict(report: 
     }
 
 
+@pytest.mark.slow
 def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
     bursts = [each["burst"] for row in report["rows"] for name in ("real", "other", "rounds") for each in row["raw"].get(name, [])]
 
@@ -52,10 +54,12 @@ def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
     assert [burst["errors"] for burst in bursts if burst["errors"] or not burst["requests"]] == []
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_did_not_measure(report: dict[str, Any]) -> None:
     assert "not measured: fairness, limits, start, translate, auth, paths, growth, processes, compare, postgresql" in report["notes"]
 
 
+@pytest.mark.slow
 def test_no_store_is_left_behind(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     folders = [path for path in tmp_path_factory.getbasetemp().glob("bench*/*") if path.is_dir()]
 

@@ -62,6 +62,7 @@ def test_a_run_that_is_kept__takes_the_place_of_the_one_before(tmp_path: Path, m
     assert "| `growth-sqlite` | bench --only growth | now | 9 us |" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deliveries", [True, False])
 def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries: bool) -> None:
     from bench.grown import grow
@@ -74,6 +75,7 @@ def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries:
     assert done.stdout.strip() == "verified 2000 contacts, 200 companies, 22000 events: no differences"
 
 
+@pytest.mark.slow
 def test_a_grown_store_lives_on(tmp_path: Path) -> None:
     from bench.asked import shapes
     from bench.grown import grow

@@ -18,6 +18,8 @@ from touchbase.domain.commands import CreateContact, EnsureClient
 from touchbase.domain.contact import Contact
 from touchbase.storage import open_store
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["serve"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "back-up.md"

@@ -134,6 +134,7 @@ def unreadable_answers(server: Server) -> Iterator[tuple[str, bytes]]:
             yield start[:60], b"".join(iter(lambda: caller.recv(65536), b""))
 
 
+@pytest.mark.slow
 def test_no_secret_comes_back_in_an_answer_a_log_line_a_metric_or_the_banner(
     serve: Serve, engine_url: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

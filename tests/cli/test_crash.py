@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from tests.cli.test_serve import Serve, Server, serve  # noqa: F401
 
+pytestmark = pytest.mark.slow
+
 CONTACTS = "/public/v2/contacts"
 EACH = 15
 MOST_TRIES = 50

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_serve import Serve, Server, serve
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["serve"]
 
 PATH = "/public/crm-webhook/acme?a=1"

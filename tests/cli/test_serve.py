@@ -117,10 +117,12 @@ def test_a_first_run_without_options_takes_a_contact_and_ends_well(serve: Serve,
     assert "no key needed" in server.banner
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_a_good_end_too(serve: Serve) -> None:
     assert serve().stop(signal.SIGINT) == 0
 
 
+@pytest.mark.slow
 def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_guessed(serve: Serve, run: Run) -> None:
     first = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", first.banner)
@@ -144,6 +146,7 @@ def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_gues
     assert key not in first.log() + second.log()
 
 
+@pytest.mark.slow
 def test_open_mode_on_an_address_that_others_can_reach_is_said_loudly(serve: Serve) -> None:
     server = serve("--auth", "none", "--allow-unauthenticated", "--host", "0.0.0.0")
 
@@ -154,6 +157,7 @@ def test_open_mode_on_an_address_that_others_can_reach_is_said_loudly(serve: Ser
     assert "--auth api-key" in server.log()
 
 
+@pytest.mark.slow
 def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve) -> None:
     server = serve()
 
@@ -165,6 +169,7 @@ def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve)
     assert "!!" not in server.log()
 
 
+@pytest.mark.slow
 def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve, run: Run) -> None:
     server = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", server.banner)
@@ -184,6 +189,7 @@ def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve
     assert (created, deleted, closed, ended) == ([201] * 3, 202, 404, 0)
 
 
+@pytest.mark.slow
 def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_logged(serve: Serve) -> None:
     server = serve()
 
@@ -204,6 +210,7 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
     assert "contact@example.com" not in server.log()
 
 
+@pytest.mark.slow
 def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve: Serve, run: Run) -> None:
     server = serve("--public-url", "https://hooks.example.com", "--auth", "none", "--allow-unauthenticated")
     run("clients", "add", "acme")
@@ -237,6 +244,7 @@ def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve
     assert "a-secret-of-ours" not in server.log() + listed
 
 
+@pytest.mark.slow
 def test_a_slow_body_is_cut(serve: Serve) -> None:
     server = serve("--body-idle-timeout", "0.1")
 
@@ -248,6 +256,7 @@ def test_a_slow_body_is_cut(serve: Serve) -> None:
     assert b'"code":"body_too_slow"' in answer
 
 
+@pytest.mark.slow
 def test_bodies_have_the_limits_that_the_operator_gives(serve: Serve, run: Run) -> None:
     server = serve("--max-webhook-body-bytes", "60", "--max-api-body-bytes", "30", "--no-inbox-worker")
     webhook = {"event": "sent", "email": "ann@example.com"}
@@ -262,6 +271,7 @@ def test_bodies_have_the_limits_that_the_operator_gives(serve: Serve, run: Run) 
     assert [each["size"] for each in json.loads(listed.output)] == [len(json.dumps(webhook))]
 
 
+@pytest.mark.slow
 def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     answered: list[str] = []
@@ -306,6 +316,7 @@ def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path
     assert set(answered) <= asyncio.run(kept())
 
 
+@pytest.mark.slow
 def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_nothing(serve: Serve) -> None:
     first = serve()
     alone = first.log()
@@ -326,6 +337,7 @@ def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_no
     assert created == [201, 201]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "warned"), [((), True), (("--no-inbox-worker",), False)])
 def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_path: Path, arguments: tuple[str, ...], warned: bool) -> None:
     serve(*arguments)
@@ -343,6 +355,7 @@ def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_pa
     assert ("another process applies the inbox of touchbase.db too" in told) is warned
 
 
+@pytest.mark.slow
 def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url: str) -> None:
     server = serve("--database", postgres_url, "--workers", "2")
 

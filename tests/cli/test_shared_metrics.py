@@ -12,6 +12,8 @@ import pytest
 from prometheus_client.multiprocess import MultiProcessCollector
 from tests.cli.test_serve import Serve, Server, serve
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["serve"]
 
 CREATED = 'touchbase_http_request_duration_seconds_count{method="POST",route="/public/v2/contacts",status="201"}'

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from crash.__main__ import main
-from crash.check import Found
-from crash.pages import PAGE, cells_of, load, page
-from crash.report import Report
 
-from crash import pages
+pytestmark = pytest.mark.serial
 
 PATIENT = "15"
 """Seconds without any progress: a client whose turn met a full disk is left alone for ten."""
@@ -31,13 +26,6 @@ def harm(row: dict[str, Any]) -> list[str]:
     """What is wrong. Goals of speed, told last, are for `make crash`: a machine that tests is busy."""
     told: list[str] = row["complaints"]
     return told[: len(told) - row["missed"]]
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that another user may enter, as PostgreSQL runs as one where we are root; pytest closes its own folders to others."""
-    with tempfile.TemporaryDirectory(prefix="touchbase-crash-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
 
 
 def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
@@ -94,8 +82,8 @@ def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: st
 
 
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
-def test_a_postgresql_that_is_killed_takes_nothing_with_it(place: Path, fault: str) -> None:
-    status, (row,) = report_of(place, "--only", fault, "--rounds", "1", engine="postgresql")
+def test_a_postgresql_that_is_killed_takes_nothing_with_it(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", engine="postgresql")
 
     assert (status, harm(row), row["survived"]) == (0, [], True)
     assert row["acknowledged"] > 20
@@ -103,23 +91,23 @@ def test_a_postgresql_that_is_killed_takes_nothing_with_it(place: Path, fault: s
 
 
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
-def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(place: Path, fault: str) -> None:
-    status, (row,) = report_of(place, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
+def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
 
 
-def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(place: Path) -> None:
+def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(tmp_path: Path) -> None:
     # Several rounds, as it has happened that a kill met no call whose answer was late.
-    status, (row,) = report_of(place, "--only", "postgres", "--rounds", "3", "--broken", "no-doubt", engine="postgresql")
+    status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-doubt", engine="postgresql")
 
     assert (status, row["survived"]) == (1, False)
     assert any(each.endswith("was refused and is there") for each in row["complaints"])
 
 
-def test_a_full_disk_of_postgresql_is_refused_with_a_reason(place: Path) -> None:
-    status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
+def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
 
     if not rows:
         pytest.skip("no file system can be mounted here")
@@ -127,8 +115,8 @@ def test_a_full_disk_of_postgresql_is_refused_with_a_reason(place: Path) -> None
     assert rows[0]["more"]["refused"] > 0
 
 
-def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(place: Path) -> None:
-    status, rows = report_of(place, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
+def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
 
     if not rows:
         pytest.skip("no file system can be mounted here")
@@ -200,45 +188,3 @@ def test_a_worker_that_knows_no_turns_is_found_out(tmp_path: Path) -> None:
 
     assert (status, row["wrong"]) == (1, 1)
     assert row["more"]["others before the first"] == row["more"]["backlog"]
-
-
-def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
-    slow, wrong = Found(), Found("acme")
-    slow.miss("served too little")
-    wrong.lose("contact 1")
-    report = Report({"memory": "some"})
-    report.add("overload", "sqlite", 1, 9, slow)
-    report.add("kill", "sqlite", 1, 9, wrong)
-    report.write(tmp_path)
-
-    written = list(cells_of(json.loads((tmp_path / "report.json").read_text())))
-
-    assert [row.verdict for row in report.rows] == ["MISSED", "FAILED"]
-    assert [(cells[0], cells[-1]) for cells in written] == [("overload", "MISSED"), ("kill", "FAILED")]
-
-
-def test_the_page_tells_what_the_kept_runs_found() -> None:
-    written = PAGE.read_text(encoding="utf-8")
-
-    assert written == page(written, load()), "run `.venv/bin/python -m crash.pages`"
-    assert "FAILED" not in written.partition("## The runs")[2]
-    assert written.count("\n") <= 150
-
-
-def test_a_run_with_a_loss_shows_on_the_page_in_place_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "DATA", tmp_path / "reliability.json")
-    for command, lost in (("python -m crash", 0), ("python -m crash --only kill", 1)):
-        found = Found("acme")
-        for number in range(lost):
-            found.lose(f"contact {number}")
-        report = Report({"memory": "some", "disk": "a page takes 9 us", "measured": "now"}, command)
-        report.add("kill", "sqlite", 1, 9, found)
-        report.write(tmp_path)
-        pages.keep(tmp_path / "report.json")
-
-    shown = page("Prose.\n", load())
-
-    assert shown.startswith("Prose.\n")
-    assert [line for line in shown.splitlines() if line.startswith("| kill")] == ["| kill | SQLite | 1 | 9 | 1 | 0 | - |  | 1 | FAILED |"]
-    assert "| 1 | `python -m crash --only kill` | now | 9 us |" in shown
-    assert page(shown, load()) == shown

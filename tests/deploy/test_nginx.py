@@ -28,6 +28,8 @@ from tests.deploy.test_files import LARGEST_BODY, MIB
 from touchbase.api.parts import Limits
 from touchbase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["serve"]
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/sbin")

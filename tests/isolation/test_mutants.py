@@ -15,6 +15,8 @@ from tests.isolation.world import World
 
 from touchbase.domain.ports import Store
 
+pytestmark = pytest.mark.slow
+
 OF_ALL: dict[str, str] = {
     "client_reads._deleting": "clients themselves",
     "client_reads.every": "as above",

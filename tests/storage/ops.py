@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,22 @@ def texts(op: Op) -> list[str]:
 
 def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:
     """Every call of this name in the source: the file, the function that it stands in ("" for none), and the call."""
+    yield from _calls().get(name, ())
+
+
+@cache
+def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
+    """Every call of a plain name in the source, by that name."""
+    found: dict[str, list[tuple[str, str, ast.Call]]] = {}
     for path in sorted(FOLDER.glob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         inside = {id(node): each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) for node in ast.walk(each)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
-                yield path.name, inside.get(id(node), ""), node
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found.setdefault(node.func.id, []).append((path.name, inside.get(id(node), ""), node))
+    return found
 
 
-_NAMES = {id(op): name for name, op in _kept()}  # one that stands in a collection too is named by that
-OPS: dict[str, Op] = {**{name: op for name, op in _kept() if _NAMES[id(op)] == name}, **MADE_WHEN_RUN}
+_KEPT = [*_kept()]
+_NAMES = {id(op): name for name, op in _KEPT}  # one that stands in a collection too is named by that
+OPS: dict[str, Op] = {**{name: op for name, op in _KEPT if _NAMES[id(op)] == name}, **MADE_WHEN_RUN}

@@ -447,6 +447,7 @@ asyncio.run(work())
 """
 
 
+@pytest.mark.slow
 async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Store, engine_url: str, by_hand: ByHand) -> None:
     client = await seed(store, ["bob@example.com"])
     recordings = [each for each in RECORDINGS if any(event.about and not event.linkedin_url for event in each.events)][::9]

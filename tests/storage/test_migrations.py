@@ -163,12 +163,12 @@ async def test_two_processes_may_start_on_one_empty_postgres(empty_postgres_url)
         await store.close()
 
 
-def test_two_processes_may_start_on_one_new_sqlite_file(sqlite_url) -> None:
+def test_two_processes_may_start_on_one_new_sqlite_file(empty_sqlite_url) -> None:
     failures: list[BaseException] = []
 
     def start() -> None:
         async def open_and_close() -> None:
-            await (await open_store(sqlite_url)).close()
+            await (await open_store(empty_sqlite_url)).close()
 
         try:
             asyncio.run(open_and_close())
@@ -184,8 +184,8 @@ def test_two_processes_may_start_on_one_new_sqlite_file(sqlite_url) -> None:
     assert failures == []
 
 
-async def test_migrate_left_to_the_operator_runs_on_command(sqlite_url) -> None:
-    store = await open_store(sqlite_url, as_is=True)
+async def test_migrate_left_to_the_operator_runs_on_command(empty_sqlite_url) -> None:
+    store = await open_store(empty_sqlite_url, as_is=True)
 
     ran = await store.migrate()
     again = await store.migrate()

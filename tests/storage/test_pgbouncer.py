@@ -21,6 +21,8 @@ from touchbase.domain.errors import UnusableStore
 from touchbase.domain.queries import ListContacts
 from touchbase.storage import open_store
 
+pytestmark = pytest.mark.slow
+
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)
 pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine")
 Pooled = Callable[[str], Awaitable[str]]

@@ -18,6 +18,8 @@ from touchbase.domain.queries import ListContacts
 from touchbase.service.verify import Verified, verify
 from touchbase.storage import open_store
 
+pytestmark = pytest.mark.slow
+
 
 class Archiving(Cluster):
     """A server whose log is archived, and the one that is made from a base and that archive."""

@@ -335,18 +335,20 @@ WALKING: dict[str, str] = {
 """Statements that may walk a small table: reviewed."""
 
 
-@pytest.mark.parametrize("name", sorted(name for name, op in OPS.items() if op.columns))  # without any it is a lock, which has no plan
-async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(hand: Made, name: str) -> None:
-    op = OPS[name]
+async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(subtests: pytest.Subtests, hand: Made) -> None:
     # The tables are empty, and then PostgreSQL would rather walk them.
     await hand.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET touchbase.clients = ',1,'")
-    types = ", ".join("bytea[]" if kind == "bytea" else "text" for _, kind in (*op.columns, *op.more_columns, *op.last_columns))
-    empty = ", ".join("'{}'" for _ in (*op.columns, *op.more_columns, *op.last_columns))
-    await hand.execute(f"PREPARE op({types}) AS {for_postgres(op)}")
+    names = sorted(name for name, op in OPS.items() if op.columns)  # without any it is a lock, which has no plan
+    for number, name in enumerate(names):
+        with subtests.test(name):
+            op = OPS[name]
+            types = ", ".join("bytea[]" if kind == "bytea" else "text" for _, kind in (*op.columns, *op.more_columns, *op.last_columns))
+            empty = ", ".join("'{}'" for _ in (*op.columns, *op.more_columns, *op.last_columns))
+            await hand.execute(f"PREPARE op_{number}({types}) AS {for_postgres(op)}")
 
-    plan = [row[0] for row in await hand.fetch(f"EXPLAIN EXECUTE op({empty})")]
+            plan = [row[0] for row in await hand.fetch(f"EXPLAIN EXECUTE op_{number}({empty})")]
 
-    assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
+            assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
 
 
 async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store: Any, open_with: Any, postgres_url: str) -> None:

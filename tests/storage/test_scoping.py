@@ -124,11 +124,12 @@ def careless(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(OPS))
-def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_right(name: str) -> None:
-    found = [(text, careless(text)) for text in texts(OPS[name]) if careless(text)]
+def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_right(subtests: pytest.Subtests) -> None:
+    for name in sorted(OPS):
+        with subtests.test(name):
+            found = [(text, careless(text)) for text in texts(OPS[name]) if careless(text)]
 
-    assert bool(found) == (name in BY_RIGHT), found
+            assert bool(found) == (name in BY_RIGHT), found
 
 
 def test_no_statement_was_overlooked() -> None:
@@ -321,9 +322,14 @@ def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
     assert named == PLACES_OF_EVERYBODY
 
 
-@pytest.mark.parametrize("kind", [*COMMANDS, *QUERIES], ids=lambda kind: kind.__name__)
-def test_every_command_and_query_says_whose_rows_it_touches(kind: type[Any]) -> None:
-    """Whoever fails here: give it a field `client: int`, or say in storage/sql/scope.py whose rows it may touch, and why above."""
+def test_every_command_and_query_says_whose_rows_it_touches(subtests: pytest.Subtests) -> None:
+    """Where it fails: give the command a field `client: int`, or say in storage/sql/scope.py whose rows it may touch, and why above."""
+    for kind in (*COMMANDS, *QUERIES):
+        with subtests.test(kind.__name__):
+            says_whose_rows(kind)
+
+
+def says_whose_rows(kind: type[Any]) -> None:
     hints = typing.get_type_hints(kind)
     holders = [name for name, hint in hints.items() if "client" in getattr(hint, "__annotations__", {})]
     optional = "client" in hints and hints["client"] is not int

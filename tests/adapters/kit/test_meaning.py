@@ -75,9 +75,10 @@ RULES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "name"), [(event, name) for event, names in RULES.items() for name in names])
-def test_a_name_means_what_its_words_say(event: str, name: str) -> None:
-    assert meaning_of(name).event == event
+def test_a_name_means_what_its_words_say(subtests: pytest.Subtests) -> None:
+    for event, name in [(event, name) for event, names in RULES.items() for name in names]:
+        with subtests.test(name):
+            assert meaning_of(name).event == event
 
 
 @pytest.mark.parametrize(

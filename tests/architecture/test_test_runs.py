@@ -1,0 +1,44 @@
+"""No test is lost: those that `make test` leaves out run in `make test-all`, and CI runs that."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.conftest import ENGINES, ByHand
+
+ROOT = Path(__file__).parents[2]
+
+
+def selected(target: str) -> list[str]:
+    """The `-m` expression of each pytest run of a target."""
+    recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert recipe is not None
+    runs = [line for line in recipe[1].splitlines() if "pytest" in line]
+    return [run.rpartition(" -m ")[2].strip('"') for run in runs]
+
+
+def test_make_test_all__runs_every_test_once() -> None:
+    assert selected("test-all") == ["not serial", "serial"]
+
+
+def test_make_test__leaves_out_slow_and_serial_tests_only() -> None:
+    assert selected("test") == ["not slow and not serial"]
+
+
+def test_fault_runs__are_serial() -> None:
+    """Without a serial test the second run of `make test-all` would find nothing, and fail."""
+    assert "\npytestmark = pytest.mark.serial\n" in (ROOT / "tests" / "crash" / "test_crash.py").read_text(encoding="utf-8")
+
+
+def test_ci__runs_all_tests() -> None:
+    steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+    assert [line.split(" ||")[0] for line in steps if line.startswith("make test")] == ["make test-all"]
+
+
+async def test_make_test__runs_on_sqlite_and_a_real_postgresql(engine_url: str, by_hand: ByHand) -> None:
+    [[version]] = await by_hand("SELECT version()" if engine_url.startswith("postgresql:") else "SELECT 'SQLite ' || sqlite_version()")
+
+    assert {*ENGINES} == {"sqlite", "postgresql"}
+    assert version.split()[0].lower() == engine_url.partition(":")[0]
