@@ -8,12 +8,12 @@ from statistics import median
 from typing import Any
 
 from bench.plan import Plan
-from touchbase.api.core import Api, key_in
-from touchbase.api.parts import Parts
-from touchbase.domain.commands import EnsureClient
-from touchbase.service.api_keys import WRITE, add_key
+from touchbase.app import clock
+from touchbase.auth.service import WRITE, add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.http.dependencies import Dependencies
+from touchbase.http.endpoint import Api, key_in
 from touchbase.storage import open_store
-from touchbase.wiring import clock
 
 MOST_US = 10.0
 TIMES, CALLS = 9, 5_000
@@ -37,8 +37,8 @@ async def measured(calls: int) -> dict[str, list[float]]:
     client = await store.write(EnsureClient("default", clock()))
     own, any_client = [(await add_key(store, number, [WRITE], "bench", clock())).encode() for number in (client.number, None)]
     usual = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json"), (b"content-length", b"88")]
-    guarded = Api(Parts(store, clock, auth="api-key"))
-    opened = Api(Parts(store, clock))
+    guarded = Api(Dependencies(store, clock, auth="api-key"))
+    opened = Api(Dependencies(store, clock))
     found = {
         "key of one client": await _times(calls, guarded, {**dict(usual), b"authorization": b"Bearer " + own}),
         "key of no client": await _times(calls, guarded, {**dict(usual), b"x-api-key": any_client, b"x-client-id": b"default"}),

@@ -20,8 +20,8 @@ import asyncpg
 from bench.bodies import STRIDE
 from bench.dialects import POSTGRES, SQLITE, Dialect
 from bench.pattern import EVENTS, Pattern, Row, address_of, domain_of, patterns
+from touchbase.sql.migrations import packaged
 from touchbase.storage import open_store
-from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 

@@ -16,9 +16,10 @@ from bench.plan import Plan
 from bench.report import spread
 from bench.rounds import PROCESSED, in_turn, servers
 from bench.running import CannotMeasure, Running, server
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.delivery import EMAIL_CAMPAIGN
-from touchbase.domain.keys import body_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.storage import open_store
 
 HEADERS = b'{"content-type":"application/json"}'
@@ -99,8 +100,8 @@ async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "b
         await store.close()
 
 
-def _kept(client: int, body: bytes) -> KeepDelivery:
-    return KeepDelivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
+def _kept(client: int, body: bytes) -> StoreDelivery:
+    return StoreDelivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
 
 
 def _now() -> int:

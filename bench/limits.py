@@ -7,11 +7,11 @@ from collections.abc import Callable
 from time import thread_time
 
 from bench.plan import Plan
-from touchbase.api.rates import standing
-from touchbase.domain.client import Client, ClientSettings
-from touchbase.service.limits import Limiter
-from touchbase.settings import Settings
-from touchbase.wiring import limiter
+from touchbase.app import limiter
+from touchbase.clients.models import Client, ClientSettings
+from touchbase.config import Settings
+from touchbase.http.rate_limit_headers import standing
+from touchbase.rate_limit.rate_limiter import RateLimiter
 
 MOST_US = 3.0
 """Of the 25 to 40 that a whole request takes."""
@@ -37,7 +37,7 @@ def measured(calls: int) -> dict[str, float]:
     }
 
 
-def _create(limits: Limiter, client: Client, key: str | None, now: int) -> None:
+def _create(limits: RateLimiter, client: Client, key: str | None, now: int) -> None:
     bucket = limits.request(client, key, now)
     assert bucket is not None
     standing(bucket)
@@ -46,19 +46,19 @@ def _create(limits: Limiter, client: Client, key: str | None, now: int) -> None:
     limits.end(1)
 
 
-def _webhook(limits: Limiter, client: Client, now: int) -> None:
+def _webhook(limits: RateLimiter, client: Client, now: int) -> None:
     limits.webhook(client, now)
     limits.begin(1)
     limits.end(1)
 
 
-def _microseconds(work: Callable[[Limiter, int], None], calls: int) -> float:
+def _microseconds(work: Callable[[RateLimiter, int], None], calls: int) -> float:
     limits, now = limiter(Settings()), 0
 
-    def once(limits: Limiter, now: int) -> None:
+    def once(limits: RateLimiter, now: int) -> None:
         pass
 
-    def run(each: Callable[[Limiter, int], None]) -> None:
+    def run(each: Callable[[RateLimiter, int], None]) -> None:
         nonlocal now
         for _ in range(calls):
             now += BETWEEN_US

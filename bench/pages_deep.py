@@ -12,7 +12,7 @@ from urllib.parse import quote
 from bench.grown import SPREAD
 from bench.load import Address
 from bench.running import CannotMeasure
-from touchbase.api.query import cursor_text
+from touchbase.http.query_parameters import cursor_text
 
 DEPTHS = (0.0, 0.5, 0.97)
 PAGES = 15

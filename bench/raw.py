@@ -19,8 +19,9 @@ import asyncpg
 from bench.bodies import STRIDE, new_run
 from bench.grown import CLIENT
 from bench.raw_rows import PARTS, postgres_text, rows_of, sqlite_text
+from touchbase.records.rows import CONTACT, CUSTOM_FIELD
+from touchbase.sql.rows import names
 from touchbase.storage.postgres.engine import LANES
-from touchbase.storage.sql.rows import CONTACT, CUSTOM_FIELD, names
 from touchbase.storage.sqlite.connection import open_writer
 
 GROUP = 64

@@ -8,8 +8,11 @@ from typing import Any
 
 from bench.bodies import WEBHOOK
 from bench.grown import CLIENT, EVENTS
-from touchbase.storage.sql.rows import CONTACT, CUSTOM_FIELD, DELIVERY, EVENT, Columns, names
-from touchbase.storage.sql.statements import BODY
+from touchbase.history.rows import EVENT
+from touchbase.inbox.rows import DELIVERY
+from touchbase.inbox.statements import BODY
+from touchbase.records.rows import CONTACT, CUSTOM_FIELD
+from touchbase.sql.rows import Columns, names
 
 FAR = 4_000_000_000
 """Our ids begin here, behind all that the service hands out."""

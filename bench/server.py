@@ -16,18 +16,22 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from touchbase import wiring
+from touchbase import app
+from touchbase.auth.commands import AnyKey
 from touchbase.cli import cli
-from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import CreateCompany, CreateContact, Created, EnsureClient, KeepDelivery, Kept, UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.custom_field import CustomField
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import WorkReport
-from touchbase.domain.queries import AnyKey, CountInbox, FindClient, GetContact, ListContacts
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.models import Client, ClientSettings
+from touchbase.errors import Overloaded
+from touchbase.events.work import WorkReport
+from touchbase.inbox.commands import StoredDelivery, StoreDelivery
+from touchbase.inbox.queries import CountInbox
+from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.records.custom_field import CustomField
+from touchbase.records.queries import GetContact, ListContacts
+from touchbase.storage import batch
+from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres import engine
-from touchbase.storage.sql import group
-from touchbase.storage.sql.handlers import COMMANDS
 
 VARIANTS = ("real", "keep", "bare", "single", "single-keep", "statement")
 WITHOUT_WORKER = ("keep", "single-keep")
@@ -49,8 +53,8 @@ class BareStore:
 
     async def write(self, command: Any) -> Any:
         self._last += 1
-        if isinstance(command, KeepDelivery):
-            return Kept(self._last, False)
+        if isinstance(command, StoreDelivery):
+            return StoredDelivery(self._last, False)
         if isinstance(command, CreateContact):
             record = command.contact
             record.id = self._last
@@ -104,9 +108,9 @@ def main() -> None:
     parser.add_argument("serve", nargs="*")
     options = parser.parse_args()
     if options.variant == "bare":
-        setattr(wiring, "open_store", _open_bare)  # noqa: B010 - typed as what it stands in for
+        setattr(app, "open_store", _open_bare)  # noqa: B010 - typed as what it stands in for
     if options.variant in ("single", "single-keep", "statement"):
-        group.MOST = 1
+        batch.MOST = 1
         engine.LANES = CONNECTIONS_OF_SINGLE
     if options.variant in ("single", "single-keep"):
         COMMANDS.update({kind: replace(handler, solo=False) for kind, handler in COMMANDS.items()})

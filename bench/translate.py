@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-import touchbase.adapters
+import touchbase.adapters.registry
 from bench.plan import Plan
-from touchbase.adapters import Adapters, load_adapters
-from touchbase.domain.delivery import CHANNELS, WebhookRequest
-from touchbase.domain.errors import TouchbaseError
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.connections.models import CHANNELS
+from touchbase.errors import TouchbaseError
 
 TYPICAL_US = 50.0
 ITEM_US = 200.0
-HOME = Path(touchbase.adapters.__file__).parent
+HOME = Path(touchbase.adapters.registry.__file__).parent
 TIMES, CALLS = 7, 30
 
 

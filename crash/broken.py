@@ -33,20 +33,21 @@ from typing import Any
 import apsw
 import asyncpg
 
-from touchbase import wiring
-from touchbase.api import webhooks
-from touchbase.api.parts import Limits
-from touchbase.domain.commands import Kept
-from touchbase.domain.errors import Overloaded
-from touchbase.server import run
-from touchbase.service import process_inbox, receive_webhook, turns
-from touchbase.service.reader import Reader
+from touchbase import app
+from touchbase.errors import Overloaded
+from touchbase.events import event_normalization, fair_scheduler, projection
+from touchbase.events import worker as events_worker
+from touchbase.events.translator_pool import TranslatorPool
+from touchbase.http.dependencies import Limits
+from touchbase.inbox import receive as inbox_receive
+from touchbase.inbox.api import webhooks
+from touchbase.inbox.commands import StoredDelivery
+from touchbase.server import server as server_server
+from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
 from touchbase.storage.postgres import writer as postgres_writer
-from touchbase.storage.postgres.wall import begin
-from touchbase.storage.sql import apply, sightings
-from touchbase.storage.sql.group import settle
-from touchbase.storage.sql.scope import EVERYBODY
+from touchbase.storage.postgres.row_level_security import begin
+from touchbase.storage.rls_scope import EVERYBODY
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.15
@@ -110,12 +111,12 @@ def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, wai
         self._away = False
         self._done(commands, [], [])
 
-    self._threads.give(run, back)
+    self._threads.give(server_server, back)
 
 
 def no_dedup() -> None:
     """Give every webhook call a key of its own."""
-    setattr(receive_webhook, "body_key", lambda *_: secrets.token_bytes(32))  # noqa: B010
+    setattr(inbox_receive, "body_key", lambda *_: secrets.token_bytes(32))  # noqa: B010
 
 
 def no_sweeper() -> None:
@@ -124,24 +125,24 @@ def no_sweeper() -> None:
     async def looked(self: Any) -> None:
         self._looked_us = self._clock()
 
-    setattr(process_inbox.InboxWorker, "_look_around", looked)  # noqa: B010
+    setattr(events_worker.InboxWorker, "_look_around", looked)  # noqa: B010
 
 
 def no_deadline() -> None:
     """Never look at deadlines, neither the server's nor the application's."""
-    setattr(run.Server, "sweep", lambda self: None)  # noqa: B010
-    setattr(wiring, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
+    setattr(server_server.Server, "sweep", lambda self: None)  # noqa: B010
+    setattr(app, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
 
 
 def no_limit() -> None:
     """Let as many requests be in progress as there are callers."""
-    whole = wiring.Limiter
-    replace(wiring, "Limiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
+    whole = app.RateLimiter
+    replace(app, "RateLimiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
 
 
 def no_farewell() -> None:
     """At the stop, cut off everybody who waits for an answer, and carry on without them."""
-    whole = run.Server.shutdown
+    whole = server_server.Server.shutdown
 
     async def shutdown(self: Any, sockets: Any = None) -> None:
         while not self.server_state.tasks:  # noqa: ASYNC110 - under load it is not long until somebody waits
@@ -150,13 +151,13 @@ def no_farewell() -> None:
             each.transport.abort()
         await whole(self, sockets)
 
-    replace(run.Server, "shutdown", shutdown)
+    replace(server_server.Server, "shutdown", shutdown)
 
 
 def no_turns() -> None:
     """Let whoever comes first have all that waits applied, and all others wait for it."""
-    replace(turns.Turns, "begin", lambda self, client: ALL_DAY)
-    replace(process_inbox, "LONG_TURN_SECONDS", ALL_DAY)
+    replace(fair_scheduler.FairScheduler, "begin", lambda self, client: ALL_DAY)
+    replace(events_worker, "LONG_TURN_SECONDS", ALL_DAY)
 
 
 def no_reason() -> None:
@@ -206,11 +207,11 @@ def no_refusal() -> None:
     """Acknowledge webhook calls whatever the store says."""
     keep: Callable[..., Any] = webhooks.receive_webhook
 
-    async def kept(*given: Any, **named: Any) -> Kept:
+    async def kept(*given: Any, **named: Any) -> StoredDelivery:
         try:
-            found: Kept = await keep(*given, **named)
+            found: StoredDelivery = await keep(*given, **named)
         except Overloaded:
-            return Kept(0, True)
+            return StoredDelivery(0, True)
         return found
 
     replace(webhooks, "receive_webhook", kept)
@@ -219,23 +220,23 @@ def no_refusal() -> None:
 def no_event_times() -> None:
     """Let every event have happened when its call arrived, in the processes that read calls."""
     command = (sys.executable, "-c", _WITHOUT_EVENT_TIMES)
-    replace(wiring, "Reader", partial(Reader, command))
+    replace(app, "TranslatorPool", partial(TranslatorPool, command))
 
 
 def no_apply() -> None:
     """Let each seventh delivery end as one that says nothing."""
-    whole = apply.outcome_of
+    whole = projection.outcome_of
 
-    def outcome(seen: sightings.Sighted) -> sightings.Outcome:
+    def outcome(seen: event_normalization.NormalizedDelivery) -> event_normalization.Outcome:
         made = whole(seen)
         return replaced(made, sightings=[]) if seen.delivery.id % 7 == 0 else made
 
-    replace(apply, "outcome_of", outcome)
+    replace(projection, "outcome_of", outcome)
 
 
 _WITHOUT_EVENT_TIMES = """
 from touchbase import translator
-from touchbase.storage.sql import sightings
+from touchbase.events import event_normalization as sightings
 
 assert sightings.effective_time
 sightings.effective_time = lambda occurred_us, received_us, day: received_us

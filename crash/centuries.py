@@ -13,7 +13,7 @@ from crash.calls import Caller
 from crash.check import Found
 from crash.journal import Journal
 from crash.writers import CONTACTS, body_of
-from touchbase.domain.times import DAY, SECOND, from_text, to_text
+from touchbase.common.timestamps import DAY, SECOND, from_text, to_text
 
 PEOPLE, EVENTS = 12, 15
 FIRST, LAST = 0, from_text("2100-12-31T23:59:59Z")

@@ -12,11 +12,12 @@ from bench.load import Address
 
 from crash.calls import Caller
 from crash.journal import Journal
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT, StoredEvent
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import AuditDeliveries, AuditRecords, FindClient
-from touchbase.service import verify
+from touchbase.clients.commands import FindClient
+from touchbase.consistency import service as consistency_service
+from touchbase.consistency.queries import AuditDeliveries, AuditRecords
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.records.contact import Contact
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 PAGE = 500
@@ -127,7 +128,7 @@ async def _check(database: str, journal: Journal, found: Found, answered_only: b
         _told(kept, await _deliveries(store, client.number), journal, found)
         if answered_only:
             _done_in_silence(kept, journal, found)
-        async for difference in verify.verify(store, client.number, verify.Verified(), lambda: None):
+        async for difference in consistency_service.verify(store, client.number, consistency_service.Verified(), lambda: None):
             found.fault(f"not what the kept events say: {difference}")
     finally:
         await store.close()

@@ -20,16 +20,16 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
-import touchbase.adapters
-from touchbase.adapters import Adapters, load_adapters
-from touchbase.domain.budget import MEMORY, seconds_for
-from touchbase.domain.connection import Arrival, Connection
-from touchbase.domain.delivery import CHANNELS, Delivery
-from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import translator
-from touchbase.storage.sql.turn import look
+import touchbase.adapters.registry
+from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.models import CHANNELS, Arrival, Connection
+from touchbase.events.inbox_batch import look
+from touchbase.events.worker import translator
+from touchbase.inbox.budget import MEMORY, seconds_for
+from touchbase.inbox.delivery import Delivery
 
-HOME = Path(touchbase.adapters.__file__).parent
+HOME = Path(touchbase.adapters.registry.__file__).parent
 NOW = 1_790_000_000 * SECOND
 LARGEST = 256 * 1024
 """Bytes of a mutated body: what takes too long at this size takes far too long at the largest."""

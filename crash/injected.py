@@ -19,7 +19,7 @@ from pathlib import Path
 from crash import broken, points
 from crash.switch import STANDS, Switch
 from crash.volatile import VolatileDisk
-from touchbase import wiring
+from touchbase import app
 from touchbase.cli import cli
 
 
@@ -30,12 +30,12 @@ def volatile(path: str) -> None:
 
 def clock(path: str) -> None:
     """Put the clock forward and back, as the switch says."""
-    switch, real = Switch(Path(path)), wiring.clock
+    switch, real = Switch(Path(path)), app.clock
 
     def stepped() -> int:
         return switch.number if switch.on(STANDS) else real() + switch.number
 
-    broken.replace(wiring, "assembled", partial(wiring.assembled, clock=stepped))
+    broken.replace(app, "assembled", partial(app.assembled, clock=stepped))
 
 
 WAYS: dict[str, Callable[[str], None]] = {"volatile": volatile, "point": points.die_at, "clock": clock}

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from crash import broken
-from touchbase.api import webhooks
-from touchbase.domain.ports import WorkReport
+from touchbase.events import worker as events_worker
+from touchbase.events.work import WorkReport
+from touchbase.inbox.api import webhooks
 from touchbase.server.metrics import Metrics
-from touchbase.service import process_inbox
-from touchbase.storage.postgres import apply as postgres
-from touchbase.storage.sqlite import apply as sqlite
+from touchbase.storage.postgres import inbox_batch as postgres
+from touchbase.storage.sqlite import inbox_batch as sqlite
 
 HALFWAY = 3
 """Statements of a turn that are carried out before the server dies inside it."""
@@ -45,13 +45,13 @@ def kept() -> None:
 
 def claimed() -> None:
     """Deliveries are claimed, and the translation of one of them begins."""
-    translator: Callable[..., Any] = process_inbox.translator
+    translator: Callable[..., Any] = events_worker.translator
 
     def dying(*given: Any) -> Any:
         translate = translator(*given)
         return lambda delivery: (die(), translate(delivery))[1]
 
-    broken.replace(process_inbox, "translator", dying)
+    broken.replace(events_worker, "translator", dying)
 
 
 def applying() -> None:

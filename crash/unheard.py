@@ -8,9 +8,10 @@ import time
 
 from crash.journal import Journal
 from crash.writers import body_of
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.delivery import EMAIL_CAMPAIGN
-from touchbase.domain.keys import body_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoreDelivery
 from touchbase.storage import open_store
 
 HEADERS = b'{"content-type":"application/json"}'
@@ -30,7 +31,7 @@ async def _keep(database: str, journal: Journal, emails: list[str]) -> None:
         journal.webhooks |= dict.fromkeys(emails, True)
         bodies = [json.dumps(body_of(email)).encode() for email in emails]
         keys = [body_key(EMAIL_CAMPAIGN, "", "", body) for body in bodies]
-        kept = [KeepDelivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
+        kept = [StoreDelivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
         for first in range(0, len(kept), AT_ONCE):
             await asyncio.gather(*(store.write(each) for each in kept[first : first + AT_ONCE]))
     finally:

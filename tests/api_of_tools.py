@@ -10,17 +10,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.commands import AddConnection, EnsureClient, KeepDelivery
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.fetching import Fetching
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListConnections, ListFetching
-from touchbase.domain.times import SECOND
-from touchbase.outbound.caller import HttpCaller
-from touchbase.service.fetch_records import FetchWorker
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.registry import load_adapters
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.commands import AddConnection, ListConnections, ListFetching
+from touchbase.connections.fetch_state import FetchState
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.worker import FetchWorker
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 TOKEN = "a-token-that-nobody-may-see"
@@ -120,7 +121,7 @@ class Shop:
         data = json.dumps(body).encode()
         key = body_key("crm", query, str(self.clock()), data)
         kept = await self.store.write(
-            KeepDelivery(self.client, "crm", key, json.dumps(headers).encode(), query, data, self.clock(), None, False)
+            StoreDelivery(self.client, "crm", key, json.dumps(headers).encode(), query, data, self.clock(), None, False)
         )
         await self.inbox.drain()
         return kept.id
@@ -132,12 +133,12 @@ class Shop:
         await self.inbox.drain()
         return calls
 
-    async def fetching(self, tool: str) -> Fetching:
+    async def fetching(self, tool: str) -> FetchState:
         (found,) = [one for one in await self.store.read(ListFetching(self.client)) if one.tool == tool]
         return found
 
 
-async def open_shop(store: Store, caller: HttpCaller, name: str = "acme") -> Shop:
+async def open_shop(store: Store, caller: HttpClient, name: str = "acme") -> Shop:
     client = (await store.write(EnsureClient(name, NOON))).number
     clock, outcomes = Clock(), list[tuple[str, int]]()
 
@@ -155,7 +156,7 @@ async def open_shop(store: Store, caller: HttpCaller, name: str = "acme") -> Sho
 async def shop_asking(store: Store, say: Say) -> AsyncIterator[tuple[Shop, Api]]:
     """A shop whose worker may ask this server."""
     async with asyncio.timeout(120), api(say) as server:
-        caller = HttpCaller("touchbase/test", [server.base])
+        caller = HttpClient("touchbase/test", [server.base])
         try:
             yield await open_shop(store, caller), server
         finally:

@@ -18,10 +18,10 @@ import asyncpg
 import pytest
 from bench.pgserver import pgserver
 
-from touchbase.domain.ports import Store
+from touchbase.encryption.keys import EncryptionKeys, new_key, text_of
+from touchbase.sql.migrations import packaged
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import EncryptionKeys, new_key, text_of
-from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 

@@ -10,7 +10,8 @@ from crash.journal import Journal
 from crash.plan import Plan
 from crash.process import Process, worst
 from crash.unheard import keep_unheard
-from touchbase.domain.queries import CountDeliveries, FindClient
+from touchbase.clients.commands import FindClient
+from touchbase.inbox.queries import CountDeliveries
 from touchbase.storage import open_store
 
 BACKLOG = 5_000

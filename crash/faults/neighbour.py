@@ -15,9 +15,10 @@ from crash.plan import Plan
 from crash.process import Process, worst
 from crash.unheard import keep_unheard
 from crash.writers import webhook
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindClient, ListDeliveries
-from touchbase.service.turns import SHORT_TURN, TURN
+from touchbase.clients.commands import FindClient
+from touchbase.events.fair_scheduler import SHORT_TURN, TURN
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 NOISY, QUIET = "bench", "quiet"

@@ -16,17 +16,18 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.budget import MEMORY, seconds_for
-from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import Delivery, WebhookRequest
-from touchbase.domain.encoding import decoded
-from touchbase.domain.errors import TouchbaseError, UnrecognisedPayload
-from touchbase.domain.events import Translation
-from touchbase.domain.ports import Looked
-from touchbase.service.frames import READY, pack, receive, send, unpack
-from touchbase.service.process_inbox import Read, translator
-from touchbase.storage.sql.turn import look, packed
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.content_encoding import decoded
+from touchbase.common.frames import READY, pack, receive, send, unpack
+from touchbase.connections.models import Connection
+from touchbase.errors import TouchbaseError, UnrecognisedPayload
+from touchbase.events.inbox_batch import look, packed
+from touchbase.events.work import ReadResult
+from touchbase.events.worker import Read, translator
+from touchbase.history.events import Translation
+from touchbase.inbox.budget import MEMORY, seconds_for
+from touchbase.inbox.delivery import Delivery
 
 _OUT_OF_MEMORY = 3
 
@@ -71,7 +72,7 @@ def _read(read: Read, request: WebhookRequest) -> Translation | Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")  # it may be of a kind that cannot be handed over
 
 
-def _looked(delivery: Delivery, translate: Callable[[Delivery], Translation]) -> Looked:
+def _looked(delivery: Delivery, translate: Callable[[Delivery], Translation]) -> ReadResult:
     size = len(delivery.body)
     if encoding := delivery.headers.get("content-encoding"):
         _begin(size)

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-import touchbase.adapters
-from touchbase.adapters import Adapters, load_adapters
-from touchbase.domain.delivery import CHANNELS, WebhookRequest
+import touchbase.adapters.registry
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.connections.models import CHANNELS
 
-HOME = Path(touchbase.adapters.__file__).parent
+HOME = Path(touchbase.adapters.registry.__file__).parent
 
 
 @dataclass(frozen=True)

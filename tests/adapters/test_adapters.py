@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from touchbase.adapters import Adapters
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.registry import Adapters
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Event
 
 OPENED = {
     "event_type": "email_opened",

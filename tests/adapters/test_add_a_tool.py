@@ -11,7 +11,7 @@ from tests.adapters.conftest import Recorded
 
 from touchbase.adapters.kit.describe import describe
 from touchbase.adapters.kit.parse import parse
-from touchbase.domain.events import Translation
+from touchbase.history.events import Translation
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-tool.md"
 

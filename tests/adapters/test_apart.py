@@ -7,16 +7,16 @@ import json
 import msgspec
 from tests.adapters.conftest import all_recorded
 
-from touchbase.adapters import Adapters
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.ports import Looked
-from touchbase.service.process_inbox import translator
-from touchbase.service.reader import Reader
-from touchbase.storage.sql.turn import look
+from touchbase.adapters.registry import Adapters
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.events.inbox_batch import look
+from touchbase.events.translator_pool import TranslatorPool
+from touchbase.events.work import ReadResult
+from touchbase.events.worker import translator
+from touchbase.inbox.delivery import Delivery
 
 
-def plain(looked: Looked) -> str:
+def plain(looked: ReadResult) -> str:
     """All that was found, in a form in which it can be compared, but for the delivery itself."""
     seen = looked.seen
     found = [seen.tool, repr(seen.error), seen.sightings, seen.other, seen.strange, seen.nameless, seen.may_ask]
@@ -29,7 +29,7 @@ async def test_every_recorded_call_says_the_same_in_a_process_apart(adapters: Ad
         Delivery(1, "acme", number, each.channel, "received", 10**15, headers=dict(each.request.headers), body=each.body, guarded=True)
         for number, each in enumerate(all_recorded())
     ]
-    reader = Reader()
+    reader = TranslatorPool()
 
     apart = await reader.of(connected).looked(deliveries)
     reader.close()

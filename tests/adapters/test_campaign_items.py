@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.adapters.kit.table import Table
-from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.times import from_text
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.kit.declarative import Table
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import from_text
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.events import Event, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

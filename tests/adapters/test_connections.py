@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import Adapters, load_adapters
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.keys import event_key
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection, ConnectionSettings
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.dedupe_keys import event_key
+from touchbase.history.events import Event, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import Adapters
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import Adapters
+from touchbase.connections.models import CRM, Connection, ConnectionSettings
+from touchbase.errors import UnrecognisedPayload
 
 PERSON = {"id": "c1", "email": "contact@example.com", "first_name": "Ada"}
 

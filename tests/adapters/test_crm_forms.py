@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.events import Event, Translation
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import CRM
+from touchbase.history.events import Event, Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

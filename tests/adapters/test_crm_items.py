@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters import Adapters
 from touchbase.adapters.crm.pipedrive.adapter import Pipedrive
 from touchbase.adapters.crm.salesforce.adapter import ADAPTER as SALESFORCE
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_values import host, label, mail, plain
 from touchbase.adapters.kit.parse import parse
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.events import Event
+from touchbase.adapters.registry import Adapters
+from touchbase.connections.models import CRM
+from touchbase.history.events import Event
 
 PERSON = Shape(
     CONTACT, email=("mail",), first_name=("first",), last_name=("last",), full_name=("name",), linkedin=("li",), domain=("site",),

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from touchbase.adapters import load_adapters
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.events import Event
-from touchbase.domain.times import from_text
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import from_text
+from touchbase.connections.models import CRM, Connection, ConnectionSettings
+from touchbase.history.events import Event
 
 ADAPTERS = load_adapters()
 LINK = "https://www.linkedin.com/in/noor-example"

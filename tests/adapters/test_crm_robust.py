@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchbase.adapters import crm, load_adapters
+from touchbase.adapters import crm
+from touchbase.adapters.interface import Adapter, Call, WebhookRequest
 from touchbase.adapters.kit.parse import parse
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.events import CRM_EVENTS
-from touchbase.domain.ports import Adapter, Call
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import CRM
+from touchbase.history.events import CRM_EVENTS
 
 FOLDER = Path(crm.__file__).parent
 JUNK: list[Any] = [

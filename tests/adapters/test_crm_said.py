@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import Adapters
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.events import Event
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import Adapters
+from touchbase.connections.models import CRM, Connection, ConnectionSettings
+from touchbase.history.events import Event
 
 
 def told(adapters: Adapters, body: object, query: str = "", **settings: Any) -> list[Event]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import CRM, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import CRM, Connection, ConnectionSettings
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Event
 
 ADAPTERS = load_adapters([CRM])
 NORA, SAM = "nora@example.com", "sam@example.net"

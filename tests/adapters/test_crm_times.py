@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import Adapters
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.describe import describe
-from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.adapters.registry import Adapters
+from touchbase.connections.models import CRM
 
 NONE = "0000-00-00 00:00:00"
 THEN = "2026-11-20T09:30:00Z"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.adapters import Adapters
 from touchbase.adapters.kit.describe import describe
 from touchbase.adapters.kit.parse import parse, unwrap
+from touchbase.adapters.registry import Adapters
 
 
 def test_a_fixture_translates_as_written(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from touchbase.adapters import Adapters, catalogue
-from touchbase.adapters.kit.table import Table, plain
-from touchbase.domain.events import CRM_EVENTS, EMAIL_EVENTS
+from touchbase.adapters import catalogue
+from touchbase.adapters.kit.declarative import Table, plain
+from touchbase.adapters.registry import Adapters
+from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS
 
 
 def _adapter(folder: Path):

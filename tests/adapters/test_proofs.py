@@ -18,12 +18,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchbase.adapters import load_adapters
 from touchbase.adapters.kit.parse import parse
-from touchbase.adapters.kit.proof import WINDOW
-from touchbase.domain.connection import Arrival, Connection, ConnectionSettings
-from touchbase.domain.delivery import CHANNELS, CRM, EMAIL_CAMPAIGN
-from touchbase.domain.times import SECOND
+from touchbase.adapters.kit.signatures import WINDOW
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.models import CHANNELS, CRM, EMAIL_CAMPAIGN, Arrival, Connection, ConnectionSettings
 
 ADAPTERS = load_adapters()
 NOON = 1_790_000_000 * SECOND
@@ -513,7 +512,7 @@ def test_no_call_of_somebody_who_does_not_know_the_secret_proves_anything_or_bre
     ],
 )  # fmt: skip
 def test_a_body_beyond_the_bounds__is_not_parsed_for_a_caller_who_has_proved_nothing(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.adapters.kit.proof_body.parse", lambda request: pytest.fail("it was parsed"))
+    monkeypatch.setattr("touchbase.adapters.kit.signatures_body.parse", lambda request: pytest.fail("it was parsed"))
 
     arrival = call(CRM, body)
 
@@ -523,7 +522,7 @@ def test_a_body_beyond_the_bounds__is_not_parsed_for_a_caller_who_has_proved_not
 
 def test_a_body__is_parsed_once_however_many_connections_and_secrets_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[bytes] = []
-    monkeypatch.setattr("touchbase.adapters.kit.proof_body.parse", lambda request: parsed.append(request.body) or parse(request))
+    monkeypatch.setattr("touchbase.adapters.kit.signatures_body.parse", lambda request: parsed.append(request.body) or parse(request))
     arrival = call(CRM, b'{"a": 1}')
 
     for tool in ("zoho", "copper", "zoho"):

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchbase.adapters import load_adapters
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse
-from touchbase.domain.delivery import CRM, WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import CRM
 
 ADAPTERS = load_adapters()
 SESSION = "00D000000000001!AQ4AQNot.A.Real.Session"

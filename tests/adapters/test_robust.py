@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchbase.adapters import Adapters, load_adapters
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.describe import describe
-from touchbase.domain.delivery import CHANNELS, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
+from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.connections.models import CHANNELS
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Event, Translation
 
 ADAPTERS = load_adapters()
 JUNK: list[Any] = [None, "", " ", "junk\0", 0, -1, 1e300, 10**30, True, [], {}, [None], [[]], {"a": None}, [{"id": []}], "@", "1969"]

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.events import Event
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.events import Event
 
 ADAPTERS = load_adapters()
 MAIL = "nora@example.com"

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.events import Event
-from touchbase.domain.times import to_text
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import to_text
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection, ConnectionSettings
+from touchbase.history.events import Event
 
 ADAPTERS = load_adapters()
 

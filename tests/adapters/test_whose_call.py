@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Translation
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Translation
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

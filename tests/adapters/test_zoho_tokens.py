@@ -7,8 +7,8 @@ import json
 import pytest
 
 from touchbase.adapters.crm.zoho.tokens import ZohoTokens
-from touchbase.domain.fetching import ApiAnswer, NotAnswered
-from touchbase.domain.grants import Grant
+from touchbase.connections.oauth import Grant
+from touchbase.connections.tools import ApiResponse, FetchFailed
 
 GRANT = Grant("client", "secret & more", "1000.token")
 
@@ -35,13 +35,13 @@ def test_a_token_is_asked_for_in_the_data_centre_of_the_api(api: str, accounts: 
 
 
 def test_a_token_is_what_the_answer_calls_so() -> None:
-    assert ZohoTokens().token(ApiAnswer(200, {}, b'{"access_token": "1000.a.b", "expires_in": 3600}')) == "1000.a.b"
+    assert ZohoTokens().token(ApiResponse(200, {}, b'{"access_token": "1000.a.b", "expires_in": 3600}')) == "1000.a.b"
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{}", '{"access_token": null}', '{"access_token": "a b"}', '{"error": "invalid code: secret"}'])
 def test_an_answer_without_a_token_is_told_without_its_words(body: str) -> None:
-    with pytest.raises(NotAnswered) as told:
-        ZohoTokens().token(ApiAnswer(200, {}, body.encode()))
+    with pytest.raises(FetchFailed) as told:
+        ZohoTokens().token(ApiResponse(200, {}, body.encode()))
 
     assert not told.value.stop
     assert "secret" not in str(told.value)
@@ -49,7 +49,7 @@ def test_an_answer_without_a_token_is_told_without_its_words(body: str) -> None:
 
 @pytest.mark.parametrize("error", ["invalid_code", "invalid client", "invalid_client_secret"])
 def test_a_refresh_token_that_is_not_taken_is_not_shown_again(error: str) -> None:
-    with pytest.raises(NotAnswered) as told:
-        ZohoTokens().token(ApiAnswer(200, {}, json.dumps({"error": error}).encode()))
+    with pytest.raises(FetchFailed) as told:
+        ZohoTokens().token(ApiResponse(200, {}, json.dumps({"error": error}).encode()))
 
     assert told.value.stop

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.api.app import Parts, build_app
-from touchbase.domain.ports import Store
-from touchbase.domain.times import SECOND, from_text, to_text
-from touchbase.server.scope import path_of
+from touchbase.common.timestamps import SECOND, from_text, to_text
+from touchbase.http.app import Dependencies, build_app
+from touchbase.server.asgi_scope import path_of
+from touchbase.sql.store import Store
 
 START = from_text("2026-11-20T09:30:00Z")
 
@@ -55,7 +55,7 @@ class Reply:
 class Caller:
     """Calls one application."""
 
-    parts: Parts
+    parts: Dependencies
     clock: Clock
     kept: list[int] = field(default_factory=list)
     """Numbers of the clients for whom a delivery was kept."""
@@ -115,7 +115,7 @@ class Caller:
 
 
 def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any]:
-    """The scope of a request as the server makes it: the path as it was sent, and undone (`server/scope.py`)."""
+    """The scope of a request as the server makes it: the path as it was sent, and undone (`server/asgi_scope.py`)."""
     path, _, query = target.partition("?")
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
@@ -138,7 +138,7 @@ def caller_of(clock: Clock) -> Make:
 
     def make(store: Store, **parts: Any) -> Caller:
         kept: list[int] = []
-        return Caller(Parts(**{"store": store, "clock": clock, "version": "1", "on_kept": kept.append, **parts}), clock, kept)
+        return Caller(Dependencies(**{"store": store, "clock": clock, "version": "1", "on_kept": kept.append, **parts}), clock, kept)
 
     return make
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import touchbase
-from touchbase.api.openapi import description
+from touchbase.http.openapi import description
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "get", "")
 TEXTS = (

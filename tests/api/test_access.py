@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.api.conftest import Caller, Make, scope_of
 
-from touchbase.domain.ports import Store
-from touchbase.service.authorise import ADMIN, READ, WRITE, add_key, make_key
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
+from touchbase.sql.store import Store
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ async def client(call: Caller, name: str) -> int:
 
 
 async def _all(call: Caller) -> list:
-    from touchbase.domain.queries import ListClients
+    from touchbase.clients.commands import ListClients
 
     return await call.parts.store.read(ListClients())
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller
 
-from touchbase.api.body import MOST_PIECES
+from touchbase.http.request_body import MOST_PIECES
 
 CONTACTS = "/public/v2/contacts"
 CUSTOM = "/contact_custom_fields_input"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
-from touchbase.api.parts import Limits
-from touchbase.domain.ports import Store
+from touchbase.http.dependencies import Limits
+from touchbase.sql.store import Store
 
 TARGETS = ["/public/v2/contacts", "/public/crm-webhook/abc"]
 

@@ -12,12 +12,12 @@ from urllib.parse import quote_from_bytes
 import pytest
 from tests.api.conftest import Make
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.bulk import MOST_OBJECTS, MOST_VALUES, refuse_bulk
-from touchbase.domain.encoding import LARGEST, LARGEST_SIGNED
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.ports import Store
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.content_encoding import LARGEST, LARGEST_SIGNED
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events.worker import InboxWorker
+from touchbase.inbox.payload_limits import MOST_OBJECTS, MOST_VALUES, refuse_bulk
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 HOOK = "/public/emailcampaign-webhook/default"

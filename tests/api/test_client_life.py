@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, scope_of
 
-from touchbase.domain.client import LAST_CALLS
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindClient, ListDeliveries
-from touchbase.domain.times import SECOND
-from touchbase.service.authorise import ADMIN, READ, add_key
-from touchbase.service.housekeeping import Housekeeper
+from touchbase.auth.authentication import ADMIN, READ, add_key
+from touchbase.clients.commands import FindClient
+from touchbase.clients.models import LAST_CALLS
+from touchbase.common.timestamps import SECOND
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.maintenance import Maintenance
+from touchbase.sql.store import Store
 
 NOW = "2026-11-20T09:30:00Z"
 CONTACTS = "/public/v2/contacts"
@@ -253,7 +254,7 @@ async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gon
     own = await key_of(call, "ours")
     for number in range(3):
         await call.post(CONTACTS, {"email": f"{number}@example.com"}, **own)
-    keeper = Housekeeper(store, call.clock)
+    keeper = Maintenance(store, call.clock)
 
     deleted = await call("DELETE", "/admin/v1/clients/ours?confirm=ours", **everything)
     closed = [

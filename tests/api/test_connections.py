@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch, KeepDelivery
-from touchbase.domain.connection import ConnectionSettings
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListConnections
-from touchbase.domain.times import SECOND
-from touchbase.service.authorise import ADMIN, READ, add_key
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, READ, add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.commands import ClaimFetch, FinishFetch, ListConnections
+from touchbase.connections.models import ConnectionSettings
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 HERE = "/admin/v1/clients/acme/connections"
@@ -473,7 +474,7 @@ async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(
     client = (await store.write(EnsureClient("acme", 1))).number
     odd, old = here.clock(), here.clock() - 8 * 86_400 * SECOND
     for number, (tool, at) in enumerate([("instantly", odd), ("instantly", odd), ("heyreach", odd), (None, odd), ("instantly", old)]):
-        await store.write(KeepDelivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
+        await store.write(StoreDelivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
     place = {"channel": "email_campaign", "tool": "instantly"}
     own = {"tool": "instantly", "calls": 2, "last_received_time": NOW, "reason": "must_prove"}
     unknown = {"tool": None, "calls": 1, "last_received_time": NOW, "reason": "not_recognised"}

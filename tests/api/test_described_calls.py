@@ -12,12 +12,13 @@ from schemathesis.checks import load_all_checks
 from schemathesis.config import SchemathesisConfig
 from tests.api.conftest import Caller
 
-from touchbase.adapters import load_adapters
-from touchbase.api.app import AuthMode, Parts, build_app
-from touchbase.api.openapi import description
-from touchbase.domain.commands import EnsureClient, StoreKey
-from touchbase.domain.times import from_text
-from touchbase.service.authorise import ADMIN, DEFAULT_CLIENT, make_key
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, DEFAULT_CLIENT, make_key
+from touchbase.auth.commands import StoreKey
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import from_text
+from touchbase.http.app import AuthMode, Dependencies, build_app
+from touchbase.http.openapi import description
 from touchbase.storage import open_store
 
 pytestmark = pytest.mark.slow
@@ -47,8 +48,8 @@ class Opening:
             return
         await receive()
         store, clock = await open_store("sqlite://"), Clock()
-        await self._furnish(Caller(Parts(store, clock, senders=ADAPTERS), clock))
-        self._app = build_app(Parts(store, clock, auth=self._auth, version="1", senders=ADAPTERS, read=ADAPTERS.translate))
+        await self._furnish(Caller(Dependencies(store, clock, senders=ADAPTERS), clock))
+        self._app = build_app(Dependencies(store, clock, auth=self._auth, version="1", senders=ADAPTERS, read=ADAPTERS.translate))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await store.close()

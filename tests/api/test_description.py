@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller
 
-from touchbase.adapters import load_adapters
-from touchbase.api.docs import FILES
-from touchbase.api.openapi import description
+from touchbase.adapters.registry import load_adapters
+from touchbase.http.docs_page import FILES
+from touchbase.http.openapi import description
 
 ADAPTERS = load_adapters()
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.api.openapi import TYPES, description
-from touchbase.api.openapi_enums import ENUMS
-from touchbase.api.openapi_shape import operations
-from touchbase.api.openapi_texts import OPERATIONS, TAGS
+from touchbase.http.openapi import TYPES, description
+from touchbase.http.openapi_enums import ENUMS
+from touchbase.http.openapi_shape import operations
+from touchbase.http.openapi_texts import OPERATIONS, TAGS
 
 Json = dict[str, Any]
 OPEN, GUARDED = description("1", keys_needed=False), description("1", keys_needed=True)
@@ -56,7 +56,7 @@ def test_what_an_answer_always_has_is_required_of_it() -> None:
 
 
 def test_every_set_of_values_is_a_named_component() -> None:
-    """A set that is new: name it in `api/openapi_enums.py`."""
+    """A set that is new: name it in `http/openapi_enums.py`."""
     named = [schema["enum"] for schema in SCHEMAS.values() if "enum" in schema]
 
     assert [each["enum"] for each in parts(OPEN) if isinstance(each.get("enum"), list) and each["enum"] not in named] == []
@@ -90,7 +90,7 @@ def test_what_is_true_or_false_is_a_boolean() -> None:
 
 
 def test_every_operation_has_a_text_and_every_text_an_operation() -> None:
-    """A route that is new: describe it in `api/openapi_texts.py`."""
+    """A route that is new: describe it in `http/openapi_texts.py`."""
     described = {each["operationId"]: each.get("description") for each in operations(OPEN)}
 
     assert described == OPERATIONS

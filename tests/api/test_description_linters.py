@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from touchbase.api.openapi import description
+from touchbase.http.openapi import description
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.api.faults import loaded, salvaged
-from touchbase.api.reading import check_nesting, read_struct
-from touchbase.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
-from touchbase.api.settings import ClientRequest
-from touchbase.domain.errors import Invalid, MalformedBody
+from touchbase.clients.api.settings import ClientRequest
+from touchbase.errors import Invalid, MalformedBody
+from touchbase.http.body_errors import loaded, salvaged
+from touchbase.http.json_body import check_nesting, read_struct
+from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
 
 WANTED: list[type[msgspec.Struct]] = [ContactRequest, ContactChange, CompanyRequest, CompanyChange, ClientRequest]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.domain.ports import Store
-from touchbase.service.refused_calls import RefusedCalls
+from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.sql.store import Store
 
 ADDRESS = "/public/crm-webhook/{}"
 
@@ -34,7 +34,7 @@ async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_
 async def test_once_a_client_was_made_by_hand_an_unknown_one_is_refused_and_listed(
     store: Store, caller_of: Make, clock: Any, way: str
 ) -> None:
-    refused = RefusedCalls(clock)
+    refused = RefusedWebhooks(clock)
     call = caller_of(store, refused=refused)
     await call("POST", ADDRESS.format("early"), raw=b"1")
     if way == "post":

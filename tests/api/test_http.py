@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, scope_of
 
-from touchbase.domain.errors import Overloaded, StoreUnavailable
-from touchbase.domain.ports import Store
+from touchbase.errors import Overloaded, StoreUnavailable
+from touchbase.sql.store import Store
 
 PATHS = {
     "/public/v2/contacts": "GET, HEAD, POST",

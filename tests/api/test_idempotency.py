@@ -17,15 +17,15 @@ from tests.api.conftest import Caller, Make, Reply
 from tests.api.test_inbox import work
 from tests.conftest import ByHand
 
-from touchbase.adapters import load_adapters
-from touchbase.api.once import fingerprint
-from touchbase.domain.commands import Once
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListConnections
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service import once as service
-from touchbase.service.authorise import ADMIN, READ, WRITE, add_key
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.connections.commands import ListConnections
+from touchbase.errors import Overloaded
+from touchbase.http.idempotency import fingerprint
+from touchbase.idempotency import service
+from touchbase.idempotency.commands import Idempotent
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
@@ -297,7 +297,7 @@ class Door:
         return getattr(self._store, name)
 
     async def write(self, command: Any) -> Any:
-        if isinstance(command, Once):
+        if isinstance(command, Idempotent):
             self.reached.set()
             if self.held is not None:
                 await self.held.wait()

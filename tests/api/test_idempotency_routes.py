@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.api.openapi import description
-from touchbase.domain.ports import Store
+from touchbase.http.openapi import description
+from touchbase.sql.store import Store
 
 PATHS = description("1", keys_needed=False)["paths"]
 POSTS: dict[str, dict[str, Any]] = {path: item["post"] for path, item in PATHS.items() if "post" in item}

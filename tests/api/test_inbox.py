@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller
 
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.times import from_text
+from touchbase.common.timestamps import from_text
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.delivery import Delivery
 
 NOW = "2026-11-20T09:30:00Z"
 WAITING = {

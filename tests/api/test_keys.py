@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.api.conftest import Caller, Clock, Make, Reply
 
-from touchbase.api.app import Parts
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.key_life import RevokeKey
-from touchbase.domain.ports import Store
-from touchbase.service.api_keys import add_key
-from touchbase.service.authorise import ADMIN, READ, WRITE
+from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.auth.commands import RevokeKey
+from touchbase.auth.service import add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.http.app import Dependencies
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 CONTACTS = "/public/v2/contacts"
@@ -315,7 +315,7 @@ def mutated(live: str, wanted: object) -> str:
 def test_any_text_that_is_not_a_live_key_is_401(wanted: list[object]) -> None:
     async def refused() -> None:
         store = await open_store("sqlite://")
-        guarded = Caller(Parts(store, Clock(), auth="api-key"), Clock())
+        guarded = Caller(Dependencies(store, Clock(), auth="api-key"), Clock())
         live = (await held(guarded, of="ours"))["x_api_key"]
         dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
         assert (await guarded.post(CONTACTS, {}, x_api_key=live)).status == 201  # so that the key is at hand

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindKey, ListDeliveries
-from touchbase.service.authorise import ADMIN, READ, WRITE, add_key, make_key
-from touchbase.service.failed_keys import FailedCalls, FailedKeys
-from touchbase.service.limits import Limiter, Rates
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.auth_throttle import FailedCalls, FailedKeys
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
+from touchbase.auth.commands import FindKey
+from touchbase.clients.commands import EnsureClient
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.sql.store import Store
 
 CONTACTS = "/public/v2/contacts"
 HOOK = "/public/crm-webhook/ours"
@@ -27,7 +28,7 @@ def told(reply: Reply) -> tuple[str | None, str | None, str | None]:
 
 
 async def test_every_answer_says_what_is_left(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(requests=3, burst_seconds=2)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
     replies = [
         await call.post(CONTACTS, {"email": "ann@example.com"}),
@@ -46,7 +47,7 @@ async def test_every_answer_says_what_is_left(memory: Store, caller_of: Make) ->
 
 
 async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(requests=3, burst_seconds=2)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
     await call.settings()
     for _ in range(6):
         assert (await call.get(CONTACTS)).status == 200
@@ -72,7 +73,7 @@ async def test_without_limits_nothing_is_said_of_them(here: Caller) -> None:
 
 
 async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(rows=2, burst_seconds=2)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(rows=2, burst_seconds=2)))
     fields = [{"field_name": name, "field_value": "1"} for name in ("a", "b")]
 
     first = await call.post(CONTACTS, {"contact_custom_fields_input": fields})
@@ -87,7 +88,7 @@ async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(
 
 
 async def test_bytes_of_bodies_are_counted(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(bytes=100, burst_seconds=2)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(bytes=100, burst_seconds=2)))
 
     replies = [await call.post(CONTACTS, {"first_name": "x" * 150}) for _ in range(2)]
 
@@ -96,7 +97,7 @@ async def test_bytes_of_bodies_are_counted(memory: Store, caller_of: Make) -> No
 
 
 async def test_a_client_may_have_limits_of_its_own(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(requests=100, burst_seconds=1)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=100, burst_seconds=1)))
     await call.settings("ours", limits={"requests": 1})
 
     ours = [(await call.get(CONTACTS, x_client_id="ours")).status for _ in range(2)]
@@ -122,7 +123,7 @@ async def keys(memory: Store) -> dict[str, str]:
 
 
 async def test_each_key_has_its_own_limit_for_records_and_administration(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
-    call = caller_of(memory, auth="api-key", limiter=Limiter(Rates(key_requests=2, burst_seconds=1)))
+    call = caller_of(memory, auth="api-key", limiter=RateLimiter(Rates(key_requests=2, burst_seconds=1)))
 
     replies = [await call.get(target, x_api_key=keys["one"]) for target in (CONTACTS, "/admin/v1/clients", "/admin/v1/clients", CONTACTS)]
     other = await call.get("/admin/v1/clients", x_api_key=keys["two"])
@@ -198,7 +199,7 @@ async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_sti
 
 
 async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(requests=1, key_requests=1, rows=1, bytes=1, webhooks=50, burst_seconds=2)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=1, key_requests=1, rows=1, bytes=1, webhooks=50, burst_seconds=2)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number) for number in range(120)]
 
@@ -214,7 +215,7 @@ async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, c
 
 
 async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(webhook_bytes=1000, burst_seconds=1)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(webhook_bytes=1000, burst_seconds=1)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number + b"x" * 399) for number in range(4)]
     other = await call("POST", "/public/crm-webhook/theirs", raw=b"x" * 900)
@@ -271,7 +272,7 @@ async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: S
 
 
 async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(requests=8))
+    call = caller_of(memory, limiter=RateLimiter(requests=8))
     gate = asyncio.Event()
 
     async def body_that_waits() -> dict[str, Any]:
@@ -296,7 +297,7 @@ async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(mem
 
 
 async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory: Store, caller_of: Make) -> None:
-    limiter = Limiter(requests=4)
+    limiter = RateLimiter(requests=4)
     call = caller_of(memory, limiter=limiter)
     for _ in range(3):
         limiter.begin(1)
@@ -306,7 +307,7 @@ async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Store, caller_of: Make, method: str) -> None:
-    call = caller_of(memory, limiter=Limiter(requests=4))
+    call = caller_of(memory, limiter=RateLimiter(requests=4))
 
     for _ in range(10):
         await call(method, CONTACTS, raw=b"nonsense")
@@ -318,7 +319,7 @@ async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Sto
 
 
 async def test_the_headers_are_structured_fields(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(requests=50_000)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=50_000)))
 
     policy, left, _ = told(await call.get(CONTACTS))
 
@@ -340,7 +341,7 @@ async def test_the_description_tells_of_limits_on_every_call_but_webhooks(here: 
 
 
 async def test_a_request_with_an_idempotency_key_counts_once(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=Limiter(Rates(requests=3, burst_seconds=2)))
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
     made = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
     listed = await call.get(CONTACTS)

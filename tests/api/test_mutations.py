@@ -14,17 +14,18 @@ from tests.api.conftest import Caller, Make, Reply
 from tests.api.mutator import Mutator, Request
 from tests.conftest import ByHand
 
-from touchbase.adapters import load_adapters
-from touchbase.api.errors import STATUS, Problem
-from touchbase.domain.client import DELETING, LAST_CALLS
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import CountInbox, FindClient
-from touchbase.domain.times import SECOND
-from touchbase.service.authorise import ADMIN, READ, WRITE, add_key
-from touchbase.service.connections import Connections
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.remove_clients import removal_of
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
+from touchbase.clients.commands import FindClient
+from touchbase.clients.models import DELETING, LAST_CALLS
+from touchbase.clients.removal import removal_of
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.service import Connections
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.worker import InboxWorker
+from touchbase.http.problems import STATUS, Problem
+from touchbase.inbox.queries import CountInbox
+from touchbase.sql.store import Store
 
 SEED = 20_261_120
 AT_ONCE = 32

@@ -9,15 +9,15 @@ import pytest
 from tests.api.conftest import Caller, Make
 from tests.storage.remains import remains
 
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.ports import Store
-from touchbase.domain.times import DAY, from_text
-from touchbase.service import retention
-from touchbase.service.authorise import ADMIN, WRITE, add_key
-from touchbase.service.erase import Eraser
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.auth.authentication import ADMIN, WRITE, add_key
+from touchbase.common.timestamps import DAY, from_text
+from touchbase.erasure.service import Eraser
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import Event, Translation
+from touchbase.retention import service as retention_service
+from touchbase.sql.store import Store
 
 SENT_AT = from_text("2026-11-19T08:00:00Z")
 NAMES = ("goldfinch", "vogelsang")
@@ -78,7 +78,7 @@ async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: Caller,
     }
     assert (await caller.get(f"/public/v2/contacts/{number}")).status == 404
     assert await contact_of(caller, "bob@example.com") is not None
-    await caller.parts.store.scrub()
+    await caller.parts.store.vacuum()
     assert await remains(engine_url, *NAMES) == []
 
 
@@ -119,7 +119,7 @@ async def test_a_key_that_may_only_write_can_neither_erase_nor_export(store: Sto
 
 
 def _clients() -> Any:
-    from touchbase.domain.queries import ListClients
+    from touchbase.clients.commands import ListClients
 
     return ListClients()
 
@@ -171,7 +171,7 @@ async def test_bodies_are_kept_as_long_as_the_client_wants(caller: Caller) -> No
     delivery = await hook(caller, EMAIL)
     caller.clock.now += 31 * DAY
 
-    keeper = retention.Retention(caller.parts.store, Eraser(caller.parts.store, read, caller.clock), caller.clock)
+    keeper = retention_service.Retention(caller.parts.store, Eraser(caller.parts.store, read, caller.clock), caller.clock)
     await keeper.once()
 
     shown = (await caller.get(f"/admin/v1/deliveries/{delivery}")).json()

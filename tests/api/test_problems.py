@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.ports import Store, WorkReport
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.service import Connections
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import InboxWorker
 from touchbase.server.metrics import Metrics
-from touchbase.service.connections import Connections
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 MAIL = "/public/emailcampaign-webhook/acme"

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, Reply
 
-from touchbase.adapters import load_adapters
-from touchbase.adapters.kit import proof_body
-from touchbase.api.parts import NoMetrics
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListConnections, ListDeliveries
-from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import translator
+from touchbase.adapters.kit import signatures_body
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.commands import ListConnections
+from touchbase.events.worker import translator
+from touchbase.http.dependencies import NoMetrics
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 CRM, MAILS = "/public/crm-webhook/acme", "/public/emailcampaign-webhook/acme"
@@ -269,9 +270,9 @@ async def test_mailersends_test_call__is_answered_and_nothing_of_it_is_stored(he
 
 async def test_checks_that_read_the_body__run_beside_the_event_loop(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[bool] = []
-    looked = proof_body.parse
+    looked = signatures_body.parse
     on_loop = threading.get_ident()
-    monkeypatch.setattr(proof_body, "parse", lambda request: threads.append(threading.get_ident() == on_loop) or looked(request))
+    monkeypatch.setattr(signatures_body, "parse", lambda request: threads.append(threading.get_ident() == on_loop) or looked(request))
     await connect(here, "smartlead", SECRET, channel="email_campaign")
 
     replies = [await here("POST", MAILS, {"secret_key": secret}) for secret in (SECRET, "another")]
@@ -282,7 +283,7 @@ async def test_checks_that_read_the_body__run_beside_the_event_loop(here: Caller
 
 async def test_too_many_calls_that_wait_for_their_check__are_503_and_can_come_again(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     await connect(here, "smartlead", SECRET, channel="email_campaign")
-    monkeypatch.setattr("touchbase.service.prove_sender.MOST_WAITING", 0)
+    monkeypatch.setattr("touchbase.inbox.signature_check.MOST_WAITING", 0)
 
     assert (await here("POST", MAILS, {"secret_key": SECRET})).status == 503
 

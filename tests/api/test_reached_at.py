@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.ports import Store
+from touchbase.adapters.registry import load_adapters
+from touchbase.sql.store import Store
 
 Make = Callable[..., Caller]
 PUBLIC = "https://example.com/touchbase"

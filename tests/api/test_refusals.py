@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.adapters import load_adapters
-from touchbase.api.parts import Limits
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.ports import Store
-from touchbase.domain.refusals import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals
-from touchbase.service.authorise import ADMIN, READ, add_key
-from touchbase.service.limits import Limiter, Rates
-from touchbase.service.refused_calls import RefusedCalls
-from touchbase.wiring import note_foreign
+from touchbase.adapters.registry import load_adapters
+from touchbase.app import note_foreign
+from touchbase.auth.authentication import ADMIN, READ, add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.http.dependencies import Limits
+from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals
+from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 HERE = "/admin/v1/refusals"
@@ -26,14 +26,14 @@ HUBSPOT = [{"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1
 
 @pytest.fixture
 async def call(store: Store, caller_of: Make, clock: Any) -> Caller:
-    made = caller_of(store, senders=ADAPTERS, refused=RefusedCalls(clock))
+    made = caller_of(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
     await made.settings("acme")
     return made
 
 
 @pytest.fixture
 async def here(memory: Store, caller_of: Make, clock: Any) -> Caller:
-    made = caller_of(memory, senders=ADAPTERS, refused=RefusedCalls(clock))
+    made = caller_of(memory, senders=ADAPTERS, refused=RefusedWebhooks(clock))
     await made.settings("acme")
     return made
 
@@ -97,7 +97,7 @@ async def test_refusals__name_a_parameter_that_is_wrong(here: Caller, query: str
 
 
 async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, caller_of: Make, clock: Any) -> None:
-    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedCalls(clock))
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock))
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     own, reading = [await add_key(memory, acme.number, [scope], "", 1) for scope in (ADMIN, READ)]
     assert call.parts.refused is not None
@@ -113,8 +113,8 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ca
 
 
 async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, caller_of: Make, clock: Any) -> None:
-    limited = {"limits": Limits(webhook_body_bytes=40), "limiter": Limiter(Rates(webhooks=3))}
-    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedCalls(clock), **limited)
+    limited = {"limits": Limits(webhook_body_bytes=40), "limiter": RateLimiter(Rates(webhooks=3))}
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock), **limited)
     key = await add_key(memory, (await memory.write(EnsureClient("acme", 1))).number, [ADMIN], "", 1)
     everyone = await add_key(memory, None, [ADMIN], "", 1)
 
@@ -131,7 +131,7 @@ async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: 
 
 async def test_a_page_of_another_site__is_listed(memory: Store, clock: Any) -> None:
     client = await memory.write(EnsureClient("acme", 1))
-    refused = RefusedCalls(clock)
+    refused = RefusedWebhooks(clock)
 
     note_foreign(refused, {"path": CRM, "headers": [(b"origin", b"https://evil.test")]})
     note_foreign(refused, {"path": "/public/v2/contacts", "headers": []})

@@ -8,11 +8,12 @@ import pytest
 from tests.api.conftest import Caller, Make
 from tests.api.test_inbox import NOW, translate, work
 
-from touchbase.adapters import load_adapters
-from touchbase.api import replays
-from touchbase.domain.delivery import Delivery, WebhookRequest
-from touchbase.domain.events import Translation
-from touchbase.domain.ports import Store
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.events import api as events_api
+from touchbase.history.events import Translation
+from touchbase.inbox.delivery import Delivery
+from touchbase.sql.store import Store
 
 
 def read(request: WebhookRequest) -> Translation:
@@ -101,8 +102,8 @@ async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: Call
 
 
 async def test_many_deliveries_are_replayed_with_a_cursor(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replays, "PAGE", 2)
-    monkeypatch.setattr(replays, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(events_api, "PAGE", 2)
+    monkeypatch.setattr(events_api, "MOST_AT_ONCE", 3)
     await receive(call, *(b"riddle %d" % number for number in range(5)))
     await receive(call, b"riddle", client="xyz")
     asked: dict[str, Any] = {"state": "received", "dry_run": True}

@@ -9,8 +9,8 @@ import pytest
 from tests.api.conftest import Caller, Make
 from tests.conftest import ByHand, bytes_in
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.ports import Store
+from touchbase.adapters.registry import load_adapters
+from touchbase.sql.store import Store
 
 CANARY = "canary-5c7e1f-do-not-show"
 HERE = "/admin/v1/clients/acme/connections"

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.api.conftest import Caller
 
-from touchbase.api.settings import SettingsBody
+from touchbase.clients.api.settings import SettingsBody
 
 NOW = "2026-11-20T09:30:00Z"
 NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator"}

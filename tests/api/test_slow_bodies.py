@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
-from touchbase.adapters import load_adapters
-from touchbase.api.openapi import description
-from touchbase.domain.ports import Store
-from touchbase.service.authorise import ADMIN, add_key
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, add_key
+from touchbase.http.openapi import description
+from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)
 NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1"}

@@ -8,9 +8,9 @@ import pytest
 from tests.api.conftest import Caller, Make
 from tests.api.test_client_life import admin, key_of, made
 
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Store
-from touchbase.service.authorise import WRITE
+from touchbase.auth.authentication import WRITE
+from touchbase.errors import Overloaded
+from touchbase.sql.store import Store
 
 STATUS = "/admin/v1/status"
 

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.events import CONTACT
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetHistory
-from touchbase.domain.times import to_text
-from touchbase.service import connections
-from touchbase.service.connections import Connections
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import to_text
+from touchbase.connections import service as connections_service
+from touchbase.connections.service import Connections
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import CONTACT
+from touchbase.records.queries import GetHistory
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 NOW = "2026-11-20T09:30:00Z"
@@ -99,7 +99,7 @@ async def test_a_system_without_zones_says_what_it_lacks(call: Caller, monkeypat
     def nowhere(name: str) -> ZoneInfo:
         raise ZoneInfoNotFoundError(name)
 
-    monkeypatch.setattr(connections, "ZoneInfo", nowhere)
+    monkeypatch.setattr(connections_service, "ZoneInfo", nowhere)
 
     reply = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Europe/Berlin"}})
 

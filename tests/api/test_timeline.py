@@ -7,11 +7,11 @@ from typing import Any
 
 from tests.api.conftest import Caller
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.times import from_text
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import from_text
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.delivery import Delivery
 
 NOON = from_text("2026-11-20T09:00:00Z")
 SENT, REPLIED, NOW = "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-20T09:30:00Z"

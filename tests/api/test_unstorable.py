@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.api.conftest import Caller
 
-from touchbase.api.query import cursor_text
+from touchbase.http.query_parameters import cursor_text
 
 CONTACTS, KEYS, CONNECTION = "/public/v2/contacts", "/admin/v1/keys", "/admin/v1/clients/default/connections/crm"
 

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
-from touchbase.api.parts import Limits
-from touchbase.domain.delivery import ProtocolAnswer
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListDeliveries
-from touchbase.domain.times import DAY
+from touchbase.adapters.interface import ProtocolAnswer
+from touchbase.common.timestamps import DAY
+from touchbase.errors import Overloaded
+from touchbase.http.dependencies import Limits
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.sql.store import Store
 
 TOKEN = "AQ4AQNot.A.Real.Session_" + "x" * 40
 LOGIN = f"00D000000000001EAA!{TOKEN}"

@@ -15,21 +15,22 @@ import msgspec
 import pytest
 
 from touchbase import __version__
-from touchbase.adapters import catalogue, load_adapters
-from touchbase.api.connections import ConnectionSettingsBody
-from touchbase.api.errors import STATUS
-from touchbase.api.openapi import description
-from touchbase.api.parts import Limits
+from touchbase.adapters import catalogue
+from touchbase.adapters.registry import load_adapters
 from touchbase.cli import cli
-from touchbase.domain import status, text
-from touchbase.domain.connection import MAPPED, ConnectionSettings
-from touchbase.domain.delivery import CHANNELS
-from touchbase.domain.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
-from touchbase.domain.problems import SENTENCES
-from touchbase.domain.refusals import CAUSES
-from touchbase.server import refusals
-from touchbase.server.refusals import Refusal
-from touchbase.settings import Settings, environment_name
+from touchbase.common import field_limits
+from touchbase.config import Settings, environment_name
+from touchbase.connections.api import ConnectionSettingsBody
+from touchbase.connections.models import CHANNELS, MAPPED, ConnectionSettings
+from touchbase.history import status
+from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
+from touchbase.history.problems import SENTENCES
+from touchbase.http.dependencies import Limits
+from touchbase.http.openapi import description
+from touchbase.http.problems import STATUS
+from touchbase.inbox.refused import CAUSES
+from touchbase.server import error_responses
+from touchbase.server.error_responses import ErrorResponse
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -164,7 +165,7 @@ def value_at(place: str) -> Any:
 
 def statuses() -> dict[str, int]:
     """Every code that an answer may carry, with its status."""
-    own = {each.code: each.status for each in vars(refusals).values() if isinstance(each, Refusal)}
+    own = {each.code: each.status for each in vars(error_responses).values() if isinstance(each, ErrorResponse)}
     return {**own, **STATUS}
 
 
@@ -180,7 +181,7 @@ def test_a_written_limit_is_the_one_that_holds(subtests: pytest.Subtests) -> Non
 
 def test_every_limit_is_written_down() -> None:
     written = {cells[-1].strip("`") for cells in limits()}
-    of_text = {f"domain.text.{name}" for name, value in vars(text).items() if name.isupper() and isinstance(value, int)}
+    of_text = {f"domain.text.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
     of_bodies = {f"api.parts.Limits.{each.name}" for each in fields(Limits)} - {
         "api.parts.Limits.body_seconds",
         "api.parts.Limits.body_idle_seconds",

@@ -145,6 +145,6 @@ def test_no_engine_knows_another_engine() -> None:
 
 
 def test_only_the_command_line_names_the_wiring() -> None:
-    users = {room_of(module) for module, tree in trees().items() for each in imported(ast.walk(tree)) if each == "touchbase.wiring"}
+    users = {room_of(module) for module, tree in trees().items() for each in imported(ast.walk(tree)) if each == "touchbase.app"}
 
     assert users == {"cli"}

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from tests.architecture.source import FILES, trees
 
-from touchbase.service import strike_secrets
+from touchbase.inbox import redaction
 
 Text = str | bytes
 SIZES = (12, 18, 22, 24, 64, 256, 1_024, 4_096, 12_288, 32_768)
@@ -32,11 +32,11 @@ MOST_SECONDS = 0.1
 TRIES = 2
 
 MADE_AT_RUN_TIME = {
-    ("touchbase.service.strike_secrets", "b''.join(map(_spelling, secret))"): strike_secrets._spellings('a sëcret/+"%\\').pattern,
-    ("touchbase.service.strike_secrets", "b'(:\\\\s*)' + secret.encode() + b'(?=\\\\s*[,}])'"): rb"(:\s*)1234(?=\s*[,}])",
-    ("touchbase.storage.part_file", "re.escape(file.name) + '\\\\.[0-9a-f]{16}\\\\.part'"): r"store\.db\.[0-9a-f]{16}\.part",
+    ("touchbase.inbox.redaction", "b''.join(map(_spelling, secret))"): redaction._spellings('a sëcret/+"%\\').pattern,
+    ("touchbase.inbox.redaction", "b'(:\\\\s*)' + secret.encode() + b'(?=\\\\s*[,}])'"): rb"(:\s*)1234(?=\s*[,}])",
+    ("touchbase.common.atomic_file", "re.escape(file.name) + '\\\\.[0-9a-f]{16}\\\\.part'"): r"store\.db\.[0-9a-f]{16}\.part",
     ("touchbase.adapters.catalogue", "f'\\\\b{mark}\\\\b'"): r"\bmark\b",
-    ("touchbase.adapters.kit.meaning", "pattern"): r"\bevery one of them is in _COMPILED\b",
+    ("touchbase.adapters.kit.event_types", "pattern"): r"\bevery one of them is in _COMPILED\b",
 }
 """What a use of `re` is given where that is known at run time only, with an example."""
 
@@ -45,7 +45,7 @@ ANY_WAY = frozenset({"finditer", "fullmatch"})
 SEARCHES = {"finditer", "search", "sub", "split", "findall", "subn"}
 
 LONGEST = {
-    "touchbase.adapters.kit.meaning": 400,  # 200 letters of a name; each may get a blank before it
+    "touchbase.adapters.kit.event_types": 400,  # 200 letters of a name; each may get a blank before it
     "touchbase.adapters.catalogue": 4_096,  # pages of our own
 }
 """The longest text that reaches the patterns of a module, where the module sees to it."""

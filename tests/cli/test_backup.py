@@ -14,7 +14,7 @@ from tests.cli.test_commands import keep
 from tests.storage.old_store import KEY, make_old_sqlite
 from tests.storage.remains import remains
 
-from touchbase.storage.sql.migrate import INITIAL
+from touchbase.sql.migrations import INITIAL
 
 SECRET = "a-secret-of-ours"
 

@@ -20,16 +20,16 @@ from tests.cli.test_serve import Serve, Server, serve
 from tests.conftest import ENCRYPTION_KEYS
 
 from touchbase import __version__
-from touchbase.api.app import build_app
-from touchbase.api.openapi import description
-from touchbase.api.parts import AuthMode, Parts, nobody_reads
-from touchbase.server.bounds import Bounds
+from touchbase.auth.authentication import make_key
+from touchbase.events.worker import InboxWorker
+from touchbase.http.app import build_app
+from touchbase.http.dependencies import AuthMode, Dependencies, no_adapter
+from touchbase.http.openapi import description
+from touchbase.server.health import Operations
+from touchbase.server.limits import ServerLimits
 from touchbase.server.logs import JsonFormatter
 from touchbase.server.metrics import Metrics
-from touchbase.server.operations import Operations
-from touchbase.server.run import listen, make_server
-from touchbase.service.authorise import make_key
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.server.server import listen, make_server
 
 __all__ = ["serve"]
 
@@ -174,7 +174,7 @@ class Crashing:
         except ConnectionError as error:
             raise self._kind(f"failed on {given} beside postgresql://user:{PASSWORD}@db/x") from error
 
-    read = write = work = rehearse = migrate = check = _fail
+    read = write = work = dry_run = migrate = check = _fail
 
 
 class Lines(logging.StreamHandler):
@@ -217,12 +217,12 @@ async def test_a_store_that_crashes_with_secrets_in_its_mouth_tells_them_to_nobo
     lines, key, statuses = Lines(), make_key().text, set[int]()
     store: Any = Crashing(kind)
     metrics = Metrics()
-    app = Operations(build_app(Parts(store, lambda: 1, auth=cast(AuthMode, auth), metrics=metrics)), store, lambda: 1, metrics)
-    bounds = Bounds(5, 5, 5, 100, 50_000, 50, 50, lambda cycle: statuses.add(cycle.status))
+    app = Operations(build_app(Dependencies(store, lambda: 1, auth=cast(AuthMode, auth), metrics=metrics)), store, lambda: 1, metrics)
+    bounds = ServerLimits(5, 5, 5, 100, 50_000, 50, 50, lambda cycle: statuses.add(cycle.status))
     listener = listen("127.0.0.1", 0)
     server = make_server(app, bounds, shutdown_timeout=1)
     serving = asyncio.create_task(server.serve([listener]))
-    worker = InboxWorker(store, nobody_reads, lambda: 1, connections=store.read)
+    worker = InboxWorker(store, no_adapter, lambda: 1, connections=store.read)
     worker.wake(1)
     working = asyncio.create_task(worker.run())
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.domain.client_life import Removal
-from touchbase.domain.commands import CreateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.queries import FindClient
+from touchbase.clients.commands import FindClient, Removal
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
 from touchbase.storage import open_store
 
 
@@ -145,7 +144,7 @@ def test_deleting_says_what_would_go_and_wants_to_be_told(store: Run) -> None:
 
 
 def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.storage.sql.client_removal.LAST_CALLS", 0)
+    monkeypatch.setattr("touchbase.clients.sql_removal.LAST_CALLS", 0)
     store("clients", "add", "acme")
     store("clients", "add", "other")
     store("keys", "create", "--name", "x", "--client", "acme")
@@ -173,12 +172,12 @@ def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchbase.service import remove_clients
+    from touchbase.clients import removal as clients_removal
 
-    monkeypatch.setattr("touchbase.storage.sql.client_removal.LAST_CALLS", 0)
+    monkeypatch.setattr("touchbase.clients.sql_removal.LAST_CALLS", 0)
     store("clients", "add", "acme")
     fill("acme", 1_200)
-    real = remove_clients.removal_of
+    real = clients_removal.removal_of
 
     async def stopped(*arguments, **more):
         async for removal in real(*arguments, **more):
@@ -186,7 +185,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
             raise KeyboardInterrupt
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(remove_clients, "removal_of", stopped)
+        meanwhile.setattr(clients_removal, "removal_of", stopped)
         first = store("clients", "delete", "acme", "--yes")
     between = shown(store, "acme")
     refused = store("clients", "configure", "acme", "-", given="{}")

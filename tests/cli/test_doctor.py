@@ -18,15 +18,19 @@ import pytest
 from tests.cli.conftest import Run
 from tests.conftest import ENCRYPTION_KEYS
 
+from touchbase.auth.commands import StoreKey
 from touchbase.cli import doctor as command
-from touchbase.domain.client import Client
-from touchbase.domain.commands import AddConnection, ClaimFetch, Command, EnsureClient, FinishFetch, KeepDelivery, StoreKey
-from touchbase.domain.connection import NO_SETTINGS, Connection
-from touchbase.domain.times import DAY, SECOND, Micros
-from touchbase.service.doctor import clock_finding
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.connections.commands import AddConnection, ClaimFetch, FinishFetch
+from touchbase.connections.models import NO_SETTINGS, Connection
+from touchbase.doctor import clock_finding
+from touchbase.encryption.keys import new_key, text_of
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.sql.command import Command
+from touchbase.sql.migrations import packaged
 from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import new_key, text_of
-from touchbase.storage.sql.migrate import packaged
 from touchbase.storage.sqlite.schema import migrate
 
 HOUR = 3_600 * SECOND
@@ -70,8 +74,8 @@ def execute(url: str, statement: str) -> None:
         asyncio.run(work())
 
 
-def delivery(client: Client, received_us: Micros, tool: str | None = "hubspot") -> KeepDelivery:
-    return KeepDelivery(client.number, "crm", os.urandom(16), b"{}", "", b"{}", received_us, tool)
+def delivery(client: Client, received_us: Micros, tool: str | None = "hubspot") -> StoreDelivery:
+    return StoreDelivery(client.number, "crm", os.urandom(16), b"{}", "", b"{}", received_us, tool)
 
 
 def connected(client: Client, created_us: Micros, secrets: tuple[str, ...] = ()) -> AddConnection:

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import NONSENSE, SENT, keep
 
-from touchbase.service import replay as service
+from touchbase.events import replay as service
 
 DEALS = [b" " * number + b'[{"subscriptionType": "deal.creation", "portalId": 1, "objectId": 1}]' for number in range(9)]
 DAY_AFTER_EPOCH = "1970-01-02T00:00:00Z"

@@ -135,7 +135,7 @@ def test_an_erasure_that_is_stopped_says_what_is_true(
     async def stopped(*arguments: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"touchbase.service.erase.Eraser.{step}", stopped)
+    monkeypatch.setattr(f"touchbase.erasure.service.Eraser.{step}", stopped)
 
     result = filled("persons", "erase", *WHO, *arguments)
 

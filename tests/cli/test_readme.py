@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.cli.test_serve import Serve, serve
 
-from touchbase.adapters import load_adapters
+from touchbase.adapters.registry import load_adapters
 
 __all__ = ["serve"]
 

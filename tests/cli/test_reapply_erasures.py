@@ -11,8 +11,9 @@ import pytest
 from tests.cli.conftest import Run
 from tests.conftest import Databases, with_postgres_tools
 
-from touchbase.domain.commands import CreateContact, EnsureClient
-from touchbase.domain.contact import Contact
+from touchbase.clients.commands import EnsureClient
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
 from touchbase.storage import open_store
 
 WHO = ("--client", "acme", "--email", "goldfinch@example.com")

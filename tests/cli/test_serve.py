@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.queries import ListContacts
+from touchbase.clients.commands import EnsureClient
+from touchbase.records.queries import ListContacts
 from touchbase.storage import open_store
 
 Serve = Callable[..., "Server"]
@@ -414,7 +414,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(run: Run) -> None:
 @pytest.mark.parametrize(("database", "ends"), [("sqlite://", True), ("sqlite:///", True), ("sqlite:///touchbase.db", False)])
 def test_a_store_that_ends_with_the_process_is_called_so(database: str, ends: bool) -> None:
     from touchbase.cli.serve import banner
-    from touchbase.settings import Settings
+    from touchbase.config import Settings
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         told = banner(Settings.read({}, database=database), listener, None)
@@ -423,7 +423,7 @@ def test_a_store_that_ends_with_the_process_is_called_so(database: str, ends: bo
 
 
 def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: Run) -> None:
-    from touchbase.settings import Settings
+    from touchbase.config import Settings
 
     public = Settings.read({}, host="0.0.0.0")
     told = Settings.read({}, host="0.0.0.0", auth="none", allow_unauthenticated=True)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.api.parts import Limits
+from touchbase.app import body_limits
 from touchbase.cli.password import without_password
-from touchbase.settings import BadSettings, Settings
-from touchbase.wiring import body_limits
+from touchbase.config import BadSettings, Settings
+from touchbase.http.dependencies import Limits
 
 
 def test_without_any_decision_only_this_machine_is_served_without_keys() -> None:

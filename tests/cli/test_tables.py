@@ -16,8 +16,8 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 
 from touchbase.cli import cli, tables
 from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
-from touchbase.domain.queries import FindClient
-from touchbase.domain.refusals import CAUSES, NoteRefusals, RefusedCall
+from touchbase.clients.commands import FindClient
+from touchbase.inbox.refused import CAUSES, NoteRefusals, RefusedWebhook
 from touchbase.storage import open_store
 
 WITHOUT_JSON = {"serve", "completion"}
@@ -170,7 +170,7 @@ def wide(store: Run) -> str:
         assert client is not None
         headers = {"user-agent": "a sender of many words " * 9}
         cause = max(CAUSES, key=len)
-        one = RefusedCall(client.number, 1, "email_campaign", cause, "activecampaign", 123_456, headers, client_id)
+        one = RefusedWebhook(client.number, 1, "email_campaign", cause, "activecampaign", 123_456, headers, client_id)
         await opened.write(NoteRefusals(client.number, [one]))
         await opened.close()
 

@@ -25,10 +25,10 @@ from tests.cli.test_doors import called
 from tests.cli.test_serve import Serve, serve
 from tests.conftest import with_postgres_tools
 
-from touchbase.api.parts import Limits
-from touchbase.settings import Settings, environment_name
+from touchbase.config import Settings, environment_name
+from touchbase.encryption.keys import EncryptionKeys
+from touchbase.http.dependencies import Limits
 from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import EncryptionKeys
 
 __all__ = ["serve"]
 

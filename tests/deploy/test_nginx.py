@@ -25,8 +25,8 @@ from tests.cli.test_doors import BODY, PATH, SECRET, called, signed_for
 from tests.cli.test_serve import Serve, Server, serve
 from tests.deploy.test_files import LARGEST_BODY, MIB
 
-from touchbase.api.parts import Limits
-from touchbase.settings import Settings
+from touchbase.config import Settings
+from touchbase.http.dependencies import Limits
 
 pytestmark = pytest.mark.slow
 

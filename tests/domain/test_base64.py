@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.domain.encoding import from_base64
+from touchbase.common.content_encoding import from_base64
 
 
 @given(plain=st.binary(), pack=st.sampled_from([b64encode, urlsafe_b64encode]), padded=st.booleans())

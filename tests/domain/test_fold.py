@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.domain import status as st
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
-from touchbase.domain.explain import FieldChange, explain
-from touchbase.domain.fold import Folded, fold_event, refold_status
-from touchbase.domain.stamps import CARRIED, DELIBERATE, beats
+from touchbase.history import status as st
+from touchbase.history.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
+from touchbase.records.contact import Contact
+from touchbase.records.explain import FieldChange, explain
+from touchbase.records.projection import Folded, fold_event, refold_status
 
 NOON = 1_790_000_000_000_000
 

@@ -8,16 +8,9 @@ from email_validator.exceptions import EmailNotValidError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchbase.domain import identity
-from touchbase.domain.identity import (
-    company_domain,
-    email_key,
-    find_company_domain,
-    find_email_key,
-    linkedin_key,
-    linkedin_search_key,
-)
-from touchbase.domain.text import Refused
+from touchbase.common import normalize
+from touchbase.common.field_limits import Refused
+from touchbase.common.normalize import company_domain, email_key, find_company_domain, find_email_key, linkedin_key, linkedin_search_key
 
 LOCAL = "aZ09_!#$%&'*+-/=?^`{|}~.\"@ é"
 HOST = "aZ09-._é。x@"
@@ -195,4 +188,4 @@ def test_a_domain_that_is_taken_is_its_own_normal_form(text: str) -> None:
 
 
 def test_the_same_domain_is_known_in_an_address_and_by_itself() -> None:
-    assert identity.email_key("jane@MÜNCHEN.example").partition("@")[2] == company_domain("https://www.münchen.example/")
+    assert normalize.email_key("jane@MÜNCHEN.example").partition("@")[2] == company_domain("https://www.münchen.example/")

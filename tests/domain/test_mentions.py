@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.domain import mentions as module
-from touchbase.domain.mentions import mentions
+from touchbase.suppression import pii_scan as module
+from touchbase.suppression.pii_scan import mentions
 
 ANN = ("", "email", "ann@example.com")
 WAYS = {

@@ -6,22 +6,23 @@ import pickle
 
 import pytest
 
-from touchbase.domain.delivery import EMAIL_CAMPAIGN, Delivery
-from touchbase.domain.events import CONTACT, Change, Event
-from touchbase.domain.ports import Looked
-from touchbase.domain.sighting import Sighting
-from touchbase.storage.sql.sightings import Sighted
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.events.event_normalization import NormalizedDelivery
+from touchbase.events.event_subject import EventSubject
+from touchbase.events.work import ReadResult
+from touchbase.history.events import CONTACT, Change, Event
+from touchbase.inbox.delivery import Delivery
 
 NOON = 1_790_000_000_000_000
 DELIVERY = Delivery(
     1, "acme", 7, EMAIL_CAMPAIGN, "received", NOON, headers={"a": "b"}, body=b"{}", guarded=True, told={("", "email", "a@b.co")}
 )
 EVENT = Event("email_sent", NOON, "a@b.co", step="2", changed=[Change("stage", "won")], fields={"name": None}, thin=True)
-SIGHTING = Sighting(EVENT, CONTACT, "test", "a@b.co", None, ("test", "person", "5"), NOON, "key", NOON, None, {}, own_id=True)
-SIGHTED = Sighted(DELIVERY, "test", sightings=[SIGHTING], own_ids={"key": (CONTACT, "a@b.co")}, may_ask=True)
+SIGHTING = EventSubject(EVENT, CONTACT, "test", "a@b.co", None, ("test", "person", "5"), NOON, "key", NOON, None, {}, own_id=True)
+SIGHTED = NormalizedDelivery(DELIVERY, "test", sightings=[SIGHTING], own_ids={"key": (CONTACT, "a@b.co")}, may_ask=True)
 
 
-@pytest.mark.parametrize("value", [DELIVERY, EVENT, SIGHTING, SIGHTED, Looked(SIGHTED, why="it broke", for_good=True)])
+@pytest.mark.parametrize("value", [DELIVERY, EVENT, SIGHTING, SIGHTED, ReadResult(SIGHTED, why="it broke", for_good=True)])
 def test_a_value_arrives_as_it_was_without_the_names_of_its_fields(value: object) -> None:
     packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.domain.peer import NOBODY, peer_of
+from touchbase.common.client_address import NOBODY, peer_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.domain.shape import parts_of, shape_of
+from touchbase.inbox.payload_fingerprint import parts_of, shape_of
 
 
 def test_a_shape_is_the_event_and_the_keys_in_order() -> None:

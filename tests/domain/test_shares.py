@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.domain.shares import Shares
+from touchbase.common.fair_quota import FairQuota
 
 
-def fill(shares: Shares, client: int) -> int:
+def fill(shares: FairQuota, client: int) -> int:
     """How many places a client gets that takes what it can."""
     count = 0
     while shares.take(client):
@@ -17,14 +17,14 @@ def fill(shares: Shares, client: int) -> int:
 
 
 def test_one_greedy_client_leaves_a_quarter_and_several_leave_something() -> None:
-    shares = Shares(1000)
+    shares = FairQuota(1000)
 
     assert [fill(shares, client) for client in range(1, 5)] == [750, 188, 47, 12]
     assert shares.take(99)
 
 
 def test_clients_that_take_in_turn_get_the_same() -> None:
-    shares = Shares(1000)
+    shares = FairQuota(1000)
     held = dict.fromkeys(range(4), 0)
 
     for _ in range(1000):
@@ -37,7 +37,7 @@ def test_clients_that_take_in_turn_get_the_same() -> None:
 
 @given(st.integers(1, 40), st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=200))
 def test_any_taking_and_giving_never_overfills_the_room_nor_shuts_out_a_newcomer(room: int, steps: list[tuple[int, bool]]) -> None:
-    shares, held = Shares(room), dict.fromkeys(range(1, 5), 0)
+    shares, held = FairQuota(room), dict.fromkeys(range(1, 5), 0)
     for client, takes in steps:
         if takes:
             held[client] += shares.take(client)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.domain import status as st
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import VIA_EMAIL, StoredEvent
-from touchbase.domain.fold import Folded, fold_event, refold_status
-from touchbase.domain.times import DAY
+from touchbase.common.timestamps import DAY
+from touchbase.history import status as st
+from touchbase.history.events import VIA_EMAIL, StoredEvent
+from touchbase.records.contact import Contact
+from touchbase.records.projection import Folded, fold_event, refold_status
 
 MONDAY = 1_790_000_000_000_000
 WORDS = {st.SENT: "contacted", st.REPLY: "replied", st.BOUNCE: "bounced", st.UNSUBSCRIBE: "do_not_contact", st.COMPLAINT: "do_not_contact"}

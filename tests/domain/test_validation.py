@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.domain.client import FieldType, StatusSet
-from touchbase.domain.errors import Fault, Invalid
-from touchbase.domain.validation import custom_fields, json_value, raise_if_any, status, typed_value
+from touchbase.clients.models import FieldType, StatusSet
+from touchbase.errors import Fault, Invalid
+from touchbase.records.validation import custom_fields, json_value, raise_if_any, status, typed_value
 
 NUMBER, BOOLEAN, DATE = FieldType("number"), FieldType("boolean"), FieldType("date")
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.domain.encoding import MOST_PIECES, decoded
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Change, Event
-from touchbase.domain.keys import body_key, effective_time, event_key
-from touchbase.domain.times import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
+from touchbase.common.content_encoding import MOST_PIECES, decoded
+from touchbase.common.timestamps import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.dedupe_keys import body_key, effective_time, event_key
+from touchbase.history.events import Change, Event
 
 
 @given(some.integers(EARLIEST, LATEST))

@@ -12,21 +12,22 @@ from tests.isolation.probe import TRYING
 from tests.isolation.trial import Opened
 from tests.isolation.world import Tokens, World
 
-from touchbase.domain.ports import Store
-from touchbase.service import api_keys, clients
+from touchbase.auth import service as auth_service
+from touchbase.clients import service as clients_service
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.keys import GivenKeys
+from touchbase.sql.store import Store
+from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.sealing.keys import GivenKeys
-from touchbase.storage.sealing.sealer import MasterSealer
-from touchbase.storage.sql import server_secret
-from touchbase.storage.sql.handlers import COMMANDS
 from touchbase.storage.sqlite.engine import SqliteStore
+from touchbase.suppression import server_secret
 
 
 @pytest.fixture
 def world(by_hand: ByHand, monkeypatch: pytest.MonkeyPatch) -> World:
     tokens = Tokens()
-    monkeypatch.setattr(api_keys, "token_hex", tokens.hex)
-    monkeypatch.setattr(clients, "token_hex", tokens.hex)
+    monkeypatch.setattr(auth_service, "token_hex", tokens.hex)
+    monkeypatch.setattr(clients_service, "token_hex", tokens.hex)
     monkeypatch.setattr(server_secret, "token_bytes", tokens.bytes)
     return World(by_hand, tokens)
 
@@ -39,7 +40,7 @@ async def opened(engine_url: str) -> AsyncIterator[Opened]:
         async def open_it() -> Store:
             await open_ones.aclose()
             engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
-            sealer = MasterSealer(GivenKeys(ENCRYPTION_KEYS.read()))
+            sealer = AesGcmCipher(GivenKeys(ENCRYPTION_KEYS.read()))
             store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING}, sealer=sealer)
             open_ones.push_async_callback(store.close)
             return store

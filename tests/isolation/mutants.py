@@ -12,7 +12,7 @@ from typing import Any
 from tests.storage.ops import OPS as EVERY_OP
 from tests.storage.ops import calls_of
 
-from touchbase.storage.sql.op import Ask, Op
+from touchbase.sql.statement import Select, Statement
 
 # A condition that names the client: of a column, of the client that a delivery is found through, or of a question about one client.
 _CONDITION = re.compile(
@@ -27,7 +27,7 @@ def forgetful(text: str) -> str:
 
 
 OPS = {name: op for name, op in EVERY_OP.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
-QUESTIONS = {f"{Path(file).stem}.{function}" for file, function, _ in calls_of("Ask")}
+QUESTIONS = {f"{Path(file).stem}.{function}" for file, function, _ in calls_of("Select")}
 """Functions that ask something, as module.function."""
 
 
@@ -43,7 +43,7 @@ def mutated(*names: str) -> Iterator[None]:
 
 
 @contextmanager
-def _mutated_op(op: Op) -> Iterator[None]:
+def _mutated_op(op: Statement) -> Iterator[None]:
     texts = {part: getattr(op, part) for part in _PARTS}
     try:
         for part, text in texts.items():
@@ -56,14 +56,14 @@ def _mutated_op(op: Op) -> Iterator[None]:
 
 @contextmanager
 def _mutated_questions(names: set[str]) -> Iterator[None]:
-    init = Ask.__init__
+    init = Select.__init__
 
-    def forgetting(self: Ask, sql: str, params: Any) -> None:
+    def forgetting(self: Select, sql: str, params: Any) -> None:
         code = sys._getframe(1).f_code
         init(self, forgetful(sql) if f"{Path(code.co_filename).stem}.{code.co_name}" in names else sql, params)
 
     try:
-        Ask.__init__ = forgetting  # type: ignore[method-assign]
+        Select.__init__ = forgetting  # type: ignore[method-assign]
         yield
     finally:
-        Ask.__init__ = init  # type: ignore[method-assign]
+        Select.__init__ = init  # type: ignore[method-assign]

@@ -18,17 +18,18 @@ from tests.isolation.walk import Known
 from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, TIME_OF_B
 from tests.storage.ops import texts
 
-from touchbase.domain.client_life import BeginDeletion, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
-from touchbase.domain.commands import Command
-from touchbase.domain.erasure import DropUnrecognised, GetErasure, RetainBodies
-from touchbase.domain.once import RequestKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindAnswer, FindClient
-from touchbase.storage.sql.handlers import Handler
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Plan, Step
-from touchbase.storage.sql.reads import ANSWERS, OPENING
-from touchbase.storage.sql.rows import Columns
+from touchbase.clients.commands import BeginDeletion, FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
+from touchbase.erasure.commands import GetErasure
+from touchbase.idempotency.commands import FindResponse
+from touchbase.idempotency.models import RequestKey
+from touchbase.inbox.commands import DropUnrecognised, PruneBodies
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import Columns
+from touchbase.sql.statement import Execute, Plan
+from touchbase.sql.store import Store
+from touchbase.storage.command_handlers import Handler
+from touchbase.storage.query_handlers import ANSWERS, OPENING
 
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
@@ -66,7 +67,7 @@ class Try(Command[list[Any]]):
 def _try(commands: Sequence[Try], ids: Ids) -> Plan[list[object]]:
     answers: list[object] = []
     for command in commands:
-        answers.append(sorted(map(repr, (yield Step(OPS[command.name], command.rows)))))
+        answers.append(sorted(map(repr, (yield Execute(OPS[command.name], command.rows)))))
     return answers
 
 
@@ -135,7 +136,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield from (FindClientByNumber(client), ListClientPage(9, only=client))
     yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield GetErasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
-    yield FindAnswer(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
+    yield FindResponse(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 
 
 def _is(hint: object, value: object) -> bool:
@@ -152,7 +153,7 @@ async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -
 
 async def leave(store: Store, client: int) -> list[str]:
     """B drops the bodies that it has kept longest, understood and not, and is removed with all that it has; what it is told."""
-    drops: list[Command[Any]] = [RetainBodies(client, NEVER, 1, NEVER), DropUnrecognised(client, NEVER, 0, 1, NEVER)]
+    drops: list[Command[Any]] = [PruneBodies(client, NEVER, 1, NEVER), DropUnrecognised(client, NEVER, 0, 1, NEVER)]
     told: list[Any] = [await store.write(each) for each in (*drops, BeginDeletion(client, NEVER))]
     removal: Removal | None = None
     while removal is None or not removal.done:

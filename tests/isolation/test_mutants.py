@@ -13,7 +13,7 @@ from tests.isolation.probe import inserts, probe
 from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
 from tests.isolation.world import World
 
-from touchbase.domain.ports import Store
+from touchbase.sql.store import Store
 
 pytestmark = pytest.mark.slow
 

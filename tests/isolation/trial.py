@@ -14,10 +14,10 @@ from tests.isolation.probe import Try, asked, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of
 from tests.isolation.world import Request, Side, World
 
-from touchbase.domain.client_life import RotateClientId
-from touchbase.domain.ports import Store
-from touchbase.domain.times import DAY
-from touchbase.service.verify import Verified, verify
+from touchbase.clients.commands import RotateClientId
+from touchbase.common.timestamps import DAY
+from touchbase.consistency.service import Verified, verify
+from touchbase.sql.store import Store
 
 Opened = Callable[[], Awaitable[Store]]
 

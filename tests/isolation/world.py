@@ -12,16 +12,17 @@ from typing import Any
 import asyncpg
 from tests.api.conftest import Caller, Clock, Reply
 
-from touchbase.adapters import load_adapters
-from touchbase.api.parts import Parts
-from touchbase.domain.commands import ClaimFetch, EnsureClient, FinishFetch
-from touchbase.domain.ports import Store
-from touchbase.domain.refusals import NoteRefusals, RefusedCall
-from touchbase.domain.times import from_text
-from touchbase.service.authorise import ADMIN, add_key
-from touchbase.service.connections import Connections
-from touchbase.service.limits import Limiter, Rates
-from touchbase.service.process_inbox import translator
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import from_text
+from touchbase.connections.commands import ClaimFetch, FinishFetch
+from touchbase.connections.service import Connections
+from touchbase.events.worker import translator
+from touchbase.http.dependencies import Dependencies
+from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
+from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
 ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
@@ -150,9 +151,9 @@ class World:
     def side(self, store: Store, client_id: str, number: int, key: str) -> Side:
         """A client with API keys, as a server process serves it that has just started."""
         connections = Connections(store, self.clock)
-        parts = Parts(
+        parts = Dependencies(
             store=store, clock=self.clock, auth="api-key", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
-            protocol_answer=ADAPTERS.protocol_answer, limiter=Limiter(RATES),
+            protocol_answer=ADAPTERS.protocol_answer, limiter=RateLimiter(RATES),
         )  # fmt: skip
         return Side(client_id, key, number, Caller(parts, self.clock))
 
@@ -262,7 +263,7 @@ async def furnish(a: Side) -> None:
     for channel, tool in (("crm", "hubspot"), ("email_campaign", "instantly")):
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
-    refused = RefusedCall(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
+    refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(NoteRefusals(a.number, [refused]))
     await _keys(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})

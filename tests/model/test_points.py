@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.model.world import World
 
-from touchbase.domain.errors import Conflict, PersonErased
-from touchbase.domain.ports import Store
+from touchbase.errors import Conflict, PersonErased
+from touchbase.sql.store import Store
 
 ANN, BOB = "ann@x.test", "bob@x.test"
 H = 3_600

@@ -34,8 +34,8 @@ from hypothesis import strategies as some
 from tests.model.model import Fact, Record, Write, records
 from tests.model.world import Seen, World
 
-from touchbase.domain.errors import Conflict
-from touchbase.domain.ports import Store
+from touchbase.errors import Conflict
+from touchbase.sql.store import Store
 
 EXAMPLES = int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES", "50"))
 PEOPLE = ("ann", "ann", "bob")

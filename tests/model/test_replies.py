@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.model.world import World
 
-from touchbase.domain.ports import Store
+from touchbase.sql.store import Store
 
 ANN = "ann@x.test"
 

@@ -10,27 +10,29 @@ from typing import Any
 
 import msgspec
 
-from touchbase.api.schemas import CompanyRequest, ContactRequest
-from touchbase.domain.client import Client
-from touchbase.domain.commands import EnsureClient, KeepDelivery, ReplayDeliveries
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import COMPANY, CONTACT, VIA_API, Event, StoredEvent, Translation
-from touchbase.domain.explain import FieldChange
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindClient, FindUnited, GetCompany, GetContact, ListCompanies, ListContacts, ListDeliveries
-from touchbase.domain.times import SECOND, Micros, to_text
-from touchbase.service.changes import Change
-from touchbase.service.create_company import create_company
-from touchbase.service.create_contact import create_contact
-from touchbase.service.erase import Eraser
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.timeline import timeline
-from touchbase.service.update_company import update_company
-from touchbase.service.update_contact import update_contact
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.consistency.service import Verified, verify
+from touchbase.erasure.service import Eraser
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, Event, StoredEvent, Translation
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.create_company import create_company
+from touchbase.records.create_contact import create_contact
+from touchbase.records.explain import FieldChange
+from touchbase.records.merge_patch import Change
+from touchbase.records.queries import FindUnited, GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records.timeline import timeline
+from touchbase.records.update_company import update_company
+from touchbase.records.update_contact import update_contact
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000
 """In seconds; what tests say of times is seconds from here."""
@@ -155,7 +157,7 @@ class World:
         number = str(next(_COUNT))
         key = body_key(channel, "", f"idempotency-key: {number}", body)
         headers = msgspec.json.encode({"idempotency-key": number})
-        return (await self.store.write(KeepDelivery(self.number, channel, key, headers, "", body, us(received)))).id
+        return (await self.store.write(StoreDelivery(self.number, channel, key, headers, "", body, us(received)))).id
 
     async def work(self, turn: int = 50) -> None:
         """Apply all that waits."""

@@ -19,18 +19,18 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.api_of_tools import api
 
-from touchbase.domain.fetching import ApiCall, NotAnswered
-from touchbase.outbound import caller as caller_module
-from touchbase.outbound.caller import HttpCaller
+from touchbase.connections.tools import ApiRequest, FetchFailed
+from touchbase.enrichment import http_client as caller_module
+from touchbase.enrichment.http_client import HttpClient
 
 SECRET = "Bearer of-a-secret"
-CALL = ApiCall("GET", "/v2/me?a=b", {"authorization": SECRET})
+CALL = ApiRequest("GET", "/v2/me?a=b", {"authorization": SECRET})
 
 
 @pytest.fixture
-async def careful() -> AsyncIterator[HttpCaller]:
+async def careful() -> AsyncIterator[HttpClient]:
     """A caller that may call public addresses only."""
-    made = HttpCaller("touchbase/1")
+    made = HttpClient("touchbase/1")
     yield made
     await made.close()
 
@@ -54,9 +54,9 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
      "169.254.169.254",
      "10.0.0.1", "[fd00:ec2::254]", "0.0.0.0"],
 )  # fmt: skip
-async def test_an_address_that_is_not_public_is_never_called(careful: HttpCaller, host: str) -> None:
+async def test_an_address_that_is_not_public_is_never_called(careful: HttpClient, host: str) -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
-        with pytest.raises(NotAnswered, match=r"no public address|cannot be reached") as refused:
+        with pytest.raises(FetchFailed, match=r"no public address|cannot be reached") as refused:
             await careful.ask(f"https://{host}:{server.port}", CALL)
 
     assert server.asked == []
@@ -65,17 +65,17 @@ async def test_an_address_that_is_not_public_is_never_called(careful: HttpCaller
 
 @pytest.mark.parametrize("addresses", [("10.0.0.1",), ("8.8.8.8", "127.0.0.1"), ("169.254.169.254", "8.8.8.8")])
 async def test_a_name_that_leads_to_a_private_address_even_among_others_is_refused(
-    careful: HttpCaller, monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...]
+    careful: HttpClient, monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...]
 ) -> None:
     resolving_to(monkeypatch, *addresses)
 
-    with pytest.raises(NotAnswered, match=r"leads to .*no public address") as refused:
+    with pytest.raises(FetchFailed, match=r"leads to .*no public address") as refused:
         await careful.ask("https://api.example.com", CALL)
 
     assert refused.value.stop
 
 
-async def test_the_connection_goes_to_the_address_that_was_checked(careful: HttpCaller, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_connection_goes_to_the_address_that_was_checked(careful: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up, connected = resolving_to(monkeypatch, "8.8.8.8", "8.8.4.4"), []
 
     async def connect_tcp(self: object, host: str, *more: Any) -> Any:
@@ -83,7 +83,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
         raise httpcore.ConnectError("nobody there")
 
     monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect_tcp)
-    with pytest.raises(NotAnswered, match=r"api\.example\.com cannot be reached: ConnectError nobody there"):
+    with pytest.raises(FetchFailed, match=r"api\.example\.com cannot be reached: ConnectError nobody there"):
         await careful.ask("https://api.example.com", CALL)
 
     assert looked_up == ["api.example.com"]
@@ -94,8 +94,8 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
     "base",
     ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x", "https://a..b"],
 )
-async def test_only_plain_https_addresses_are_called(careful: HttpCaller, base: str) -> None:
-    with pytest.raises(NotAnswered, match="api_base") as refused:
+async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: str) -> None:
+    with pytest.raises(FetchFailed, match="api_base") as refused:
         await careful.ask(base, CALL)
 
     assert refused.value.stop
@@ -104,11 +104,11 @@ async def test_only_plain_https_addresses_are_called(careful: HttpCaller, base: 
 
 async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {"me": 1})) as server, api(lambda asked: (200, {})) as other:
-        caller = HttpCaller("touchbase/1", [server.base])
+        caller = HttpClient("touchbase/1", [server.base])
         answer = await caller.ask(server.base + "/", CALL)
-        with pytest.raises(NotAnswered, match="by https only"):
+        with pytest.raises(FetchFailed, match="by https only"):
             await caller.ask(other.base, CALL)
-        with pytest.raises(NotAnswered, match="no public address"):
+        with pytest.raises(FetchFailed, match="no public address"):
             await caller.ask(f"https://127.0.0.1:{other.port}", CALL)
         await caller.close()
 
@@ -123,7 +123,7 @@ async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -
 async def test_a_redirect_is_answered_and_not_followed() -> None:
     async with asyncio.timeout(30), api(lambda asked: (302, {})) as server:
         server.say = lambda asked: (302, {}, {"location": f"{server.base}/elsewhere"})
-        caller = HttpCaller("touchbase/1", [server.base])
+        caller = HttpClient("touchbase/1", [server.base])
         answer = await caller.ask(server.base, CALL)
         await caller.close()
 
@@ -134,8 +134,8 @@ async def test_a_redirect_is_answered_and_not_followed() -> None:
 async def test_an_answer_that_is_too_long_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caller_module, "LARGEST", 1000)
     async with asyncio.timeout(30), api(lambda asked: (200, b"x" * 1001)) as server:
-        caller = HttpCaller("touchbase/1", [server.base])
-        with pytest.raises(NotAnswered, match="longer than 1000 bytes"):
+        caller = HttpClient("touchbase/1", [server.base])
+        with pytest.raises(FetchFailed, match="longer than 1000 bytes"):
             await caller.ask(server.base, CALL)
         server.say = lambda asked: (200, b"x" * 1000)
         assert len((await caller.ask(server.base, CALL)).body) == 1000
@@ -153,8 +153,8 @@ async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     async with asyncio.timeout(30), server:
         base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        caller = HttpCaller("touchbase/1", [base])
-        with pytest.raises(NotAnswered, match="cannot be reached: TimeoutError") as given_up:
+        caller = HttpClient("touchbase/1", [base])
+        with pytest.raises(FetchFailed, match="cannot be reached: TimeoutError") as given_up:
             await caller.ask(base, CALL)
         release.set()
         await caller.close()
@@ -164,9 +164,9 @@ async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
 
 async def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
-        caller = HttpCaller("touchbase/1", [server.base])
-        with pytest.raises(NotAnswered) as refused:
-            await caller.ask(server.base, ApiCall("GET", "/", {"authorization": f"{SECRET}\nx"}))
+        caller = HttpClient("touchbase/1", [server.base])
+        with pytest.raises(FetchFailed) as refused:
+            await caller.ask(server.base, ApiRequest("GET", "/", {"authorization": f"{SECRET}\nx"}))
         await caller.close()
 
     assert SECRET not in str(refused.value)
@@ -202,12 +202,12 @@ async def test_a_certificate_must_be_trusted_and_of_the_name_that_is_called(
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
     async with asyncio.timeout(30), api(lambda asked: (200, {}), context) as server:
-        caller = HttpCaller("touchbase/1", [server.base])
+        caller = HttpClient("touchbase/1", [server.base])
         try:
             if trusted and name == "127.0.0.1":
                 assert (await caller.ask(server.base, CALL)).status == 200
             else:
-                with pytest.raises(NotAnswered, match="certificate verify failed"):
+                with pytest.raises(FetchFailed, match="certificate verify failed"):
                     await caller.ask(server.base, CALL)
         finally:
             await caller.close()

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import uvloop
 
-from touchbase.server.bounds import Bounds
-from touchbase.server.cycle import Cycle
-from touchbase.server.run import Server, listen, make_server
+from touchbase.server.limits import ServerLimits
+from touchbase.server.request_cycle import Cycle
+from touchbase.server.server import Server, listen, make_server
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], Any]]:
@@ -116,7 +116,7 @@ async def start() -> AsyncIterator[Start]:
             "header_timeout": 5, "keep_alive": 5, "send_timeout": 5, "max_headers": 20, "max_header_bytes": 2000,
             "max_requests": 10, "max_connections": 10, "observe": observe,
         }  # fmt: skip
-        server = make_server(app, Bounds(**values | changed), shutdown_timeout=shutdown_timeout)
+        server = make_server(app, ServerLimits(**values | changed), shutdown_timeout=shutdown_timeout)
         listener = listen("127.0.0.1", 0)
         port = listener.getsockname()[1]
         running = Running(server, port, asyncio.create_task(server.serve([listener])), ended, noted)

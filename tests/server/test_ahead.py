@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.server.conftest import Gate, Running, Start
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
-from touchbase.server import run
-from touchbase.server.ahead import PORTION, portions
+from touchbase.server import server as server_server
+from touchbase.server.pipelining import PORTION, portions
 from touchbase.server.protocol import Connection
-from touchbase.server.run import LET_GO_AT_ONCE, UNSENT
+from touchbase.server.server import LET_GO_AT_ONCE, TCP_NOTSENT_LOWAT_BYTES
 
 HOST = b"Host: localhost\r\n"
 GET = b"GET /get HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -132,16 +132,16 @@ async def test_little_is_made_and_kept_for_a_caller_that_takes_nothing(start: St
         (in_the_system,) = struct.unpack("i", fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)))
         here = held[0].transport.get_write_buffer_size()
 
-    assert in_the_system <= 4 * UNSENT
+    assert in_the_system <= 4 * TCP_NOTSENT_LOWAT_BYTES
     assert here <= HIGH_WATER_LIMIT + LARGE + 1_000
     assert len(running.ended) <= 3
 
 
-@pytest.mark.parametrize("seen", [run.SEEN_AT_ONCE, 2])
+@pytest.mark.parametrize("seen", [server_server.SEEN_AT_ONCE, 2])
 async def test_callers_whose_deadlines_end_together_are_let_go_a_few_at_a_time(
     start: Start, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
-    monkeypatch.setattr(run, "SEEN_AT_ONCE", seen)
+    monkeypatch.setattr(server_server, "SEEN_AT_ONCE", seen)
     most = min(seen, LET_GO_AT_ONCE)
     running = await start(max_connections=1_000)
     callers = [await running.call() for _ in range(3 * LET_GO_AT_ONCE)]

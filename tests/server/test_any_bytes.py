@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.server.conftest import Caller, echo
 
-from touchbase.server.bounds import Bounds
-from touchbase.server.run import listen, make_server
+from touchbase.server.limits import ServerLimits
+from touchbase.server.server import listen, make_server
 
 REQUESTS = (
     b"POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"
@@ -31,7 +31,7 @@ PARTS = (
 
 async def served(*connections: list[bytes]) -> list[bytes]:
     """What a server answers to each of these connections, one after the other, each sent in pieces."""
-    bounds = Bounds(5, 0.1, 5, 20, 2000, 10, 10, lambda cycle: None)
+    bounds = ServerLimits(5, 0.1, 5, 20, 2000, 10, 10, lambda cycle: None)
     server, listener = make_server(echo, bounds, shutdown_timeout=5), listen("127.0.0.1", 0)
     port, serving = listener.getsockname()[1], asyncio.create_task(server.serve([listener]))
     answers = []

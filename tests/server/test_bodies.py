@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.server.conftest import Caller, Gate, Running, Start, echo
 
 from touchbase.server.bodies import Bodies
-from touchbase.server.peer import Proxies
+from touchbase.server.proxy_headers import Proxies
 
 HOST = b"Host: localhost\r\n"
 

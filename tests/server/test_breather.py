@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
-from touchbase.server import breather
-from touchbase.server.peer import Proxies
-from touchbase.server.refusals import TOO_MANY_REQUESTS, Refusal
+from touchbase.server import backpressure
+from touchbase.server.error_responses import TOO_MANY_REQUESTS, ErrorResponse
+from touchbase.server.proxy_headers import Proxies
 
 HOST = b"Host: localhost\r\n"
-GONE_WRONG = Refusal(500, "internal_error", "Broken.")
+GONE_WRONG = ErrorResponse(500, "internal_error", "Broken.")
 
 
 class Once:
     """Refuses the first request, and notes what it sees."""
 
-    def __init__(self, refusal: Refusal = TOO_MANY_REQUESTS) -> None:
+    def __init__(self, refusal: ErrorResponse = TOO_MANY_REQUESTS) -> None:
         self.seen: list[str] = []
         self._refusal = refusal
 
@@ -30,7 +30,7 @@ class Once:
 
 
 async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breather, "BREATHER", 0.01)
+    monkeypatch.setattr(backpressure, "BREATHER", 0.01)
     caller = await (await start(Once())).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -42,7 +42,7 @@ async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monke
 
 
 async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breather, "BREATHER", 3600)
+    monkeypatch.setattr(backpressure, "BREATHER", 3600)
     app = Once()
     running = await start(app)
     refused, other = await running.call(), await running.call()
@@ -59,9 +59,9 @@ async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypa
 
 @pytest.mark.parametrize(("refusal", "proxies"), [(GONE_WRONG, None), (TOO_MANY_REQUESTS, Proxies(["127.0.0.1"]))])
 async def test_who_was_not_told_to_come_later_is_read_at_once_and_so_is_a_proxy(
-    start: Start, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, proxies: Proxies | None
+    start: Start, monkeypatch: pytest.MonkeyPatch, refusal: ErrorResponse, proxies: Proxies | None
 ) -> None:
-    monkeypatch.setattr(breather, "BREATHER", 3600)
+    monkeypatch.setattr(backpressure, "BREATHER", 3600)
     caller = await (await start(Once(refusal), proxies=proxies)).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")

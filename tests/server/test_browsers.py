@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.server.conftest import Caller, Running, Start, echo
 
-from touchbase.server.bounds import Bounds
-from touchbase.server.browsers import Cors, OwnSites
-from touchbase.server.peer import Proxies
-from touchbase.server.run import make_server
+from touchbase.server.limits import ServerLimits
+from touchbase.server.origin_guard import Cors, OriginGuard
+from touchbase.server.proxy_headers import Proxies
+from touchbase.server.server import make_server
 
-OURS = OwnSites(("127.0.0.1", "hooks.example.com"), ("https://app.example.com",))
+OURS = OriginGuard(("127.0.0.1", "hooks.example.com"), ("https://app.example.com",))
 APP = b"https://app.example.com"
 
 
@@ -65,7 +65,7 @@ async def test_without_keys_a_page_of_a_stranger_may_not_call(start: Start, meth
 
 
 HOOK = b"/public/crm-webhook/default"
-PUBLIC = OwnSites(("127.0.0.1",), ("https://app.example.com",), public=("hooks.example.com",), any_name=True)
+PUBLIC = OriginGuard(("127.0.0.1",), ("https://app.example.com",), public=("hooks.example.com",), any_name=True)
 
 
 async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start) -> None:
@@ -89,7 +89,7 @@ async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start
     ],
 )
 async def test_without_keys_a_webhook_from_a_page_elsewhere_is_refused(
-    start: Start, sites: OwnSites, host: bytes, page: dict[str, bytes]
+    start: Start, sites: OriginGuard, host: bytes, page: dict[str, bytes]
 ) -> None:
     running = await start(own_sites=sites)
     caller = await running.call()
@@ -261,7 +261,7 @@ async def test_an_answer_may_say_otherwise_and_then_says_it_once(start: Start) -
 
 
 def test_only_a_server_that_is_reached_by_https_says_so() -> None:
-    bounds = Bounds(5, 5, 5, 20, 2000, 10, 10, lambda cycle: None)
+    bounds = ServerLimits(5, 5, 5, 20, 2000, 10, 10, lambda cycle: None)
 
     def headers(https: bool) -> dict[str, str]:
         return dict(make_server(echo, bounds, shutdown_timeout=1, https=https).config.headers)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.server.conftest import Gate, Start, echo
 
-from touchbase.server.peer import Proxies
-from touchbase.server.run import EARS
+from touchbase.server.proxy_headers import Proxies
+from touchbase.server.server import ACCEPT_SOCKETS
 
 HOST = b"Host: localhost\r\n"
 
@@ -367,7 +367,7 @@ async def test_callers_that_come_at_once_are_let_in_together(start: Start) -> No
                 await turned
                 turns += 1
 
-    assert turns <= 40 // EARS * 2
+    assert turns <= 40 // ACCEPT_SOCKETS * 2
 
 
 async def answered(caller: Any) -> int:

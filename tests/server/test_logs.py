@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
+from touchbase.server.access_log import AccessLog, client_in_logs
 from touchbase.server.logs import MOST_WAITING, JsonFormatter, LineWriter, set_up_logging
 from touchbase.server.metrics import Metrics
-from touchbase.server.observe import Observer, client_in_logs
 from touchbase.server.text_logs import TextFormatter, text_line
 
 
@@ -46,7 +46,7 @@ async def labelled(scope: Any, receive: Any, send: Any) -> None:
 async def test_a_request_is_one_line_without_anything_secret(start: Start) -> None:
     pipe, metrics = Pipe(), Metrics()
     writer = LineWriter(pipe.writing)
-    caller = await (await start(labelled, observe=Observer(metrics, writer))).call()
+    caller = await (await start(labelled, observe=AccessLog(metrics, writer))).call()
 
     await caller.send(
         b"POST /public/crm-webhook/client-nobody-may-guess?token=swordfish HTTP/1.1\r\nHost: localhost\r\n"
@@ -79,7 +79,7 @@ async def test_a_request_is_one_line_without_anything_secret(start: Start) -> No
 async def test_a_level_above_info_writes_no_request_lines_and_counts_all_the_same(start: Start) -> None:
     pipe, metrics = Pipe(), Metrics()
     writer = LineWriter(pipe.writing)
-    caller = await (await start(labelled, observe=Observer(metrics, writer, lowest="warning"))).call()
+    caller = await (await start(labelled, observe=AccessLog(metrics, writer, lowest="warning"))).call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await caller.answer()
@@ -142,7 +142,7 @@ def test_an_exception_is_logged_with_its_place_and_without_its_text() -> None:
 async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) -> None:
     pipe = Pipe()
     writer = LineWriter(pipe.writing)
-    caller = await (await start(labelled, observe=Observer(Metrics(), writer, as_text=True))).call()
+    caller = await (await start(labelled, observe=AccessLog(Metrics(), writer, as_text=True))).call()
 
     await caller.send(b"GET /public/crm-webhook/client-nobody-may-guess HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await caller.answer()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.domain.fetching import Fetched
-from touchbase.domain.ports import WorkReport
-from touchbase.domain.times import SECOND
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.fetch_state import FetchOutcome
+from touchbase.events.work import WorkReport
 from touchbase.server.exposition import Exposition, SharedMetrics
 from touchbase.server.metrics import REQUEST_BUCKETS, Metrics
 
@@ -67,8 +67,8 @@ def test_worked__measures_how_long_applied_deliveries_waited() -> None:
 def test_fetched__counts_calls_and_records() -> None:
     metrics = Metrics()
 
-    metrics.fetched(Fetched("hubspot", "records", 7))
-    metrics.fetched(Fetched("hubspot", "failed"))
+    metrics.fetched(FetchOutcome("hubspot", "records", 7))
+    metrics.fetched(FetchOutcome("hubspot", "failed"))
 
     assert value(metrics, "fetch_calls_total", tool="hubspot", outcome="records") == 1
     assert value(metrics, "fetch_calls_total", tool="hubspot", outcome="failed") == 1

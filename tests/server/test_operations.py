@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from tests.server.conftest import Caller, Start, echo
 
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.errors import Overloaded, UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.ports import Store
-from touchbase.domain.times import SECOND
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.errors import Overloaded, UnrecognisedPayload
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.delivery import Delivery
+from touchbase.server.health import Operations
 from touchbase.server.metrics import Metrics
-from touchbase.server.operations import Operations
+from touchbase.sql.store import Store
 
 NOW = 1_800_000_000_000_000
 
@@ -101,7 +102,7 @@ async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest
     parked = Translation("test", [Event("contact.updated", object_id="7")])
     puzzled, broken = UnrecognisedPayload("a riddle"), ZeroDivisionError("a fault")
     for number, (age, outcome) in enumerate([(50, parked), (40, parked), (30, puzzled), (20, broken), (10, None)]):
-        await memory.write(KeepDelivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
+        await memory.write(StoreDelivery(client, "crm", bytes([number] * 16), b"{}", "", b"{}", NOW - age * SECOND))
 
         def translate(delivery: Delivery, outcome: Any = outcome) -> Translation:
             if isinstance(outcome, Exception):

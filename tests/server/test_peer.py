@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.conftest import Start
 
-from touchbase.server.peer import Proxies, address_of
+from touchbase.server.proxy_headers import Proxies, address_of
 
 LISTED = ("10.0.0.0/8", "127.0.0.1", "fd00::/8")
 
@@ -19,7 +19,7 @@ LISTED = ("10.0.0.0/8", "127.0.0.1", "fd00::/8")
 def after_belief(*said: tuple[str, str], peer: str = "127.0.0.1") -> dict[str, Any]:
     headers = [(b"host", b"inner:8000"), *((name.encode(), value.encode("latin-1")) for name, value in said)]
     scope: dict[str, Any] = {"client": (peer, 5000), "scheme": "http", "headers": headers}
-    Proxies(LISTED).believe(scope)
+    Proxies(LISTED).apply_forwarded_headers(scope)
     return scope
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 HEAD = """
 import os, signal, sys
-from touchbase.server.processes import Processes
+from touchbase.server.supervisor import Processes
 
 def waits(process):
     os.write(1, f"{process} {os.getpid()}\\n".encode())  # in one piece: both processes write to this pipe

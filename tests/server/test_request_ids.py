@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start, echo
 
-from touchbase.domain.ports import Store
-from touchbase.server.browsers import Cors, Grants, OwnSites
+from touchbase.server.health import Operations
 from touchbase.server.metrics import Metrics
-from touchbase.server.operations import Operations
+from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
+from touchbase.sql.store import Store
 
 SITE = b"https://app.example.com"
 
@@ -43,7 +43,7 @@ async def test_what_the_server_answers_itself_is_found_in_the_log(
 ) -> None:
     noted = Noted()
     operations = Operations(broken, memory, lambda: 0, Metrics())
-    caller = await (await start(operations, observe=noted, own_sites=OwnSites(()))).call()
+    caller = await (await start(operations, observe=noted, own_sites=OriginGuard(()))).call()
     host = b"evil.example" if status == 421 else b"localhost"
 
     await caller.send(request_line + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
@@ -95,7 +95,7 @@ async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read
 ) -> None:
     origins = [SITE.decode()]
     served = Operations(broken if status == 500 else echo, memory, lambda: 0, Metrics())
-    running = await start(Cors(served, origins), dress=partial(Cors, origins=origins), grants=Grants(origins))
+    running = await start(Cors(served, origins), dress=partial(Cors, origins=origins), grants=CorsHeaders(origins))
     caller = await running.call()
 
     await caller.send(said)
@@ -117,7 +117,7 @@ async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: 
 
 
 async def test_an_unlisted_page_cannot_read_a_refusal_and_a_caller_is_not_told_of_the_one_before(start: Start) -> None:
-    caller = await (await start(grants=Grants([SITE.decode()]))).call()
+    caller = await (await start(grants=CorsHeaders([SITE.decode()]))).call()
     await caller.send(b"GET /" + HEAD + b"\r\n")
     await caller.answer()
 

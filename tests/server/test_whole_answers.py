@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
-from touchbase.domain.whole_answer import EXTENSION
-from touchbase.server.browsers import Cors, Grants
+from touchbase.common.asgi_extension import EXTENSION
+from touchbase.server.origin_guard import Cors, CorsHeaders
 
 Headers = list[tuple[bytes, bytes]]
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -136,7 +136,7 @@ async def test_it_is_offered_only_where_nobody_has_something_to_add(start: Start
     origin = "https://page.example"
     asked = GET.replace(b"\r\n\r\n", b"\r\nOrigin: https://page.example\r\n\r\n")
     plain = await spoken(start, app, asked)
-    caller = await (await start(Cors(app, [origin]), grants=Grants([origin]))).call()
+    caller = await (await start(Cors(app, [origin]), grants=CorsHeaders([origin]))).call()
     await caller.send(asked)
     _, granted, body = await caller.answer()
 

@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.client import ClientSettings
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.errors import Unauthorized
-from touchbase.domain.key_life import RevokeKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindKey
-from touchbase.domain.times import SECOND
-from touchbase.service.authorise import ADMIN, READ, Doorkeeper, add_key, key_parts, make_key
-from touchbase.service.clients import Clients
-from touchbase.service.connections import Connections
+from touchbase.auth.authentication import ADMIN, READ, Authenticator, add_key, key_parts, make_key
+from touchbase.auth.commands import FindKey, RevokeKey
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.models import ClientSettings
+from touchbase.clients.service import Clients
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.service import Connections
+from touchbase.errors import Unauthorized
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 
@@ -87,7 +86,7 @@ async def test_calls_in_quick_succession_ask_the_store_once(watched: Watched) ->
     clock, store = Clock(), watched
     client = await store.write(EnsureClient("ours", clock()))
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
-    door = Doorkeeper(store, Clients(store, clock), clock, keys_needed=True)  # type: ignore[arg-type]
+    door = Authenticator(store, Clients(store, clock), clock, keys_needed=True)  # type: ignore[arg-type]
 
     store.asked.clear()
     for _ in range(3):
@@ -105,7 +104,7 @@ async def test_calls_at_once_ask_the_store_once_also_when_what_was_known_runs_ou
     client = await store.write(EnsureClient("ours", clock()))
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
     clients, connections = Clients(store, clock), Connections(store, clock)  # type: ignore[arg-type]
-    door = Doorkeeper(store, clients, clock, keys_needed=True)  # type: ignore[arg-type]
+    door = Authenticator(store, clients, clock, keys_needed=True)  # type: ignore[arg-type]
     store.asked.clear()
 
     for _ in range(2):
@@ -133,14 +132,14 @@ async def test_a_key_that_was_revoked_elsewhere_opens_nothing_after_our_clock_wa
     clock = Clock()
     clients = Clients(watched, clock)  # type: ignore[arg-type]
     text = await add_key(watched, (await clients.ensure("ours")).number, [READ], "first", 0)  # type: ignore[arg-type]
-    door = Doorkeeper(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
+    door = Authenticator(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
     await door.client(text, None, READ)
     await watched.write(RevokeKey(text.split("_")[2], clock()))
 
     clock.now -= 3600 * SECOND
     await clients.get("ours")
 
-    assert door.at_hand(text.encode(), b"ours", READ, clock()) is None
+    assert door.cached(text.encode(), b"ours", READ, clock()) is None
     with pytest.raises(Unauthorized):
         await door.client(text, None, READ)
 
@@ -153,7 +152,7 @@ async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None
     body = "_".join(forged[:4])
     from zlib import crc32
 
-    door = Doorkeeper(watched, Clients(watched, clock), clock, keys_needed=True)  # type: ignore[arg-type]
+    door = Authenticator(watched, Clients(watched, clock), clock, keys_needed=True)  # type: ignore[arg-type]
 
     with pytest.raises(Unauthorized):
         await door.administrator(f"{body}_{crc32(body.encode()):08x}")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from touchbase.domain.times import SECOND
-from touchbase.service.buckets import Bucket, Remembered
+from touchbase.common.timestamps import SECOND
+from touchbase.common.token_bucket import BoundedCache, TokenBucket
 
 NOON = 1_790_000_000 * SECOND
 
@@ -21,7 +21,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 5_000), st.integers(-10 * SECOND, 10 *
 def test_any_sequence_of_takes_is_given_no_more_than_the_burst_and_the_rate_times_the_time(
     rate: float, window: int, steps: list[tuple[int, int]]
 ) -> None:
-    bucket = Bucket("test", rate, window, NOON)
+    bucket = TokenBucket("test", rate, window, NOON)
     now, given_out, passed, largest = NOON, 0, 0, 0.0
     for cost, later in steps:
         now += later
@@ -37,7 +37,7 @@ def test_any_sequence_of_takes_is_given_no_more_than_the_burst_and_the_rate_time
 @given(rate=RATES, window=WINDOWS, steps=STEPS, cost=st.integers(1, 5_000))
 @example(rate=0.1, window=1, steps=[(2, 0), (1, SECOND)], cost=2)
 def test_whoever_waits_as_long_as_told_is_served(rate: float, window: int, steps: list[tuple[int, int]], cost: int) -> None:
-    bucket = Bucket("test", rate, window, NOON)
+    bucket = TokenBucket("test", rate, window, NOON)
     now = NOON
     for each, later in steps:
         now += later
@@ -51,7 +51,7 @@ def test_whoever_waits_as_long_as_told_is_served(rate: float, window: int, steps
 
 @given(rate=st.integers(1, 1000), window=st.integers(1, 60), taken=st.integers(1, 100_000))
 def test_what_is_left_is_what_can_be_taken(rate: int, window: int, taken: int) -> None:
-    bucket = Bucket("test", rate, window, NOON)
+    bucket = TokenBucket("test", rate, window, NOON)
     bucket.take(taken, NOON)
     left = bucket.left
 
@@ -60,7 +60,7 @@ def test_what_is_left_is_what_can_be_taken(rate: int, window: int, taken: int) -
 
 
 def test_it_is_full_when_it_says_so() -> None:
-    bucket = Bucket("test", 10, 2, NOON)
+    bucket = TokenBucket("test", 10, 2, NOON)
     bucket.take(15, NOON)
 
     assert (bucket.left, bucket.full_in) == (5, 2)
@@ -71,7 +71,7 @@ def test_it_is_full_when_it_says_so() -> None:
 
 
 def test_a_clock_that_is_put_back_an_hour_stops_nobody_for_an_hour() -> None:
-    bucket = Bucket("test", 10, 1, NOON)
+    bucket = TokenBucket("test", 10, 1, NOON)
     bucket.take(10, NOON)
 
     assert not bucket.take(1, NOON - 3600 * SECOND)
@@ -79,7 +79,7 @@ def test_a_clock_that_is_put_back_an_hour_stops_nobody_for_an_hour() -> None:
 
 
 def test_a_refusal_says_what_is_allowed_and_when_to_come_again() -> None:
-    bucket = Bucket("rows", 100, 10, NOON)
+    bucket = TokenBucket("rows", 100, 10, NOON)
     bucket.take(1000, NOON)
 
     refusal = bucket.refusal("too many rows", 250)
@@ -90,7 +90,7 @@ def test_a_refusal_says_what_is_allowed_and_when_to_come_again() -> None:
 
 @pytest.mark.parametrize("taken", [0, 1])
 def test_names_that_anybody_can_make_up_are_remembered_only_up_to_a_number(taken: int) -> None:
-    buckets: Remembered[int, Bucket] = Remembered(lambda name, now: Bucket("test", 1, 60, now), Bucket.is_full, most=50)
+    buckets: BoundedCache[int, TokenBucket] = BoundedCache(lambda name, now: TokenBucket("test", 1, 60, now), TokenBucket.is_full, most=50)
 
     for name in range(1000):
         buckets.of(name, NOON).take(taken, NOON)
@@ -99,7 +99,7 @@ def test_names_that_anybody_can_make_up_are_remembered_only_up_to_a_number(taken
 
 
 def test_buckets_in_use_outlive_those_that_are_as_good_as_new() -> None:
-    buckets: Remembered[int, Bucket] = Remembered(lambda name, now: Bucket("test", 1, 60, now), Bucket.is_full, most=50)
+    buckets: BoundedCache[int, TokenBucket] = BoundedCache(lambda name, now: TokenBucket("test", 1, 60, now), TokenBucket.is_full, most=50)
     buckets.of(7, NOON).take(60, NOON)
 
     for name in range(100, 200):

@@ -7,22 +7,24 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.client import ClientSettings
-from touchbase.domain.client_life import RotateClientId
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries, SetClientSettings
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.errors import Conflict, NotFound, UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import DeliveryEvents, GetDelivery, ListContacts
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.clients import Clients
-from touchbase.service.connections import FRESH, Connections, new_secret
-from touchbase.service.erase import Eraser
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient, RotateClientId, SetClientSettings
+from touchbase.clients.models import ClientSettings
+from touchbase.clients.service import Clients
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.service import FRESH, Connections, new_secret
+from touchbase.erasure.service import Eraser
+from touchbase.errors import Conflict, NotFound, UnrecognisedPayload
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import DeliveryEvents, GetDelivery
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -49,7 +51,7 @@ def hubspot(client: int, **settings: Any) -> Connection:
 
 async def keep(store: Store, client: int, channel: str = "email_campaign", tool: str | None = None, verified: bool | None = False) -> int:
     key = body_key(channel, str(next(COUNT)), "", b"{}")
-    return (await store.write(KeepDelivery(client, channel, key, b"{}", "", b"{}", NOON, tool, verified))).id
+    return (await store.write(StoreDelivery(client, channel, key, b"{}", "", b"{}", NOON, tool, verified))).id
 
 
 async def worked(store: Store, translation: Translation) -> None:
@@ -60,7 +62,7 @@ async def test_connections_are_remembered_for_a_second_and_a_change_is_seen_at_o
     client, clock = await client_of(store), Clock()
     here, elsewhere = Connections(store, clock), Connections(store, clock)
 
-    before = (here.at_hand(client, NOON), await here.of(client), here.at_hand(client, NOON))
+    before = (here.cached(client, NOON), await here.of(client), here.cached(client, NOON))
     await elsewhere.connect(hubspot(client))
     unseen = await here.of(client)
     clock.now += FRESH

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.events import Translation
-from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import BusyClients, CountDeliveries, GetDelivery
-from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import LEFT_ALONE_SECONDS, InboxWorker
-from touchbase.service.turns import SHORT_TURN, TURN
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.models import EMAIL_CAMPAIGN, Connection
+from touchbase.errors import Overloaded
+from touchbase.events.fair_scheduler import SHORT_TURN, TURN
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import LEFT_ALONE_SECONDS, InboxWorker
+from touchbase.history.events import Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import BusyClients, CountDeliveries, GetDelivery
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 BACKLOG = 20_000
@@ -44,7 +46,7 @@ async def keep(store: Store, client: int, count: int) -> int:
     last = 0
     for first in range(0, count, AT_ONCE):
         keys = [b"%d" % number for number in range(first, min(count, first + AT_ONCE))]
-        kept = await asyncio.gather(*(store.write(KeepDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
+        kept = await asyncio.gather(*(store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
         last = kept[-1].id
     return last
 

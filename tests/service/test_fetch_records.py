@@ -14,24 +14,26 @@ import pytest
 from tests.api_of_tools import NOON, TOKEN, Answer, Asked, Shop, open_shop, shop_asking
 from tests.conftest import ByHand
 
-from touchbase.domain.client import ACTIVE, LAST_CALLS, SUSPENDED, Client, ClientSettings
-from touchbase.domain.client_life import BeginDeletion, FindClientByNumber, SetClientState
-from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, FinishFetch, KeepDelivery, ReplayDeliveries
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.events import CONTACT
-from touchbase.domain.fetching import ApiAnswer, ApiCall
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import DueFetches, GetDelivery, GetHistory, ListConnections, ListContacts, ListDeliveries
-from touchbase.domain.times import SECOND, to_text
-from touchbase.outbound.caller import HttpCaller
-from touchbase.service import fetch_records
-from touchbase.service.fetch_records import FetchWorker
-from touchbase.service.housekeeping import Housekeeper
-from touchbase.service.receive_fetched import keep_fetched
-from touchbase.service.receive_webhook import receive_webhook
-from touchbase.service.verify import Verified, verify
+from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClientByNumber, SetClientState
+from touchbase.clients.models import ACTIVE, LAST_CALLS, SUSPENDED, Client, ClientSettings
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.tools import ApiRequest, ApiResponse
+from touchbase.consistency.service import Verified, verify
+from touchbase.enrichment import worker as enrichment_worker
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.store_fetched import keep_fetched
+from touchbase.enrichment.worker import FetchWorker
+from touchbase.errors import Overloaded
+from touchbase.history.events import CONTACT
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.receive import receive_webhook
+from touchbase.maintenance import Maintenance
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetHistory, ListContacts
+from touchbase.sql.store import Store
 
 HUBSPOT = "hubspot"
 
@@ -290,7 +292,7 @@ async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Stor
         await shop.receive(attio_event("record.created"), "object=people")
         ask = shop.fetch._ask
 
-        async def meanwhile(base: str, call: ApiCall) -> ApiAnswer:
+        async def meanwhile(base: str, call: ApiRequest) -> ApiResponse:
             answer = await ask(base, call)
             if len(server.asked) == 1:
                 server.say = attio(job_title="CEO")
@@ -343,7 +345,7 @@ class Mortal:
         return getattr(self._store, name)
 
 
-@pytest.mark.parametrize(("kind", "after"), [(KeepDelivery, False), (KeepDelivery, True), (FinishFetch, False)])
+@pytest.mark.parametrize(("kind", "after"), [(StoreDelivery, False), (StoreDelivery, True), (FinishFetch, False)])
 async def test_a_crash_at_any_step_loses_nothing_and_gives_nothing_twice(store: Store, kind: type, after: bool) -> None:
     async with shop_asking(store, hubspot) as (shop, server):
         await shop.connect(HUBSPOT, server.base)
@@ -381,7 +383,7 @@ async def test_two_workers_never_ask_for_one_client_at_the_same_time(store: Stor
 async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) -> None:
     class Full(Mortal):
         async def write(self, command: Any) -> Any:
-            if isinstance(command, KeepDelivery):
+            if isinstance(command, StoreDelivery):
                 raise Overloaded("the queue is full")
             return await self._store.write(command)
 
@@ -389,7 +391,7 @@ async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) 
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        worker = FetchWorker(Full(store, KeepDelivery, after=False), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+        worker = FetchWorker(Full(store, StoreDelivery, after=False), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
         with pytest.raises(Overloaded):
             await worker.turn(shop.client, HUBSPOT)
 
@@ -405,12 +407,12 @@ async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, by_h
         await shop.receive([creation(1)])
         shop.clock.move(3)
 
-        async def ask(base: str, call: ApiCall) -> ApiAnswer:
+        async def ask(base: str, call: ApiRequest) -> ApiResponse:
             answer = await shop.fetch._ask(base, call)
             await store.write(BeginDeletion(shop.client, NOON))
             if goes == "gone":
                 clock = shop.clock.now + LAST_CALLS
-                await Housekeeper(store, lambda: clock).round()
+                await Maintenance(store, lambda: clock).round()
             return answer
 
         calls = await FetchWorker(store, shop.fetch._senders, ask, shop.clock).drain()
@@ -458,7 +460,7 @@ class Sealed(Mortal):
 
 async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LOOK_SECONDS", "SHORT_SECONDS"):
-        monkeypatch.setattr(fetch_records, name, 0)
+        monkeypatch.setattr(enrichment_worker, name, 0)
     async with shop_asking(store, hubspot) as (shop, server):
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
@@ -469,7 +471,7 @@ async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, mo
 
         await sealed.seen.wait()
         early = sealed.tried
-        shop.clock.move(fetch_records.LEFT_ALONE_SECONDS)
+        shop.clock.move(enrichment_worker.LEFT_ALONE_SECONDS)
         sealed.enough, _ = sealed.looked + 5, sealed.seen.clear()
         await sealed.seen.wait()
         worker.stop()
@@ -484,7 +486,7 @@ async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(sto
         await shop.receive([creation(1)])
         other = (await store.write(EnsureClient("other", NOON))).number
         await store.write(AddConnection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN)))
-        await store.write(KeepDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
+        await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
         await shop.inbox.drain()
         shop.clock.move(3)
         worker = FetchWorker(Sealed(store, shop.client), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
@@ -561,7 +563,7 @@ async def test_copper_without_its_user_is_not_asked(store: Store) -> None:
 
 async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     async with shop_asking(store, hubspot) as (_, server), asyncio.timeout(30):
-        careful = HttpCaller("test")
+        careful = HttpClient("test")
         shop = await open_shop(store, careful, "other")
         await shop.connect(HUBSPOT, f"https://localhost:{server.port}")
         await shop.receive([creation(1)])
@@ -596,7 +598,7 @@ async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_to
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        worker = FetchWorker(store, shop.fetch._senders, shop.fetch._ask, shop.clock, on_kept=lambda client: came.set())
+        worker = FetchWorker(store, shop.fetch._senders, shop.fetch._ask, shop.clock, on_stored=lambda client: came.set())
         running = asyncio.create_task(worker.run())
         await came.wait()
         worker.stop()
@@ -609,7 +611,7 @@ async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_to
 async def test_a_tool_that_is_slow_is_let_go_of_when_the_worker_stops(store: Store) -> None:
     asked = asyncio.Event()
 
-    async def never(base: str, call: ApiCall) -> ApiAnswer:
+    async def never(base: str, call: ApiRequest) -> ApiResponse:
         asked.set()
         await asyncio.Event().wait()
         raise AssertionError

@@ -9,10 +9,11 @@ from urllib.parse import parse_qs
 import pytest
 from tests.api_of_tools import Answer, Asked, Shop, shop_asking
 
-from touchbase.domain.connection import Connection
-from touchbase.domain.grants import grant_of
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListContacts, ListDeliveries
+from touchbase.connections.models import Connection
+from touchbase.connections.oauth import grant_of
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 
 CLIENT, SECRET, REFRESH = "1000.CLIENT", "a-clients-secret", "1000.a-refresh.token"
 GRANT = f"refresh:{CLIENT}:{SECRET}:{REFRESH}"
@@ -158,8 +159,8 @@ async def test_a_tool_that_gives_no_tokens_is_not_asked(store: Store) -> None:
 
 
 async def test_a_connection_that_gets_another_refresh_token_uses_it(store: Store) -> None:
-    from touchbase.domain.commands import ChangeConnection
-    from touchbase.domain.connection import ConnectionSettings
+    from touchbase.connections.commands import ChangeConnection
+    from touchbase.connections.models import ConnectionSettings
 
     async with shop_asking(store, Zoho()) as (shop, server):
         await shop.connect("zoho", server.base, GRANT)

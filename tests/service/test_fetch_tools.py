@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from tests.api_of_tools import ADAPTERS, NOON, TOKEN, Api, Asked, Say, Shop, shop_asking
 
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, GetHistory, ListCompanies, ListContacts, ListDeliveries
-from touchbase.domain.times import DAY, to_text
+from touchbase.common.timestamps import DAY, to_text
+from touchbase.history.events import CONTACT
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 YESTERDAY = to_text(NOON - DAY)
 LATER = to_text(NOON - DAY // 2)

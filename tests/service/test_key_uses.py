@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.key_life import NoteKeyUses
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindKey
-from touchbase.domain.times import SECOND
-from touchbase.service.api_keys import KEY_ID, READ, WRITE, add_key
-from touchbase.service.authorise import Doorkeeper
-from touchbase.service.clients import Clients
-from touchbase.service.housekeeping import Housekeeper
-from touchbase.service.key_uses import KeyUses
+from touchbase.auth.authentication import Authenticator
+from touchbase.auth.commands import FindKey, NoteKeyUses
+from touchbase.auth.last_used import KeyUsage
+from touchbase.auth.service import KEY_ID, READ, WRITE, add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.service import Clients
+from touchbase.common.timestamps import SECOND
+from touchbase.errors import Overloaded
+from touchbase.maintenance import Maintenance
+from touchbase.sql.store import Store
 
 MINUTE = 60 * SECOND
 
@@ -50,19 +49,19 @@ class Watched:
 async def test_a_known_key_is_checked_without_asking_anybody(store: Store) -> None:
     clock, watched = Clock(), Watched(store)
     clients = Clients(watched, clock)  # type: ignore[arg-type]
-    door = Doorkeeper(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
+    door = Authenticator(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
     ours = await store.write(EnsureClient("ours", 1))
     own, any_client = [await add_key(store, number, [READ], "test", 1) for number in (ours.number, None)]
 
-    unknown = door.at_hand(own.encode(), None, READ, clock())
+    unknown = door.cached(own.encode(), None, READ, clock())
     await door.client(own, None, READ)
     await door.client(any_client, "ours", READ)
     watched.asked.clear()
 
     assert unknown is None
-    assert door.at_hand(own.encode(), None, READ, clock()) == ours
-    assert door.at_hand(own.encode(), b"ours", READ, clock()) == ours
-    assert door.at_hand(any_client.encode(), b"ours", READ, clock()) == ours
+    assert door.cached(own.encode(), None, READ, clock()) == ours
+    assert door.cached(own.encode(), b"ours", READ, clock()) == ours
+    assert door.cached(any_client.encode(), b"ours", READ, clock()) == ours
     for key, named, scope, now in (
         (own, None, WRITE, clock()),
         (own, b"theirs", READ, clock()),
@@ -75,13 +74,13 @@ async def test_a_known_key_is_checked_without_asking_anybody(store: Store) -> No
         (any_client[:-86] + own[KEY_ID] + any_client[-74:], None, READ, clock()),
         ("", None, READ, clock()),
     ):
-        assert door.at_hand(key.encode(), named, scope, now) is None
+        assert door.cached(key.encode(), named, scope, now) is None
     assert watched.asked == []
 
 
 async def test_no_text_of_a_key_is_kept_in_memory(store: Store) -> None:
     clock = Clock()
-    door = Doorkeeper(store, Clients(store, clock), clock, keys_needed=True)
+    door = Authenticator(store, Clients(store, clock), clock, keys_needed=True)
     ours = await store.write(EnsureClient("ours", 1))
     text = await add_key(store, ours.number, [READ], "test", 1)
 
@@ -91,7 +90,7 @@ async def test_no_text_of_a_key_is_kept_in_memory(store: Store) -> None:
 
 
 async def test_a_use_is_kept_to_the_minute_and_written_once_for_it(store: Store) -> None:
-    uses, watched = KeyUses(), Watched(store)
+    uses, watched = KeyUsage(), Watched(store)
     text = await add_key(store, None, [READ], "test", 1)
     began = Clock.now
 
@@ -106,7 +105,7 @@ async def test_a_use_is_kept_to_the_minute_and_written_once_for_it(store: Store)
 
 
 async def test_a_use_that_cannot_be_written_now_is_written_later(store: Store) -> None:
-    uses, watched = KeyUses(), Watched(store)
+    uses, watched = KeyUsage(), Watched(store)
     texts = [await add_key(store, None, [READ], "test", 1) for _ in range(2)]
     watched.overloaded = True
     uses.note(texts[0][KEY_ID], Clock.now)
@@ -124,8 +123,8 @@ async def test_a_use_that_cannot_be_written_now_is_written_later(store: Store) -
 
 @pytest.mark.parametrize("known", [False, True])
 async def test_the_housekeeper_writes_the_uses_that_the_doorkeeper_saw(store: Store, known: bool) -> None:
-    clock, uses = Clock(), KeyUses()
-    door = Doorkeeper(store, Clients(store, clock), clock, keys_needed=True, uses=uses)
+    clock, uses = Clock(), KeyUsage()
+    door = Authenticator(store, Clients(store, clock), clock, keys_needed=True, uses=uses)
     ours = await store.write(EnsureClient("ours", 1))
     text = await add_key(store, ours.number, [READ], "test", 1)
     await door.client(text, None, READ)
@@ -134,9 +133,9 @@ async def test_the_housekeeper_writes_the_uses_that_the_doorkeeper_saw(store: St
         later += MINUTE
         clock.now = later - 1
         await door.client(text, None, READ)
-        assert door.at_hand(text.encode(), None, READ, later) is not None
+        assert door.cached(text.encode(), None, READ, later) is not None
 
-    await Housekeeper(store, clock, uses=uses).round()
+    await Maintenance(store, clock, uses=uses).round()
 
     key = await store.read(FindKey(text[KEY_ID]))
     assert key is not None
@@ -148,7 +147,7 @@ async def test_uses_that_could_not_be_written_for_any_reason_wait_on(store: Stor
         async def write(self, command: Any) -> Any:
             raise ZeroDivisionError
 
-    ours, uses = await store.write(EnsureClient("ours", 1)), KeyUses()
+    ours, uses = await store.write(EnsureClient("ours", 1)), KeyUsage()
     text = await add_key(store, ours.number, [READ], "test", 1)
     uses.note(text[KEY_ID], Clock.now)
     with pytest.raises(ZeroDivisionError):

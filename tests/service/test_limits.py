@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from touchbase.domain.client import Client, ClientLimits, ClientSettings
-from touchbase.domain.errors import Overloaded, RateLimited
-from touchbase.domain.times import SECOND
-from touchbase.service.failed_keys import FailedKeys
-from touchbase.service.limits import Limiter, Rates
+from touchbase.auth.auth_throttle import FailedKeys
+from touchbase.clients.models import Client, ClientLimits, ClientSettings
+from touchbase.common.timestamps import SECOND
+from touchbase.errors import Overloaded, RateLimited
+from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 
 NOON = 1_790_000_000 * SECOND
 
@@ -30,7 +30,7 @@ def granted(ask: Callable[[], object], most: int = 1000) -> int:
 
 
 def test_each_client_has_its_own_requests() -> None:
-    limiter, ours, theirs = Limiter(Rates(requests=5, burst_seconds=2)), client(1), client(2)
+    limiter, ours, theirs = RateLimiter(Rates(requests=5, burst_seconds=2)), client(1), client(2)
 
     assert granted(lambda: limiter.request(ours, None, NOON)) == 10
     assert granted(lambda: limiter.request(theirs, None, NOON)) == 10
@@ -38,7 +38,7 @@ def test_each_client_has_its_own_requests() -> None:
 
 
 def test_each_key_has_its_own_requests_within_those_of_its_client() -> None:
-    limiter, ours = Limiter(Rates(requests=10, key_requests=4, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(requests=10, key_requests=4, burst_seconds=1)), client()
 
     counts = [granted(lambda key=key: limiter.request(ours, key, NOON)) for key in "abc"]  # type: ignore[misc]
 
@@ -46,7 +46,7 @@ def test_each_key_has_its_own_requests_within_those_of_its_client() -> None:
 
 
 def test_the_bucket_with_least_left_is_the_one_that_is_told() -> None:
-    limiter, ours = Limiter(Rates(requests=10, key_requests=6, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(requests=10, key_requests=6, burst_seconds=1)), client()
 
     first = limiter.request(ours, "a", NOON)
     for _ in range(5):
@@ -59,7 +59,7 @@ def test_the_bucket_with_least_left_is_the_one_that_is_told() -> None:
 
 
 def test_rows_and_bytes_are_counted_apart_from_requests() -> None:
-    limiter, ours = Limiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
 
     assert granted(lambda: limiter.storing(ours, 3, 1, NOON)) == 3
     assert granted(lambda: limiter.storing(ours, 1, 400, NOON + SECOND)) == 2
@@ -67,7 +67,7 @@ def test_rows_and_bytes_are_counted_apart_from_requests() -> None:
 
 
 def test_what_is_refused_for_its_bytes_uses_up_no_rows() -> None:
-    limiter, ours = Limiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
     limiter.storing(ours, 1, 1500, NOON)
 
     assert granted(lambda: limiter.storing(ours, 3, 500, NOON)) == 0
@@ -76,14 +76,14 @@ def test_what_is_refused_for_its_bytes_uses_up_no_rows() -> None:
 
 
 def test_what_is_refused_for_the_client_uses_up_nothing_of_the_key() -> None:
-    limiter, ours = Limiter(Rates(requests=1, key_requests=5, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(requests=1, key_requests=5, burst_seconds=1)), client()
     assert granted(lambda: limiter.request(ours, "key", NOON)) == 1
 
     assert granted(lambda: limiter.key("key", NOON)) == 4
 
 
 def test_more_than_fits_at_once_is_stored_and_then_waited_for() -> None:
-    limiter, ours = Limiter(Rates(rows=10, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(rows=10, burst_seconds=1)), client()
 
     limiter.storing(ours, 501, 1, NOON)
 
@@ -94,7 +94,7 @@ def test_more_than_fits_at_once_is_stored_and_then_waited_for() -> None:
 
 
 def test_without_rates_nothing_is_counted() -> None:
-    limiter, ours = Limiter(), client()
+    limiter, ours = RateLimiter(), client()
 
     for _ in range(1000):
         assert limiter.request(ours, "key", NOON) is None
@@ -103,7 +103,7 @@ def test_without_rates_nothing_is_counted() -> None:
 
 
 def test_a_client_may_have_limits_of_its_own_and_a_change_holds_at_once() -> None:
-    limiter = Limiter(Rates(requests=5, webhooks=5, burst_seconds=1))
+    limiter = RateLimiter(Rates(requests=5, webhooks=5, burst_seconds=1))
 
     own = client(1, ClientLimits(requests=2, webhooks=0))
     assert granted(lambda: limiter.request(own, None, NOON)) == 2
@@ -116,7 +116,7 @@ def test_a_client_may_have_limits_of_its_own_and_a_change_holds_at_once() -> Non
 
 
 def test_a_webhook_above_the_cap_is_put_off_and_never_told_that_it_is_at_fault() -> None:
-    limiter, ours = Limiter(Rates(webhooks=2, burst_seconds=1)), client()
+    limiter, ours = RateLimiter(Rates(webhooks=2, burst_seconds=1)), client()
 
     assert granted(lambda: limiter.webhook(ours, NOON)) == 2
     with pytest.raises(Overloaded) as refused:
@@ -125,7 +125,7 @@ def test_a_webhook_above_the_cap_is_put_off_and_never_told_that_it_is_at_fault()
 
 
 def test_a_client_with_many_requests_in_progress_leaves_room_for_others() -> None:
-    limiter = Limiter(requests=100)
+    limiter = RateLimiter(requests=100)
 
     assert granted(lambda: limiter.begin(1)) == 75
     assert granted(lambda: limiter.begin(2)) >= 10

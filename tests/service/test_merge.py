@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.commands import Created
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Conflict, NotFound, Overloaded
-from touchbase.service.merge import TRIES, create_or_merge
+from touchbase.errors import Conflict, NotFound, Overloaded
+from touchbase.records.commands import Created
+from touchbase.records.contact import Contact
+from touchbase.records.upsert import TRIES, create_or_merge
 
 JANE = Contact(1, 7, 0, 0)
 

@@ -10,19 +10,24 @@ import asyncpg
 import msgspec
 import pytest
 
-from touchbase.domain.client import ClientSettings, StatusSet
-from touchbase.domain.commands import EnsureClient, KeepDelivery, ReplayDeliveries, SetClientSettings, UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import MAX_ATTEMPTS, Delivery, WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import GetContact, GetDelivery, ListContacts, ListDeliveries
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service import process_inbox
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.rest import LONGEST_REST, PATIENCE, rest_seconds
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient, SetClientSettings
+from touchbase.clients.models import ClientSettings, StatusSet
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events import worker as events_worker
+from touchbase.events.adaptive_throttle import LONGEST_REST, PATIENCE, rest_seconds
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.records.commands import UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
@@ -56,7 +61,7 @@ async def client_of(store: Store, settings: ClientSettings | None = None) -> int
 async def keep(store: Store, client: int, said: Any, channel: str = "email_campaign", headers: bytes = b"{}") -> int:
     body = said if isinstance(said, bytes) else msgspec.json.encode(said)
     key = body_key(channel, str(next(COUNT)), "", body)
-    kept = await store.write(KeepDelivery(client, channel, key, headers, "", body, NOON))
+    kept = await store.write(StoreDelivery(client, channel, key, headers, "", body, NOON))
     return kept.id
 
 
@@ -287,7 +292,7 @@ def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(
 
 async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     held_up: list[float] = []
-    monkeypatch.setattr(process_inbox, "rest_seconds", lambda took, commands, behind, part, patience: held_up.append(part) or 0)
+    monkeypatch.setattr(events_worker, "rest_seconds", lambda took, commands, behind, part, patience: held_up.append(part) or 0)
     client = await client_of(store)
     await keep(store, client, [SENT])
     worker = InboxWorker(store, read, Clock(), on_report=lambda _: worker.stop())
@@ -320,8 +325,8 @@ A_DAY = 86_400.0
 
 
 async def test_a_client_with_little_to_say_ends_a_long_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_inbox, "rest_seconds", lambda *turn: A_DAY)
-    monkeypatch.setattr(process_inbox, "SHORT_REST", 0)
+    monkeypatch.setattr(events_worker, "rest_seconds", lambda *turn: A_DAY)
+    monkeypatch.setattr(events_worker, "SHORT_REST", 0)
     busy, quiet = await client_of(store), (await store.write(EnsureClient("quiet", NOON))).number
     applied = asyncio.Queue[WorkReport]()
     worker = InboxWorker(store, read, Clock(), turn=1, on_report=applied.put_nowait)

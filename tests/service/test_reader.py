@@ -9,24 +9,27 @@ from collections.abc import Iterator
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, Delivery, WebhookRequest
-from touchbase.domain.errors import Overloaded, UnrecognisedPayload
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import CountDeliveries, GetDelivery
-from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.reader import HIDDEN, Reader, Stopped
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
+from touchbase.errors import Overloaded, UnrecognisedPayload
+from touchbase.events.translator_pool import HIDDEN, TranslatorPool, TranslatorStopped
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import CountDeliveries, GetDelivery
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
 POISONED = """
 import os, re, signal, sys, time
 import touchbase.translator as translator
-from touchbase.domain.events import Event, Translation
+from touchbase.history.events import Event, Translation
 
 def read(request):
     if b"spin" in request.body:
@@ -57,16 +60,16 @@ REASONS = {
 
 
 @pytest.fixture
-def poisoned() -> Iterator[Reader]:
+def poisoned() -> Iterator[TranslatorPool]:
     """A reader whose processes have an adapter that takes too much, as bodies ask it to."""
-    reader = Reader((sys.executable, "-P", "-c", POISONED), wall_seconds=3)
+    reader = TranslatorPool((sys.executable, "-P", "-c", POISONED), wall_seconds=3)
     yield reader
     reader.close()
 
 
 @pytest.fixture
-def reader() -> Iterator[Reader]:
-    reader = Reader()
+def reader() -> Iterator[TranslatorPool]:
+    reader = TranslatorPool()
     yield reader
     reader.close()
 
@@ -77,11 +80,11 @@ def delivery_of(body: bytes, number: int = 1) -> Delivery:
 
 async def keep(store: Store, client: int, body: bytes) -> int:
     key = body_key(EMAIL_CAMPAIGN, str(next(COUNT)), "", body)
-    return (await store.write(KeepDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
+    return (await store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
 
 
 @pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
-async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read(poisoned: Reader, poison: bytes) -> None:
+async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read(poisoned: TranslatorPool, poison: bytes) -> None:
     found = await poisoned.of([]).looked([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
 
     assert [one.why for one in found] == [None, REASONS[poison], None]
@@ -89,31 +92,31 @@ async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read
     assert [one.seen.sightings[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
 
 
-async def test_a_call_over_which_its_process_ends_is_tried_again(poisoned: Reader) -> None:
+async def test_a_call_over_which_its_process_ends_is_tried_again(poisoned: TranslatorPool) -> None:
     (found,) = await poisoned.of([]).looked([delivery_of(b"die")])
 
     assert (found.why, found.for_good) == ("the process that read it ended (-9)", False)
 
 
-async def test_a_call_that_breaks_its_adapter_says_how(poisoned: Reader) -> None:
+async def test_a_call_that_breaks_its_adapter_says_how(poisoned: TranslatorPool) -> None:
     (found,) = await poisoned.of([]).looked([delivery_of(b"deep")])
 
     assert found.why is not None
     assert found.why.startswith("RecursionError")
 
 
-def test_one_call_can_be_read_by_itself(reader: Reader, poisoned: Reader) -> None:
+def test_one_call_can_be_read_by_itself(reader: TranslatorPool, poisoned: TranslatorPool) -> None:
     body = b'[{"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1, "occurredAt": 1790000000000, "eventId": 3}]'
     request = WebhookRequest(CRM, {}, "", body)
 
     assert reader(request) == load_adapters().translate(request)
     with pytest.raises(UnrecognisedPayload, match="neither JSON nor form"):
         reader(WebhookRequest(CRM, {}, "", b"hello"))
-    with pytest.raises(Stopped):
+    with pytest.raises(TranslatorStopped):
         poisoned(WebhookRequest(CRM, {}, "", b"spin"))
 
 
-def test_a_process_is_given_no_secret_and_no_setting(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_is_given_no_secret_and_no_setting(reader: TranslatorPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "secret")
     code = """
 import os, sys
@@ -121,7 +124,7 @@ for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ))
     os.write(int(sys.argv[1]), len(frame).to_bytes(8, "big") + frame)
     ready = os.read(int(sys.argv[1]), 100) if frame == b"ready" else None
 """
-    showing = Reader((sys.executable, "-c", code))
+    showing = TranslatorPool((sys.executable, "-c", code))
     connection = Connection(1, CRM, "hubspot", NOON, NOON, secrets=["secret-of-theirs"], access_token="token")
 
     assert showing._ask(b"") == b"0"
@@ -132,18 +135,18 @@ for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ))
 
 async def test_a_reader_that_cannot_start_a_process_says_try_again() -> None:
     with pytest.raises(Overloaded, match="no process can be started"):
-        await Reader(("/nowhere/python",)).of([]).looked([delivery_of(b"a@b.co")])
+        await TranslatorPool(("/nowhere/python",)).of([]).looked([delivery_of(b"a@b.co")])
 
 
 async def test_a_process_that_ends_as_it_starts_is_the_fault_of_no_call() -> None:
-    reader = Reader((sys.executable, "-c", "raise SystemExit(1)"))
+    reader = TranslatorPool((sys.executable, "-c", "raise SystemExit(1)"))
 
     with pytest.raises(Overloaded, match=r"does not start: the process that read it ended \(1\)"):
         await reader.of([]).looked([delivery_of(b"a@b.co")])
     reader.close()
 
 
-async def test_a_poisoned_inbox_ends_as_failed_and_holds_up_no_other_client(store: Store, poisoned: Reader) -> None:
+async def test_a_poisoned_inbox_ends_as_failed_and_holds_up_no_other_client(store: Store, poisoned: TranslatorPool) -> None:
     bad, good = [(await store.write(EnsureClient(name, NOON))).number for name in ("bad", "good")]
     poison = [await keep(store, bad, body) for body in (b"sleep", b"bad@b.co", b"spin")]
     await keep(store, good, b"a@b.co")

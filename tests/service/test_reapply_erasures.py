@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.client_life import RotateClientId
-from touchbase.domain.commands import CreateContact, EnsureClient
-from touchbase.domain.contact import Contact
-from touchbase.domain.identity import email_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListContacts
-from touchbase.service import reapply_erasures as module
-from touchbase.service.erase import Eraser
-from touchbase.service.reapply_erasures import finish_erasures, reapply_erasures
+from touchbase.adapters.registry import load_adapters
+from touchbase.clients.commands import EnsureClient, RotateClientId
+from touchbase.common.normalize import email_key
+from touchbase.erasure import reapply_erasures as module
+from touchbase.erasure.reapply_erasures import finish_erasures, reapply_erasures
+from touchbase.erasure.service import Eraser
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from touchbase.domain.client import Client, ClientSettings
-from touchbase.domain.commands import CountRepeat, Kept
-from touchbase.domain.errors import Overloaded
-from touchbase.service.receive_webhook import kept_headers, receive_webhook
+from touchbase.clients.models import Client, ClientSettings
+from touchbase.errors import Overloaded
+from touchbase.inbox.commands import CountRepeat, StoredDelivery
+from touchbase.inbox.receive import kept_headers, receive_webhook
 
 OURS = Client(1, "ours", 0, ClientSettings())
 
@@ -34,8 +34,8 @@ async def test_a_repeat_that_cannot_be_counted_now_is_answered_all_the_same() ->
         async def write(self, command: Any) -> Any:
             if isinstance(command, CountRepeat):
                 raise Overloaded("the queue is full")
-            return Kept(7, is_repeat=True)
+            return StoredDelivery(7, is_repeat=True)
 
     found = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0)  # type: ignore[arg-type]
 
-    assert found == Kept(7, is_repeat=True)
+    assert found == StoredDelivery(7, is_repeat=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Store
-from touchbase.domain.refusals import NO_CLIENT, NOT_VERIFIED, RATE, UNKNOWN_CLIENT, ListRefusals, RefusedCall
-from touchbase.service.refused_calls import EACH, GROUPS, RefusedCalls, list_refusals, shown_headers
+from touchbase.clients.commands import EnsureClient
+from touchbase.errors import Overloaded
+from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, RATE, UNKNOWN_CLIENT, ListRefusals, RefusedWebhook
+from touchbase.inbox.refused_service import EACH, GROUPS, RefusedWebhooks, list_refusals, shown_headers
+from touchbase.sql.store import Store
 
 
 def clock() -> int:
@@ -32,13 +32,13 @@ class Failing:
         raise self.error
 
 
-async def listed(store: Store) -> list[RefusedCall]:
+async def listed(store: Store) -> list[RefusedWebhook]:
     return (await list_refusals(store, ListRefusals(1000)))[0]
 
 
 async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
     client, counted = await memory.write(EnsureClient("acme", 1)), []
-    noted = RefusedCalls(clock, lambda *what: counted.append(what))
+    noted = RefusedWebhooks(clock, lambda *what: counted.append(what))
 
     noted.note_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
     await noted.flush(memory)
@@ -55,7 +55,7 @@ async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
 
 
 async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory: Store) -> None:
-    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedCalls(clock)
+    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
 
     for cause in (RATE, UNKNOWN_CLIENT):
         for client_id in ("acme", "typing\0 error\udc80", ""):
@@ -68,7 +68,7 @@ async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory
 
 
 async def test_note_refusal__a_flood_of_like_calls_costs_few_rows(memory: Store) -> None:
-    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedCalls(clock)
+    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
     for _ in range(10_000):
         noted.note_refusal(client, "crm", NOT_VERIFIED)
     for number in range(10_000):
@@ -82,7 +82,7 @@ async def test_note_refusal__a_flood_of_like_calls_costs_few_rows(memory: Store)
 
 
 async def test_note_refusal__says_in_the_log_when_too_many_different_ones_come(memory: Store, caplog: pytest.LogCaptureFixture) -> None:
-    noted = RefusedCalls(clock)
+    noted = RefusedWebhooks(clock)
     for number in range(GROUPS + 3):
         noted.note_refusal(f"guess-{number}", "crm", RATE)
 
@@ -95,7 +95,7 @@ async def test_note_refusal__says_in_the_log_when_too_many_different_ones_come(m
 
 @pytest.mark.parametrize("error", [Overloaded("full"), RuntimeError("broken")])
 async def test_flush__what_cannot_be_stored_waits_on(memory: Store, error: Exception) -> None:
-    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedCalls(clock)
+    client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
     for _ in range(EACH):
         noted.note_refusal(client, "crm", NOT_VERIFIED)
     with suppress(RuntimeError):

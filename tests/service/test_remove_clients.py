@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.client import DELETING, LAST_CALLS
-from touchbase.domain.client_life import BeginDeletion, CountClientRows, FindClientByNumber, RemoveClientRows
-from touchbase.domain.commands import CreateContact, EnsureClient
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Store
-from touchbase.domain.times import SECOND
-from touchbase.service.housekeeping import Housekeeper
-from touchbase.service.remove_clients import BATCH, removal_of
+from touchbase.clients.commands import BeginDeletion, CountClientRows, EnsureClient, FindClientByNumber, RemoveClientRows
+from touchbase.clients.models import DELETING, LAST_CALLS
+from touchbase.clients.removal import BATCH, removal_of
+from touchbase.common.timestamps import SECOND
+from touchbase.errors import Overloaded
+from touchbase.maintenance import Maintenance
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.sql.store import Store
 
 
 class Clock:
@@ -62,7 +62,7 @@ async def test_a_housekeeper_that_is_killed_anywhere_leaves_a_client_that_the_ne
     for lives in (0, 1, 2):
         dying = Dying(store, lives)
         with pytest.raises(asyncio.CancelledError):
-            await Housekeeper(dying, clock).round()  # type: ignore[arg-type]
+            await Maintenance(dying, clock).round()  # type: ignore[arg-type]
         client = await store.read(FindClientByNumber(number))
         assert client is not None
         assert client.deletion is not None
@@ -71,7 +71,7 @@ async def test_a_housekeeper_that_is_killed_anywhere_leaves_a_client_that_the_ne
         assert max(dying.most, default=0) <= BATCH
         assert client.deletion.total == (None if lives == 0 else 2 * (3 * BATCH + 7))
     clock.now += LAST_CALLS
-    await Housekeeper(store, clock).round()
+    await Maintenance(store, clock).round()
 
     assert seen == [0, BATCH, 3 * BATCH]
     assert await store.read(FindClientByNumber(number)) is None
@@ -82,7 +82,7 @@ async def test_a_housekeeper_comes_back_for_the_last_row(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 2)
     await store.write(BeginDeletion(number, clock()))
-    keeper = Housekeeper(store, clock)
+    keeper = Maintenance(store, clock)
 
     await keeper.round()
     there = await store.read(FindClientByNumber(number))
@@ -101,7 +101,7 @@ async def test_a_housekeeper_that_is_not_to_remove_leaves_that_to_others(store: 
     number = await with_contacts(store, 2)
     await store.write(BeginDeletion(number, clock()))
 
-    await Housekeeper(store, clock, removes=False).round()
+    await Maintenance(store, clock, removes=False).round()
 
     assert await store.read(CountClientRows(number)) == 4  # each has an entry of its creation
 
@@ -125,7 +125,7 @@ async def test_a_client_with_too_many_rows_to_be_counted_is_removed_all_the_same
 
 async def test_a_running_housekeeper_ends_when_it_is_told_to(store: Store) -> None:
     clock = Clock()
-    keeper = Housekeeper(store, clock)
+    keeper = Maintenance(store, clock)
 
     async with asyncio.timeout(30):
         running = asyncio.create_task(keeper.run())

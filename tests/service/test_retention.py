@@ -10,18 +10,18 @@ import pytest
 from tests.storage.remains import remains
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
-from touchbase.domain.client import ClientSettings
-from touchbase.domain.commands import EnsureClient, KeepDelivery, SetClientSettings
-from touchbase.domain.connection import Connection
-from touchbase.domain.delivery import CRM
-from touchbase.domain.erasure import AddErasures, ListErasures, OpenErasures, RetainBodies
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListClients
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service import retention
-from touchbase.service.erase import Eraser
-from touchbase.service.retention import Retention, Unproven, count_due
+from touchbase.clients.commands import EnsureClient, ListClients, SetClientSettings
+from touchbase.clients.models import ClientSettings
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.connections.models import CRM, Connection
+from touchbase.erasure.commands import AddErasures, ListErasures, OpenErasures
+from touchbase.erasure.service import Eraser
+from touchbase.errors import Overloaded
+from touchbase.inbox.commands import PruneBodies, StoreDelivery
+from touchbase.inbox.queries import GetDelivery
+from touchbase.retention import service as retention
+from touchbase.retention.service import Retention, Unproven, count_due
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 
@@ -102,7 +102,7 @@ async def test_more_bodies_than_a_page_go_at_once(house: House, monkeypatch: pyt
 
 
 async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> None:
-    from touchbase.domain.commands import ReplayDeliveries
+    from touchbase.inbox.commands import ReplayDeliveries
 
     number = await house.tell(sent(EMAIL))
     house.now += 91 * DAY
@@ -115,9 +115,9 @@ async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> Non
 
 
 async def test_a_search_that_was_left_is_finished(house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchbase.service import erase
+    from touchbase.erasure import service as erasure_service
 
-    monkeypatch.setattr(erase, "PAGE", 2)
+    monkeypatch.setattr(erasure_service, "PAGE", 2)
     contact = await full_life(house)
     erasure = await house.eraser.erase(house.client, contact)
     erasure = await house.eraser.step(erasure)  # and then the process is killed
@@ -129,7 +129,7 @@ async def test_a_search_that_was_left_is_finished(house: House, engine_url: str,
     await Retention(store, Eraser(store, read, again.clock), again.clock, rest=0).once()
     again.now += DAY
     await again.work()
-    await store.scrub()
+    await store.vacuum()
     found, still_open = await remains(engine_url, *NAMES), await store.read(OpenErasures())
     await store.close()
 
@@ -209,7 +209,7 @@ async def test_bodies_that_could_not_be_removed_are_tried_again_with_the_next_lo
             return getattr(store, name)
 
         async def write(self, command: Any) -> Any:
-            if isinstance(command, RetainBodies) and self.failures:
+            if isinstance(command, PruneBodies) and self.failures:
                 self.failures -= 1
                 raise Overloaded("the disk is full")
             return await store.write(command)
@@ -234,7 +234,7 @@ def ending(house: House, days: int = 0, most_bytes: int = 0) -> Retention:
 async def riddles(house: House, count: int, size: int, **told: Any) -> list[int]:
     """Calls of this size that nobody understands, by their ids."""
     commands = [
-        KeepDelivery(
+        StoreDelivery(
             house.client, CRM, b"%d %d %d" % (house.now, size, n), b"{}", "", (b"riddle %d " % n).ljust(size, b"x"), house.now, **told
         )
         for n in range(count)

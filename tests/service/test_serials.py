@@ -9,9 +9,9 @@ import sys
 # for this one has threads.
 CODE = """
 import os
-from touchbase import wiring
-from touchbase.api.answers import request_id_of
-from touchbase.service.write_key import new_write_key
+from touchbase import app
+from touchbase.http.responses import request_id_of
+from touchbase.records.event_ids import new_write_key
 
 def tell():
     for _ in range(3):

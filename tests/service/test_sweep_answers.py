@@ -7,24 +7,23 @@ import asyncio
 import pytest
 from tests.conftest import ByHand
 
-from touchbase.api.parts import nobody_reads
-from touchbase.domain.commands import Once
-from touchbase.domain.once import LIFETIME, KeptAnswer, RequestKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ExpiredAnswers
-from touchbase.service import sweep_answers
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.sweep_answers import PAUSE, AnswerSweeper
-from touchbase.settings import Settings
+from touchbase.app import assembled, worker_alone
+from touchbase.config import Settings
+from touchbase.events.worker import InboxWorker
+from touchbase.http.dependencies import no_adapter
+from touchbase.idempotency import cleanup as idempotency_cleanup
+from touchbase.idempotency.cleanup import PAUSE, ResponseCleanup
+from touchbase.idempotency.commands import ExpiredResponses, Idempotent
+from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.wiring import assembled, worker_alone
 
 NOW = 1_790_000_000_000_000
 
 
 async def keep(store: Store, *keys: str, client: int = 1, at: int = NOW) -> None:
     for key in keys:
-        await store.write(Once(RequestKey(client, key, b"f", at), None, lambda _: KeptAnswer(b"x")))
+        await store.write(Idempotent(RequestKey(client, key, b"f", at), None, lambda _: StoredResponse(b"x")))
 
 
 async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHand) -> None:
@@ -32,23 +31,23 @@ async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHan
     await keep(store, "a", client=2)
     await keep(store, "c", at=NOW + 1)
 
-    gone = await AnswerSweeper(store)(NOW + LIFETIME)
+    gone = await ResponseCleanup(store)(NOW + LIFETIME)
 
     assert gone == 3
     assert await by_hand("SELECT key FROM idempotency_key") == [("c",)]
 
 
 async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep_answers, "AT_ONCE", 2)
+    monkeypatch.setattr(idempotency_cleanup, "AT_ONCE", 2)
     await keep(store, "a", "b", "c")
-    sweep = AnswerSweeper(store)
+    sweep = ResponseCleanup(store)
     then = NOW + LIFETIME
 
     assert [await sweep(then) for _ in range(3)] == [2, 1, 0]
 
 
 async def test_when_there_was_little_it_pauses(store: Store) -> None:
-    sweep = AnswerSweeper(store)
+    sweep = ResponseCleanup(store)
     then = NOW + LIFETIME
     first = await sweep(then)
     await keep(store, "a")
@@ -57,7 +56,7 @@ async def test_when_there_was_little_it_pauses(store: Store) -> None:
 
 
 async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
-    sweep = AnswerSweeper(store)
+    sweep = ResponseCleanup(store)
     await sweep(NOW + 3 * LIFETIME)
     await keep(store, "a")
 
@@ -67,7 +66,7 @@ async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
 async def test_a_drained_inbox_is_swept_too(store: Store, by_hand: ByHand) -> None:
     await keep(store, "a")
 
-    await InboxWorker(store, nobody_reads, lambda: NOW + LIFETIME, chores=[AnswerSweeper(store)]).drain()
+    await InboxWorker(store, no_adapter, lambda: NOW + LIFETIME, chores=[ResponseCleanup(store)]).drain()
 
     assert await by_hand("SELECT key FROM idempotency_key") == []
 
@@ -82,7 +81,7 @@ async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(st
         raise ZeroDivisionError
 
     ticks = iter(range(NOW, NOW + 10_000 * 2_000_000, 2_000_000))
-    worker = InboxWorker(store, nobody_reads, lambda: next(ticks), chores=[breaks])
+    worker = InboxWorker(store, no_adapter, lambda: next(ticks), chores=[breaks])
     async with asyncio.timeout(30):
         worker.wake(1)
         await worker.run()
@@ -92,7 +91,7 @@ async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(st
 
 
 async def waiting(store: Store) -> list[tuple[int, str]]:
-    return await store.read(ExpiredAnswers(NOW + LIFETIME, 5))
+    return await store.read(ExpiredResponses(NOW + LIFETIME, 5))
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -7,14 +7,15 @@ import asyncio
 import pytest
 from tests.conftest import ByHand
 
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import OldCalls
-from touchbase.service import sweep_calls
-from touchbase.service.sweep_calls import FORGOTTEN_AFTER, PAUSE, CallSweeper
-from touchbase.settings import Settings
+from touchbase.app import assembled, worker_alone
+from touchbase.clients.commands import EnsureClient
+from touchbase.config import Settings
+from touchbase.inbox import cleanup as inbox_cleanup
+from touchbase.inbox.cleanup import FORGOTTEN_AFTER, PAUSE, DedupeCleanup
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import OldDedupeKeys
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.wiring import assembled, worker_alone
 
 NOW = 1_790_000_000_000_000
 THEN = NOW + FORGOTTEN_AFTER + 1
@@ -23,7 +24,7 @@ THEN = NOW + FORGOTTEN_AFTER + 1
 async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) -> None:
     client = (await store.write(EnsureClient(name, NOW))).number
     for key in keys:
-        await store.write(KeepDelivery(client, "crm", key, b"{}", "", b"{}", at))
+        await store.write(StoreDelivery(client, "crm", key, b"{}", "", b"{}", at))
 
 
 async def left(by_hand: ByHand) -> list[bytes]:
@@ -35,7 +36,7 @@ async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, by_hand: By
     await keep(store, b"a", name="other")
     await keep(store, b"c", at=NOW + 1)
 
-    gone = await CallSweeper(store)(THEN)
+    gone = await DedupeCleanup(store)(THEN)
 
     assert (gone, await left(by_hand)) == (3, [b"c"])
 
@@ -43,10 +44,10 @@ async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, by_hand: By
 async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
     store: Store, by_hand: ByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_calls, "AT_ONCE", 2)
-    monkeypatch.setattr(sweep_calls, "ROUNDS", 2)
+    monkeypatch.setattr(inbox_cleanup, "AT_ONCE", 2)
+    monkeypatch.setattr(inbox_cleanup, "ROUNDS", 2)
     await keep(store, *[bytes([n]) for n in range(7)])
-    sweep = CallSweeper(store)
+    sweep = DedupeCleanup(store)
 
     gone = [await sweep(THEN), await sweep(THEN), await sweep(THEN)]
 
@@ -54,7 +55,7 @@ async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
 
 
 async def test_when_all_were_looked_at_it_pauses_and_then_begins_anew(store: Store) -> None:
-    sweep = CallSweeper(store)
+    sweep = DedupeCleanup(store)
     first = await sweep(THEN)
     await keep(store, b"a")
 
@@ -62,7 +63,7 @@ async def test_when_all_were_looked_at_it_pauses_and_then_begins_anew(store: Sto
 
 
 async def waiting(store: Store) -> list[tuple[int, bytes]]:
-    return await store.read(OldCalls(THEN - FORGOTTEN_AFTER, 5))
+    return await store.read(OldDedupeKeys(THEN - FORGOTTEN_AFTER, 5))
 
 
 @pytest.mark.parametrize("alone", [True, False])

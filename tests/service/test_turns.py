@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.domain.times import SECOND
-from touchbase.service.turns import SHORT_TURN, TURN, TURN_TIME, Turns
+from touchbase.common.timestamps import SECOND
+from touchbase.events.fair_scheduler import SHORT_TURN, TURN, TURN_TIME, FairScheduler
 
 
 class Inbox:
@@ -14,7 +14,7 @@ class Inbox:
 
     def __init__(self, waiting: dict[int, int]) -> None:
         self.waiting = dict(waiting)
-        self.turns = Turns()
+        self.turns = FairScheduler()
         self.taken: list[tuple[int, int]] = []
         """Each turn: whose it was, and how many deliveries it took."""
         for client in waiting:
@@ -103,7 +103,7 @@ def test_what_comes_for_a_loaded_client_gets_it_no_second_turn() -> None:
 
 
 def test_deliveries_that_take_long_make_the_next_turn_shorter() -> None:
-    turns = Turns()
+    turns = FairScheduler()
     turns.woken(1)
     limit = turns.begin(1)
     turns.end(1, limit, limit, SECOND)

@@ -10,20 +10,22 @@ import apsw
 import msgspec
 import pytest
 
-from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.connection import Connection
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListCompanies, ListContacts
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.receive_fetched import keep_fetched
-from touchbase.service.receive_webhook import receive_webhook
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.connections.models import Connection
+from touchbase.consistency.service import Verified, verify
+from touchbase.enrichment.store_fetched import keep_fetched
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.receive import receive_webhook
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListCompanies, ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
@@ -61,7 +63,7 @@ async def filled(store: Store, times: int = 1) -> int:
     for channel, said in CALLS * times:
         body, number = msgspec.json.encode(said), str(next(COUNT))
         key, headers = body_key(channel, "", f"x-event: {number}", body), msgspec.json.encode({"x-event": number})
-        await store.write(KeepDelivery(client, channel, key, headers, "", body, NOON))
+        await store.write(StoreDelivery(client, channel, key, headers, "", body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
     return client
 
@@ -202,7 +204,7 @@ async def test_a_history_of_two_people_is_found(store: Store, by_hand: ByHand) -
     for number in ("8", "9"):
         said = {"event": "contact.updated", "object_type": "contact", "object_id": number, "email": f"p{number}@x.test"}
         body = msgspec.json.encode(said)
-        await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+        await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
     ids = {each.email: each.id for each in await store.read(ListContacts(client, 9))}
     assert await told(store, client) == []
@@ -224,7 +226,7 @@ async def test_another_company_of_a_contact_is_found(store: Store, by_hand: ByHa
     else:
         said = {"event": "contact.updated", "object_type": "contact", "object_id": "1", "company_object": ["company", "7"]}
         body = msgspec.json.encode(said)
-        await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+        await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
     assert await told(store, client) == []
 
@@ -243,7 +245,7 @@ async def test_a_company_that_became_part_of_another_is_that(store: Store) -> No
     await store.write(CreateCompany(Company(client, 0, NOON, NOON, "other.test")))
     said = {"event": "company.updated", "domain": "other.test", "object_type": "company", "object_id": "7"}
     body = msgspec.json.encode(said)
-    await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
+    await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
     await InboxWorker(store, read, lambda: NOON + 1).drain()
 
     [left] = await store.read(ListCompanies(client, 10))
@@ -317,7 +319,7 @@ async def test_a_call_of_the_api_rules_over_a_tool_whose_clock_runs_ahead(store:
     ahead = {"event": "contact.updated", "email": "ann@example.com", "fields": {"last_name": "Lu"}, "custom": {"plan": "max"},
              "occurred_us": NOON + 3600 * SECOND}  # fmt: skip
     body = msgspec.json.encode(ahead)
-    await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON))
+    await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
 
@@ -342,7 +344,7 @@ async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_
     for word in ("a", "b"):
         said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}
         body = msgspec.json.encode(said | {"occurred_us": NOON - SECOND})
-        await store.write(KeepDelivery(client, "crm", body_key("crm", word, "", body), b"{}", word, body, NOON))
+        await store.write(StoreDelivery(client, "crm", body_key("crm", word, "", body), b"{}", word, body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
 
     await by_hand("DELETE FROM custom_field WHERE name = 'b5'")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from touchbase.storage.command_handlers import COMMANDS, Handler
 from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.sql.handlers import COMMANDS, Handler
 from touchbase.storage.sqlite.engine import SqliteStore
 
 AnyStore = SqliteStore | PostgresStore

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import asyncpg
 
-from touchbase.storage.sealing.keys import EncryptionKeys
+from touchbase.encryption.keys import EncryptionKeys
 
 FOLDER = Path(__file__).parent / "old_stores"
 KEY = base64.urlsafe_b64encode(b"fixture key, not a secret at all").decode()

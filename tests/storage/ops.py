@@ -11,15 +11,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from touchbase.clients import sql_removal as clients_sql_removal
+from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.connections import encrypted_columns
+from touchbase.sql.statement import Statement
 from touchbase.storage import sql
-from touchbase.storage.sql import client_removal, sealed
-from touchbase.storage.sql.client_tables import CLIENT_TABLES
-from touchbase.storage.sql.op import Op
 
 FOLDER = Path(sql.__file__ or "").parent
 MADE_WHEN_RUN = {
-    **{f"client_removal._beside.{name}": client_removal._beside(name) for table in CLIENT_TABLES for name in table.beside},
-    **{f"sealed._reseal.{column}": sealed._reseal(table, column) for table in sealed.TABLES for column in table.columns},
+    **{f"client_removal._beside.{name}": clients_sql_removal._beside(name) for table in CLIENT_TABLES for name in table.beside},
+    **{
+        f"sealed._reseal.{column}": encrypted_columns._reseal(table, column)
+        for table in encrypted_columns.TABLES
+        for column in table.columns
+    },
 }
 """Statements that a function makes as it runs, with everything that it may be asked for."""
 MAKERS = {
@@ -29,8 +34,8 @@ MAKERS = {
 """Functions that make statements: for modules that keep them, or as above."""
 
 
-def _held(name: str, value: Any) -> Iterator[tuple[str, Op]]:
-    if isinstance(value, Op):
+def _held(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
+    if isinstance(value, Statement):
         yield name, value
     elif isinstance(value, tuple):
         for number, each in enumerate(value):
@@ -40,7 +45,7 @@ def _held(name: str, value: Any) -> Iterator[tuple[str, Op]]:
             yield from _held(f"{name}.{field.name}", getattr(value, field.name))
 
 
-def _kept() -> Iterator[tuple[str, Op]]:
+def _kept() -> Iterator[tuple[str, Statement]]:
     for found in pkgutil.iter_modules([str(FOLDER)]):
         module = importlib.import_module(f"{sql.__name__}.{found.name}")
         tree = ast.parse((FOLDER / f"{found.name}.py").read_text("utf-8"))
@@ -49,7 +54,7 @@ def _kept() -> Iterator[tuple[str, Op]]:
                 yield from _held(f"{found.name}.{target.id}", getattr(module, target.id))
 
 
-def texts(op: Op) -> list[str]:
+def texts(op: Statement) -> list[str]:
     """A statement in all its words."""
     return [text for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.made, op.postgres) if text]
 
@@ -74,4 +79,4 @@ def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
 
 _KEPT = [*_kept()]
 _NAMES = {id(op): name for name, op in _KEPT}  # one that stands in a collection too is named by that
-OPS: dict[str, Op] = {**{name: op for name, op in _KEPT if _NAMES[id(op)] == name}, **MADE_WHEN_RUN}
+OPS: dict[str, Statement] = {**{name: op for name, op in _KEPT if _NAMES[id(op)] == name}, **MADE_WHEN_RUN}

@@ -11,24 +11,26 @@ import msgspec
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as some
 
-from touchbase.api.records import company_out, contact_out
-from touchbase.api.schemas import CompanyRequest, ContactRequest
-from touchbase.domain.client import Client
-from touchbase.domain.commands import EnsureClient, KeepDelivery, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
-from touchbase.domain.explain import explain
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.domain.times import SECOND
-from touchbase.service.create_company import create_company
-from touchbase.service.create_contact import create_contact
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
-from touchbase.service.write_key import new_write_key
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest
+from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.commands import UpdateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.create_company import create_company
+from touchbase.records.create_contact import create_contact
+from touchbase.records.event_ids import new_write_key
+from touchbase.records.explain import explain
+from touchbase.records.queries import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count(1)
@@ -102,7 +104,7 @@ class World:
         body = msgspec.json.encode(call.events)
         channel = "crm" if any("." in one["event"] for one in call.events) else "email_campaign"
         key = body_key(channel, str(next(COUNT)), "", body)
-        await self.store.write(KeepDelivery(self.client.number, channel, key, b"{}", "", body, call.received))
+        await self.store.write(StoreDelivery(self.client.number, channel, key, b"{}", "", body, call.received))
         await InboxWorker(self.store, read, lambda: at(100)).drain()
 
     async def patch(self, step: Patch) -> Contact:

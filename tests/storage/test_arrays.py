@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from touchbase.storage.postgres.arrays import as_array, run_columns
-from touchbase.storage.sql.op import Op, Step, array
+from touchbase.sql.statement import Execute, Statement, array
+from touchbase.storage.postgres.array_params import as_array, run_columns
 
 TEXTS = some.none() | some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 AWKWARD = some.none() | some.text('"\\{},nrtbfu0123 \n\r\t\b\f\x01\x1f\x7fNULé\u2028\U0001f600')
@@ -54,7 +54,7 @@ def test_an_array_is_written_as_the_server_reads_it(values: list[object], text: 
 
 
 def test_rows_become_columns_those_of_bytes_as_they_are() -> None:
-    op = Op("op", (("id", "bigint"), ("key", "bytea")), more_columns=(("name", "text"),))
+    op = Statement("op", (("id", "bigint"), ("key", "bytea")), more_columns=(("name", "text"),))
 
-    assert run_columns(Step(op, [(1, b"a"), (2, b"b")], [("x",), (None,)])) == ["{1,2}", (b"a", b"b"), '{"x",null}']
-    assert run_columns(Step(op, [], [("x",)])) == ["{}", (), '{"x"}']
+    assert run_columns(Execute(op, [(1, b"a"), (2, b"b")], [("x",), (None,)])) == ["{1,2}", (b"a", b"b"), '{"x",null}']
+    assert run_columns(Execute(op, [], [("x",)])) == ["{}", (), '{"x"}']

@@ -13,16 +13,19 @@ import pytest
 from tests.conftest import Databases, names_in, with_postgres_tools
 from tests.storage.old_store import KEYS, make_old_sqlite
 
-from touchbase.adapters import load_adapters
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListContacts, ListDeliveries
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.registry import load_adapters
+from touchbase.clients.commands import EnsureClient
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import UnusableStore
+from touchbase.events.worker import InboxWorker
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
+from touchbase.sql.migrations import INITIAL
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.sql.migrate import INITIAL
 from touchbase.storage.sqlite import backup
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import laid_out, put_in_place
@@ -58,7 +61,7 @@ class Load:
             email = f"w{writer}n{n}@example.com"
             await self.store.write(CreateContact(Contact(self.client, 0, 5, 5, email, email)))
             key = f"{writer}-{n}".encode().ljust(16, b"-")
-            await self.store.write(KeepDelivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
+            await self.store.write(StoreDelivery(self.client, "email_campaign", key, b"{}", "", BODY % (n % 50, n), 6))
             self.acknowledged.append(email)
             if len(self.acknowledged) >= ENOUGH:
                 self.well_under_way.set()

@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 from tests.storage.test_busy_clients import nodes
 
-from touchbase.storage.postgres.arrays import run_columns
-from touchbase.storage.sql.claims import CLAIM, LOOK_AHEAD
-from touchbase.storage.sql.op import Op, Row, Step, for_postgres
+from touchbase.events.claim_statements import CLAIM, LOOK_AHEAD
+from touchbase.sql.statement import Execute, Row, Statement, for_postgres
+from touchbase.storage.postgres.array_params import run_columns
 
 HAS = 20_000
 TAKES = 32
@@ -34,11 +34,11 @@ FIGURES = {
 
 @pytest.mark.parametrize("figures", FIGURES.values(), ids=FIGURES)
 @pytest.mark.parametrize(("op", "row"), [(CLAIM, (1, 9, TAKES)), (LOOK_AHEAD, (1, 9, TAKES, 0, 100))], ids=["claim", "look ahead"])
-async def test_a_claim_reads_what_it_takes(postgres_url: str, op: Op, row: Row, figures: str) -> None:
+async def test_a_claim_reads_what_it_takes(postgres_url: str, op: Statement, row: Row, figures: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL + figures)
 
-    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {for_postgres(op)}", *run_columns(Step(op, [row])))
+    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {for_postgres(op)}", *run_columns(Execute(op, [row])))
     await connection.close()
 
     read = [node for node in nodes(json.loads(explained)[0]["Plan"]) if node.get("Relation Name") in ("delivery", "delivery_body")]

@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.commands import CreateCompany, CreateContact, Created, EnsureClient, KeepDelivery, UpdateCompany, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Conflict, Invalid, NotFound, PreconditionFailed
-from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.domain.times import SECOND
-from touchbase.service.verify import Verified, verify
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed
+from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 MONDAY = 1_790_000_000 * SECOND
 FRIDAY = MONDAY + 4 * 86_400 * SECOND
@@ -345,7 +347,7 @@ async def test_a_record_that_calls_have_filled_beyond_500_fields_may_be_changed_
     client = (await store.write(EnsureClient("acme", MONDAY))).number
     for n in (1, 2):
         body = f"{n}".encode()
-        await store.write(KeepDelivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
+        await store.write(StoreDelivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
     await store.work(client, 10, lambda told: Translation("test", [_four_hundred(told.body.decode())]), MONDAY)
     [ann] = await store.read(ListContacts(client, 10))
 
@@ -383,7 +385,7 @@ async def test_an_address_that_is_lost_leads_to_its_record_whatever_else_was_cha
     ann = await made(store, contact("ann@example.com", client))
     await store.write(change(ann, {"email": "lee@example.com", "email_key": "lee@example.com", "first_name": "ann@example.com"}))
 
-    await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
+    await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
     await store.work(client, 10, lambda _: Translation("test", [Event("email_sent", MONDAY, "ann@example.com")]), MONDAY)
 
     assert [(one.id, one.last_sent_us) for one in await store.read(ListContacts(client, 10))] == [(ann.id, MONDAY)]

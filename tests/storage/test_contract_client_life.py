@@ -9,12 +9,14 @@ import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS, ByHand
 
-from touchbase.domain.client import ACTIVE, DELETING, LAST_CALLS, SUSPENDED, Client, Deletion, FormerId
-from touchbase.domain.client_life import (
+from touchbase.auth.commands import StoreKey
+from touchbase.clients.commands import (
     BeginDeletion,
     CountClientRows,
     CreateClient,
     DeletingClients,
+    EnsureClient,
+    FindClient,
     FindClientByNumber,
     FormerIds,
     ListClientPage,
@@ -24,23 +26,29 @@ from touchbase.domain.client_life import (
     RotateClientId,
     SetClientState,
 )
-from touchbase.domain.commands import AddConnection, ClaimFetch, CreateCompany, CreateContact, EnsureClient, KeepDelivery, Once, StoreKey
-from touchbase.domain.company import Company
-from touchbase.domain.connection import Connection
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import Conflict, NotFound, WrongState
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.once import KeptAnswer, RequestKey
-from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import BusyClients, CountInbox, FindClient, ListContacts, ListDeliveries
-from touchbase.domain.refusals import NoteRefusals, RefusedCall
+from touchbase.clients.models import ACTIVE, DELETING, LAST_CALLS, SUSPENDED, Client, Deletion, FormerId
+from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.connections.commands import AddConnection, ClaimFetch
+from touchbase.connections.models import Connection
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.keys import GivenKeys
+from touchbase.erasure.commands import ErasePerson
+from touchbase.errors import Conflict, NotFound, WrongState
+from touchbase.events.work import WorkReport
+from touchbase.history.events import Event, Translation
+from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
+from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.postgres.ahead import LARGE
-from touchbase.storage.sealing.keys import GivenKeys
-from touchbase.storage.sealing.sealer import MasterSealer
-from touchbase.storage.sql.client_tables import CLIENT_TABLES
+from touchbase.storage.postgres.prefetch import LARGE
 
 LATER = 5 + LAST_CALLS
 
@@ -54,7 +62,7 @@ def sent(delivery: Delivery) -> Translation:
 async def keep(store: Store, client: Client, *who: str) -> None:
     for name in who:
         body = f"{name}@example.com".encode()
-        await store.write(KeepDelivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
+        await store.write(StoreDelivery(client.number, "email_campaign", body[:16].ljust(16, b"_"), b"{}", "", body, 6))
 
 
 async def work(store: Store, client: Client) -> WorkReport:
@@ -73,14 +81,14 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await keep(store, client, *(f"person{n}" for n in range(many)))
     await work(store, client)
     await store.write(AddConnection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"], access_token="a-token")))
-    await store.write(KeepDelivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
+    await store.write(StoreDelivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
     named = Event("contact.updated", 5, "78@a.example", object_type="person", object_id="78", company_object=("company", "9"))
     thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77"), named], may_ask=True)
     await store.work(number, 5, lambda delivery: thin, 6)
     await store.write(ClaimFetch(number, "hubspot", 5, 7, 1))
-    await store.write(Once(RequestKey(number, "a-key", b"f", 5), None, lambda result: KeptAnswer(b"an answer")))
+    await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
-    await store.write(NoteRefusals(number, [RefusedCall(number, 5, "crm", "not_verified")]))
+    await store.write(NoteRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
     return client
@@ -128,7 +136,7 @@ async def test_the_list_of_tables_is_that_of_the_schema(store: Store, by_hand: B
 
     schema = await tables_of(by_hand, engine_url)
 
-    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into storage/sql/client_tables.py"
+    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into clients/tenant_tables.py"
     assert {name: [column for column in key if column != "client"] for name, key in schema.items() if name in listed} == listed
 
 
@@ -179,7 +187,7 @@ async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_ha
 
 
 async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, by_hand: ByHand) -> None:
-    sealer = MasterSealer(GivenKeys(ENCRYPTION_KEYS.read()))
+    sealer = AesGcmCipher(GivenKeys(ENCRYPTION_KEYS.read()))
     stores = [await open_with(engine_url, {}, sealer=sealer) for _ in range(2)]
     client = await with_data(stores[0], many=8)
     await stores[0].write(BeginDeletion(client.number, 5))
@@ -299,7 +307,7 @@ async def test_a_call_of_a_suspended_client_that_would_break_is_not_even_tried(s
 async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     body = b"ann@example.com".ljust(LARGE)  # so large that a thread translates it
-    await store.write(KeepDelivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
+    await store.write(StoreDelivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
     loop = asyncio.get_running_loop()
 
     def suspending(delivery: Delivery) -> Translation:
@@ -308,7 +316,7 @@ async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(stor
 
     async with asyncio.timeout(60):
         report = await store.work(client.number, 10, suspending, 10)
-        rehearsal = await store.rehearse(client.number, [(await store.read(ListDeliveries(1, client.number)))[0].id], sent, 10)
+        rehearsal = await store.dry_run(client.number, [(await store.read(ListDeliveries(1, client.number)))[0].id], sent, 10)
 
     assert (report.taken, await store.read(ListContacts(client.number, 10))) == (0, [])
     assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from touchbase.domain.api_key import ApiKey
-from touchbase.domain.client import Client, ClientLimits, ClientSettings, FieldType, StatusSet
-from touchbase.domain.commands import EnsureClient, SetClientSettings, StoreKey
-from touchbase.domain.errors import Forbidden, NotFound
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import AnyKey, FindClient, FindKey, ListClients
+from touchbase.auth.api_key import ApiKey
+from touchbase.auth.commands import AnyKey, FindKey, StoreKey
+from touchbase.clients.commands import EnsureClient, FindClient, ListClients, SetClientSettings
+from touchbase.clients.models import Client, ClientLimits, ClientSettings, FieldType, StatusSet
+from touchbase.errors import Forbidden, NotFound
+from touchbase.sql.store import Store
 
 
 async def test_a_client_comes_into_being_once(engine_url: str, open_with) -> None:

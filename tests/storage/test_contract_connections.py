@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient, KeepDelivery, RemoveConnection
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.errors import Conflict, NotFound, PreconditionFailed
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListConnections, ListDeliveries
+from touchbase.clients.commands import EnsureClient
+from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.errors import Conflict, NotFound, PreconditionFailed
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.sql.store import Store
 
 SETTINGS = ConnectionSettings(
     status_property={"contact": "hs_lead_status", "company": None}, status_labels={"Won": "customer", "Spam": None},
@@ -118,7 +120,7 @@ async def test_what_is_not_connected_is_neither_changed_nor_removed(store: Store
 async def test_a_delivery_remembers_what_it_has_proved(store: Store, tool: str | None, verified: bool | None) -> None:
     client = await client_of(store)
 
-    kept = await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
+    kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
 
     found = await store.read(GetDelivery(kept.id))
     (listed,) = await store.read(ListDeliveries(5))

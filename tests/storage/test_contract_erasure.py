@@ -10,31 +10,26 @@ import msgspec
 import pytest
 from tests.storage.remains import remains, tables_of_sqlite
 
-from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.erasure import (
-    AddErasures,
-    ErasePerson,
-    FindErased,
-    FindPerson,
-    LiftErasure,
-    ListErasures,
-    OpenErasures,
-)
-from touchbase.domain.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
-from touchbase.domain.events import CONTACT, Event, Translation
-from touchbase.domain.identity import email_key, linkedin_key
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindClient, GetCompany, GetContact, GetDelivery, GetHistory, ListContacts, ListDeliveries
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.erase import Eraser
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
-from touchbase.storage.sql import turn
-from touchbase.storage.sql.erase_places import PLACES
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.common.normalize import email_key, linkedin_key
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.erasure.commands import AddErasures, ErasePerson, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
+from touchbase.erasure.pii_tables import PLACES
+from touchbase.erasure.service import Eraser
+from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
+from touchbase.events import inbox_batch
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 EMAIL = "Canary.Bird@example.com"
@@ -73,7 +68,7 @@ class House:
     async def keep(self, body: bytes, *, headers: dict[str, str] | None = None, query: str = "", channel: str = "crm") -> int:
         key = body_key(channel, query, "", body)
         told = json.dumps(headers or {}).encode()
-        found = await self.store.write(KeepDelivery(self.client, channel, key, told, query, body, self.now))
+        found = await self.store.write(StoreDelivery(self.client, channel, key, told, query, body, self.now))
         return found.id
 
     async def tell(self, *events: dict[str, Any]) -> int:
@@ -153,7 +148,7 @@ async def test_nothing_of_an_erased_person_is_left_anywhere(house: House, engine
     erasure = await house.erase(contact)
     house.now += DAY  # what failed is tried again
     await house.work()
-    await house.store.scrub()
+    await house.store.vacuum()
 
     assert await remains(engine_url, *NAMES) == []
     assert (erasure.removed["contacts"], erasure.removed["custom_fields"], erasure.removed["links"]) == (1, 3, 2)
@@ -227,7 +222,7 @@ async def test_a_late_call_does_not_bring_an_erased_person_back(
 
     assert await house.contacts() == {}
     assert [(await house.state(number))[:2] for number in numbers] == [("ignored", "erased")] * len(numbers)
-    await house.store.scrub()
+    await house.store.vacuum()
     assert await remains(engine_url, *NAMES) == []
     assert await house.differences() == []
 
@@ -255,14 +250,14 @@ async def test_a_late_call_that_nobody_understands_loses_its_body_too(house: Hou
 
 async def test_a_call_that_cannot_be_looked_through_fails_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await house.erase(refs=(REF,))
-    looked = turn.mentions
+    looked = inbox_batch.mentions
 
     def look(headers: Any, query: str, body: bytes) -> Any:
         if b"poison" in body:
             raise ValueError("no text that can be looked through")
         return looked(headers, query, body)
 
-    monkeypatch.setattr(turn, "mentions", look)
+    monkeypatch.setattr(inbox_batch, "mentions", look)
     bad = await house.keep(msgspec.json.encode([sent("poison@example.com")]))
     good = await house.keep(msgspec.json.encode([sent("bob@example.com")]))
     await house.work()
@@ -444,7 +439,7 @@ async def test_nobody_else_is_lost_by_leaving_no_trace(house: House, engine_url:
     await house.work()
     await house.erase(refs=(REF,))
 
-    assert await house.store.scrub(whole=True)
+    assert await house.store.vacuum(whole=True)
     assert set(await house.contacts()) == {"bob@example.com"}
     assert [(await house.state(each))[:2] for each in (number, other)] == [("ignored", "erased"), ("applied", None)]
     assert await remains(engine_url, *NAMES) == []

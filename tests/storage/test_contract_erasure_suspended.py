@@ -7,14 +7,13 @@ import pytest
 from tests.storage.remains import remains
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, house, read, sent
 
-from touchbase.domain.client import ACTIVE, SUSPENDED
-from touchbase.domain.client_life import BeginDeletion, SetClientState
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.erasure import OpenErasures
-from touchbase.domain.events import Translation
-from touchbase.service import erase_waiting
-from touchbase.service.erase import Eraser
-from touchbase.service.retention import Retention
+from touchbase.clients.commands import BeginDeletion, EnsureClient, SetClientState
+from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.erasure import erase_pending
+from touchbase.erasure.commands import OpenErasures
+from touchbase.erasure.service import Eraser
+from touchbase.history.events import Translation
+from touchbase.retention.service import Retention
 
 __all__ = ["house"]
 FOLDED = ("first_name", "status", "previous_status", "status_changed_us", "first_sent_us", "last_sent_us")
@@ -36,7 +35,7 @@ async def test_calls_that_wait_lose_an_erased_person_at_once_and_others_stay_unt
     others = [await house.keep(body) for body in bobs]
 
     erasure = await house.erase(refs=(REF,))
-    await house.store.scrub()
+    await house.store.vacuum()
 
     assert await remains(engine_url, *NAMES) == []
     assert [(await house.state(number))[:2] for number in theirs] == [("ignored", "erased")] * 3
@@ -71,14 +70,14 @@ async def test_what_a_waiting_call_tells_of_others_comes_out_as_if_all_had_been_
 async def test_a_call_that_names_only_an_object_goes_when_another_that_waits_shows_whose_it_is(
     house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erase_waiting, "PAGE", 1)
+    monkeypatch.setattr(erase_pending, "PAGE", 1)
     await suspend(house)
     await house.keep(msgspec.json.encode([crm(object_id="obj-canary-9", fields={"first_name": "Canaria"})]))
     await house.keep(msgspec.json.encode([crm(step=3, object_id="obj-canary-9", email=EMAIL)]))
     bobs = await house.keep(msgspec.json.encode([crm(step=4, object_id="obj-canary-9", email="bob@example.com")]))
 
     await house.erase(refs=(REF,))
-    await house.store.scrub()
+    await house.store.vacuum()
 
     assert await remains(engine_url, "canary.bird", "Canaria") == []
     assert (await house.state(bobs))[0] == "received"

@@ -9,16 +9,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.domain.client_life import BeginDeletion, SetClientState
-from touchbase.domain.commands import AddConnection, ChangeConnection, ClaimFetch, EnsureClient, FinishFetch, KeepDelivery
-from touchbase.domain.connection import Connection, ConnectionSettings
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.fetching import Claimed, Wanted
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import DueFetches, ListConnections, ListFetching
-from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import BeginDeletion, EnsureClient, SetClientState
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.commands import (
+    AddConnection,
+    ChangeConnection,
+    ClaimFetch,
+    DueFetches,
+    FinishFetch,
+    ListConnections,
+    ListFetching,
+)
+from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 SOON = NOON + 2 * SECOND
@@ -41,11 +49,11 @@ def read(request: WebhookRequest) -> Translation:
 async def told(store: Store, client: int, *events: dict[str, Any], at: int = NOON, query: str = "") -> None:
     """A call with these events is applied."""
     body = msgspec.json.encode([{"event": "contact.updated", "occurred_us": NOON, "object_type": "person", **one} for one in events])
-    await store.write(KeepDelivery(client, "crm", msgspec.json.encode([at, query])[:8] + body[-200:], b"{}", query, body, at))
+    await store.write(StoreDelivery(client, "crm", msgspec.json.encode([at, query])[:8] + body[-200:], b"{}", query, body, at))
     await InboxWorker(store, read, lambda: at).drain()
 
 
-async def claim(store: Store, client: int, now: int = SOON, until: int = UNTIL, limit: int = 10) -> Claimed | None:
+async def claim(store: Store, client: int, now: int = SOON, until: int = UNTIL, limit: int = 10) -> ClaimedFetch | None:
     return await store.write(ClaimFetch(client, "test", now, until, limit))
 
 
@@ -153,7 +161,7 @@ async def test_one_claim_holds_until_it_is_given_up_or_ends(store: Store) -> Non
     after_its_end = await claim(store, client, UNTIL, UNTIL + 50)
 
     assert first is not None
-    assert first.wanted == [Wanted("person", "1", NOON, 0)]
+    assert first.wanted == [FetchRequest("person", "1", NOON, 0)]
     assert beside == (None, None)
     assert elsewhere == first == after_its_end
     assert await store.read(DueFetches(UNTIL + 49)) == [(other, "test")]

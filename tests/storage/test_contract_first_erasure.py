@@ -7,11 +7,12 @@ import asyncio
 import pytest
 from tests.storage.test_contract_erasure import NOON, REF, House, create
 
-from touchbase.domain.commands import CreateContact, EnsureClient, UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import Conflict, PersonErased
-from touchbase.domain.ports import Store
+from touchbase.clients.commands import EnsureClient
+from touchbase.erasure.commands import ErasePerson
+from touchbase.errors import Conflict, PersonErased
+from touchbase.records.commands import CreateContact, UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.sql.store import Store
 
 pytestmark = pytest.mark.asyncio
 MAIL = "canary.bird@example.com"

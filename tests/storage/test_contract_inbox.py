@@ -9,18 +9,31 @@ from hashlib import sha256
 import msgspec
 import pytest
 
-from touchbase.domain import delivery as dl
-from touchbase.domain.commands import CountRepeat, EnsureClient, ForgetCalls, KeepDelivery, Kept, ReplayDeliveries
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListContacts, ListDeliveries, OldCalls
-from touchbase.domain.text import MOST_HELD
-from touchbase.domain.times import DAY, SECOND
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.field_limits import MOST_HELD
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events.work import WorkReport
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import CountRepeat, ForgetDedupeKeys, ReplayDeliveries, StoredDelivery, StoreDelivery
+from touchbase.inbox.delivery import (
+    APPLIED,
+    FAILED,
+    IGNORED,
+    MAX_ATTEMPTS,
+    PARKED,
+    RECEIVED,
+    REPEAT_WINDOW,
+    TWIN_WINDOW,
+    UNRECOGNISED,
+    Delivery,
+)
+from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListDeliveries, OldDedupeKeys
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
-LATER = NOON + dl.REPEAT_WINDOW
+LATER = NOON + REPEAT_WINDOW
 
 
 @pytest.fixture
@@ -28,9 +41,9 @@ async def client(store: Store) -> int:
     return (await store.write(EnsureClient("acme", NOON))).number
 
 
-def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> KeepDelivery:
+def call(client: int, body: object, key: bytes | None = None, at: int = NOON) -> StoreDelivery:
     text = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    return KeepDelivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
+    return StoreDelivery(client, "email_campaign", key or sha256(text).digest(), b'{"content-type":"application/json"}', "a=1", text, at)
 
 
 def sent(name: str) -> list[dict[str, object]]:
@@ -65,9 +78,9 @@ async def test_a_call_is_kept_byte_for_byte(store: Store, client: int) -> None:
     kept = await store.write(call(client, body))
 
     found = await state(store, kept.id)
-    assert kept == Kept(kept.id, False)
+    assert kept == StoredDelivery(kept.id, False)
     assert (found.body, found.query, found.headers) == (body, "a=1", {"content-type": "application/json"})
-    assert (found.client, found.client_id, found.state, found.received_us, found.size) == (client, "acme", dl.RECEIVED, NOON, len(body))
+    assert (found.client, found.client_id, found.state, found.received_us, found.size) == (client, "acme", RECEIVED, NOON, len(body))
     assert await store.read(GetDelivery(kept.id, client + 1)) is None
 
 
@@ -76,10 +89,10 @@ async def test_the_same_call_again_is_the_delivery_we_had(store: Store, client: 
     if together:
         first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
     else:
-        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + dl.TWIN_WINDOW))
+        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + TWIN_WINDOW))
     await asyncio.gather(*(store.write(CountRepeat(client, first.id)) for _ in range(3)))
 
-    assert (first.is_repeat, second) == (False, Kept(first.id, True))
+    assert (first.is_repeat, second) == (False, StoredDelivery(first.id, True))
     assert (await state(store, first.id)).repeats == 3
     assert len(await store.read(ListDeliveries(10))) == 1
 
@@ -93,17 +106,17 @@ async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> 
 
     assert not second.is_repeat
     assert second.id != first.id
-    assert third == late == Kept(second.id, True)
+    assert third == late == StoredDelivery(second.id, True)
     assert len(await store.read(ListDeliveries(10))) == 2
 
 
 async def test_the_two_minutes_begin_with_the_first_and_not_with_its_last_repeat(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
-    again = await store.write(call(client, b"same", at=NOON + dl.TWIN_WINDOW))
+    again = await store.write(call(client, b"same", at=NOON + TWIN_WINDOW))
 
-    after = await store.write(call(client, b"same", at=NOON + dl.TWIN_WINDOW + 1))
+    after = await store.write(call(client, b"same", at=NOON + TWIN_WINDOW + 1))
 
-    assert again == Kept(first.id, True)
+    assert again == StoredDelivery(first.id, True)
     assert not after.is_repeat
 
 
@@ -152,13 +165,13 @@ async def test_several_processes_keep_one_delivery_of_equal_calls(engine_url: st
 async def test_a_call_that_is_forgotten_is_news_and_its_delivery_stays(store: Store, client: int) -> None:
     old = await store.write(call(client, b"old"))
     young = await store.write(call(client, b"young", at=NOON + 9))
-    due = await store.read(OldCalls(NOON + 9, 10))
+    due = await store.read(OldDedupeKeys(NOON + 9, 10))
 
-    gone = await store.write(ForgetCalls(client, [key for _, key in due] + [sha256(b"young").digest()], NOON + 9))
+    gone = await store.write(ForgetDedupeKeys(client, [key for _, key in due] + [sha256(b"young").digest()], NOON + 9))
 
     assert due == [(client, sha256(b"old").digest())]
     assert gone == 1
-    assert await store.write(call(client, b"young", at=NOON + 9)) == Kept(young.id, True)
+    assert await store.write(call(client, b"young", at=NOON + 9)) == StoredDelivery(young.id, True)
     assert not (await store.write(call(client, b"old"))).is_repeat
     assert (await state(store, old.id)).body == b"old"
 
@@ -169,12 +182,12 @@ async def test_old_calls_are_found_page_by_page_in_the_order_of_their_place(stor
         for n in range(3):
             await store.write(call(whose, f"{n}".encode(), key=bytes([9 - n])))
 
-    pages = [await store.read(OldCalls(NOON + 1, 2))]
+    pages = [await store.read(OldDedupeKeys(NOON + 1, 2))]
     while pages[-1]:
-        pages.append(await store.read(OldCalls(NOON + 1, 2, pages[-1][-1])))
+        pages.append(await store.read(OldDedupeKeys(NOON + 1, 2, pages[-1][-1])))
 
     assert [one for page in pages for one in page] == [(whose, bytes([key])) for whose in (client, other) for key in (7, 8, 9)]
-    assert await store.read(OldCalls(NOON, 10)) == []
+    assert await store.read(OldDedupeKeys(NOON, 10)) == []
 
 
 async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:
@@ -183,8 +196,8 @@ async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:
     first = await store.work(client, 100, translate, NOON)
     second = await store.work(client, 100, translate, NOON)
 
-    assert first == WorkReport(10, {dl.APPLIED: 10}, 10)
-    assert (first.outcomes, first.applied_since_us) == ({("email_campaign", "test", dl.APPLIED): 10}, [NOON] * 10)
+    assert first == WorkReport(10, {APPLIED: 10}, 10)
+    assert (first.outcomes, first.applied_since_us) == ({("email_campaign", "test", APPLIED): 10}, [NOON] * 10)
     assert second == WorkReport()
     assert {contact.first_sent_us for contact in await store.read(ListContacts(client, 100))} == {NOON}
     assert [(e.event, e.delivery_id) for e in await store.read(DeliveryEvents(client, kept[0].id))] == [("email_sent", kept[0].id)]
@@ -211,7 +224,7 @@ async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store, cl
     report = await store.work(client, 3, translate, NOON)
 
     assert report.taken == 3
-    assert [(await state(store, one.id)).state for one in kept] == [dl.APPLIED] * 3 + [dl.RECEIVED] * 2
+    assert [(await state(store, one.id)).state for one in kept] == [APPLIED] * 3 + [RECEIVED] * 2
     assert await store.read(BusyClients(NOON)) == [client]
 
 
@@ -222,7 +235,7 @@ async def test_one_bad_delivery_never_harms_its_neighbours(store: Store, client:
     report = await store.work(client, 100, translate, NOON)
 
     found = [await state(store, one.id) for one in kept]
-    assert [one.state for one in found] == [dl.APPLIED, dl.UNRECOGNISED, dl.RECEIVED, dl.RECEIVED, dl.IGNORED, dl.APPLIED]
+    assert [one.state for one in found] == [APPLIED, UNRECOGNISED, RECEIVED, RECEIVED, IGNORED, APPLIED]
     assert found[1].error == "nobody understands this"
     assert found[2].error == "ZeroDivisionError: a bug of an adapter"
     assert found[3].error
@@ -255,24 +268,24 @@ async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, 
     await store.work(client, 10, breaking, NOON)
 
     assert (await state(store, broken.id)).error == "ValueError: half a pair ? and a NUL "
-    assert (await state(store, whole.id)).state == dl.APPLIED
+    assert (await state(store, whole.id)).state == APPLIED
 
 
 @pytest.mark.parametrize("body", [b"bug", b"poison"])
 async def test_what_fails_is_tried_again_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
     kept = await store.write(call(client, body))
     now, tries, outcomes = NOON, 0, list[tuple[str, str, str]]()
-    while (found := await state(store, kept.id)).state == dl.RECEIVED:
+    while (found := await state(store, kept.id)).state == RECEIVED:
         now = max(now, found.next_attempt_us)
         assert (await store.work(client, 10, translate, now - 1)).taken == (0 if tries else 1)
         if tries:
             outcomes += (await store.work(client, 10, translate, now)).outcomes
         tries += 1
 
-    assert (found.state, outcomes) == (dl.FAILED, [("email_campaign", "", dl.FAILED)])
-    assert found.attempts == dl.MAX_ATTEMPTS
+    assert (found.state, outcomes) == (FAILED, [("email_campaign", "", FAILED)])
+    assert found.attempts == MAX_ATTEMPTS
     assert found.error
-    assert await store.read(ListDeliveries(10, state=dl.FAILED)) != []
+    assert await store.read(ListDeliveries(10, state=FAILED)) != []
 
 
 async def test_a_failed_delivery_can_be_replayed(store: Store, client: int) -> None:
@@ -284,8 +297,8 @@ async def test_a_failed_delivery_can_be_replayed(store: Store, client: int) -> N
     report = await store.work(client, 10, lambda delivery: Translation("test", [Event("email_sent", NOON, "ann@example.com")]), NOON)
 
     assert count == 1
-    assert (waiting.state, waiting.attempts, waiting.error) == (dl.RECEIVED, 0, None)
-    assert report == WorkReport(1, {dl.APPLIED: 1}, 1)
+    assert (waiting.state, waiting.attempts, waiting.error) == (RECEIVED, 0, None)
+    assert report == WorkReport(1, {APPLIED: 1}, 1)
 
 
 async def test_a_replayed_delivery_waits_since_its_replay(store: Store, client: int) -> None:
@@ -295,16 +308,16 @@ async def test_a_replayed_delivery_waits_since_its_replay(store: Store, client: 
     for kept, at in replays:
         await store.write(ReplayDeliveries(client, [kept.id], at))
 
-    waiting = [(await store.read(CountInbox())).oldest_us[dl.RECEIVED]]
+    waiting = [(await store.read(CountInbox())).oldest_us[RECEIVED]]
     first = await store.work(client, 1, translate, NOON - 90 * SECOND)  # whatever the clock says
-    waiting.append((await store.read(CountInbox())).oldest_us[dl.RECEIVED])
+    waiting.append((await store.read(CountInbox())).oldest_us[RECEIVED])
     await store.write(call(client, sent("new"), at=NOON - 5))
-    waiting.append((await store.read(CountInbox())).oldest_us[dl.RECEIVED])
+    waiting.append((await store.read(CountInbox())).oldest_us[RECEIVED])
     rest = await store.work(client, 10, translate, NOON + 5)
 
     assert waiting == [NOON - 60 * SECOND, NOON, NOON - 5]
     assert (first.taken, first.oldest_us) == (1, NOON - 60 * SECOND)
-    assert (rest.taken, rest.oldest_us, (await state(store, old[0].id)).state) == (3, NOON - 5, dl.APPLIED)
+    assert (rest.taken, rest.oldest_us, (await state(store, old[0].id)).state) == (3, NOON - 5, APPLIED)
 
 
 async def test_a_replayed_delivery_that_fails_counts_from_its_receipt_again(store: Store, client: int) -> None:
@@ -313,7 +326,7 @@ async def test_a_replayed_delivery_that_fails_counts_from_its_receipt_again(stor
 
     await store.work(client, 10, translate, NOON)
 
-    assert (await store.read(CountInbox())).oldest_us == {dl.RECEIVED: NOON - DAY}
+    assert (await store.read(CountInbox())).oldest_us == {RECEIVED: NOON - DAY}
 
 
 async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, client: int) -> None:
@@ -327,8 +340,8 @@ async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, 
     await store.work(client, 10, translate, NOON)
 
     (ann,) = await store.read(ListContacts(client, 10))
-    assert parked.state == dl.PARKED
-    assert (await state(store, first.id)).state == dl.APPLIED
+    assert parked.state == PARKED
+    assert (await state(store, first.id)).state == APPLIED
     assert (ann.email, ann.status) == ("ann@example.com", "customer")
 
 
@@ -341,11 +354,11 @@ async def test_the_inbox_is_counted_and_listed_newest_first(store: Store, client
     counts = await store.read(CountInbox())
     first = await store.read(ListDeliveries(3))
     rest = await store.read(ListDeliveries(3, before=first[-1].id))
-    ours = await store.read(ListDeliveries(10, client=client, channel="email_campaign", state=dl.RECEIVED))
+    ours = await store.read(ListDeliveries(10, client=client, channel="email_campaign", state=RECEIVED))
 
-    assert counts.by_state[dl.RECEIVED] == 4
-    assert counts.by_state[dl.UNRECOGNISED] == 1
-    assert counts.oldest_us == {dl.RECEIVED: NOON, dl.UNRECOGNISED: NOON - 1}
+    assert counts.by_state[RECEIVED] == 4
+    assert counts.by_state[UNRECOGNISED] == 1
+    assert counts.oldest_us == {RECEIVED: NOON, UNRECOGNISED: NOON - 1}
     assert [one.id for one in first + rest] == sorted((one.id for one in kept), reverse=True)
     assert {one.body for one in first} == {b""}
     assert [one.id for one in ours] == [one.id for one in reversed(kept[:4])]

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
-from touchbase.domain.commands import EnsureClient, StoreKey
-from touchbase.domain.errors import NotFound, WrongState
-from touchbase.domain.key_life import ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindKey
+from touchbase.auth.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
+from touchbase.auth.commands import FindKey, ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.clients.commands import EnsureClient
+from touchbase.errors import NotFound, WrongState
+from touchbase.sql.store import Store
 
 
 async def key(store: Store, key_id: str) -> ApiKey:

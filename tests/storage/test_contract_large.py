@@ -10,20 +10,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.domain.budget import LARGE, MOST_EVENTS, UNFINISHED
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import MAX_ATTEMPTS, Delivery
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import CONTACT, Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Looked, Store, WorkReport
-from touchbase.domain.queries import GetDelivery, GetHistory, ListContacts
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.erase import Eraser
-from touchbase.service.verify import Verified, verify
-from touchbase.storage import large
-from touchbase.storage.sql.turn import look, packed
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.erasure.service import Eraser
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events import large_delivery
+from touchbase.events.inbox_batch import look, packed
+from touchbase.events.work import ReadResult, WorkReport
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.inbox.budget import LARGE, MOST_EVENTS, UNFINISHED
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
+from touchbase.inbox.queries import GetDelivery
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetHistory, ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + 3600 * SECOND
@@ -47,7 +51,7 @@ class Apart:
     def __call__(self, delivery: Delivery) -> Translation:
         return translate(delivery)
 
-    async def looked(self, deliveries: Sequence[Delivery]) -> list[Looked]:
+    async def looked(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
         return [packed(look(each, translate)) for each in deliveries]
 
 
@@ -62,7 +66,7 @@ async def client_of(store: Store) -> int:
 async def keep(store: Store, client: int, said: list[dict[str, Any]], channel: str = "email_campaign", size: int = 0) -> int:
     body = msgspec.json.encode(said).ljust(size)
     key = body_key(channel, str(next(COUNT)), "", body)
-    return (await store.write(KeepDelivery(client, channel, key, b"{}", "", body, NOON))).id
+    return (await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))).id
 
 
 async def drain(store: Store, client: int, now: int = NOON, read: Any = translate) -> WorkReport:
@@ -123,7 +127,7 @@ async def test_a_large_delivery_is_worked_on_in_parts_of_bounded_size(store: Sto
 
 def parts(monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> list[int]:
     """How many events each part of large deliveries has; a process that crashes at a part."""
-    cut, seen = large.parts_of, list[int]()
+    cut, seen = large_delivery.parts_of, list[int]()
 
     def part(unpack: Callable[[], Any]) -> Any:
         if crash_at == len(seen):
@@ -133,7 +137,7 @@ def parts(monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> list[
         seen.append(len(made.sightings))
         return made
 
-    monkeypatch.setattr(large, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    monkeypatch.setattr(large_delivery, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
     return seen
 
 
@@ -260,7 +264,7 @@ async def test_a_large_delivery_that_names_an_erased_person_is_applied_to_the_ot
 async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
     await keep(store, client, people())
-    cut, created = large.parts_of, list[asyncio.Task[Any]]()
+    cut, created = large_delivery.parts_of, list[asyncio.Task[Any]]()
 
     def part(unpack: Callable[[], Any]) -> Any:
         made = Contact(other, 0, NOON, NOON, email=f"a{len(created)}@b.co", email_key=f"a{len(created)}@b.co")
@@ -268,7 +272,7 @@ async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.
         created.append(asyncio.get_running_loop().create_task(store.write(CreateContact(made))))
         return unpack()
 
-    monkeypatch.setattr(large, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    monkeypatch.setattr(large_delivery, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
     await drain(store, client)
     await asyncio.gather(*created)
 
@@ -277,10 +281,10 @@ async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.
 
 async def test_a_call_that_exceeds_its_budget_is_failed_at_once_and_harms_no_neighbour(store: Store) -> None:
     class Stopped(Apart):
-        async def looked(self, deliveries: Sequence[Delivery]) -> list[Looked]:
+        async def looked(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
             found = await super().looked(deliveries)
             return [
-                Looked(why="it took too long", for_good=True) if b"bad" in each.body else one
+                ReadResult(why="it took too long", for_good=True) if b"bad" in each.body else one
                 for each, one in zip(deliveries, found, strict=True)
             ]
 

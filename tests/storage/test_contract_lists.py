@@ -9,11 +9,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetContact, ListCompanies, ListContacts
+from touchbase.clients.commands import EnsureClient
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 CLIENTS = itertools.count(1)
 EMAILS = [None, *(f"p{n}@example.com" for n in range(8))]

@@ -13,41 +13,43 @@ from tests.storage.conftest import Opener
 from tests.storage.test_groups import Put, Toys
 from tests.storage.test_unions import about, client_of, merge, receive
 
-from touchbase.domain.commands import AddConnection, CreateCompany, CreateContact, Created, ForgetAnswers, Once, RemoveConnection
-from touchbase.domain.company import Company
-from touchbase.domain.connection import Connection
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Conflict, KeyReused, TouchbaseError
-from touchbase.domain.events import CONTACT
-from touchbase.domain.once import LIFETIME, KeptAnswer, RequestKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ExpiredAnswers, FindAnswer, ListCompanies, ListContacts
-from touchbase.domain.times import DAY
+from touchbase.common.timestamps import DAY
+from touchbase.connections.commands import AddConnection, RemoveConnection
+from touchbase.connections.models import Connection
+from touchbase.errors import Conflict, KeyReused, TouchbaseError
+from touchbase.history.events import CONTACT
+from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
+from touchbase.records.commands import CreateCompany, CreateContact, Created
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListCompanies, ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 NOW = 1_790_000_000_000_000
-Answer = Callable[[object], KeptAnswer | None]
+Answer = Callable[[object], StoredResponse | None]
 
 
 def request(client: int, key: str = "k", fingerprint: bytes = b"f", at: int = NOW) -> RequestKey:
     return RequestKey(client, key, fingerprint, at)
 
 
-def told(result: object) -> KeptAnswer:
+def told(result: object) -> StoredResponse:
     """The contact's id and name, or the error's code, as bytes."""
     if isinstance(result, TouchbaseError):
-        return KeptAnswer(result.code.encode())
+        return StoredResponse(result.code.encode())
     assert isinstance(result, Created)
-    return KeptAnswer(f"{result.record.id} {result.is_new}".encode(), CONTACT, result.record.id)
+    return StoredResponse(f"{result.record.id} {result.is_new}".encode(), CONTACT, result.record.id)
 
 
-def only_results(result: object) -> KeptAnswer | None:
+def only_results(result: object) -> StoredResponse | None:
     return None if isinstance(result, TouchbaseError) else told(result)
 
 
-def create(asked: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = told) -> Once[Created[Contact]]:
+def create(asked: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = told) -> Idempotent[Created[Contact]]:
     contact = Contact(asked.client, 0, NOW, NOW, email=email, email_key=email, first_name=name)
-    return Once(asked, CreateContact(contact, [("seat", "12")]), answer)
+    return Idempotent(asked, CreateContact(contact, [("seat", "12")]), answer)
 
 
 async def names(store: Store, client: int) -> list[str | None]:
@@ -55,7 +57,7 @@ async def names(store: Store, client: int) -> list[str | None]:
 
 
 async def kept(store: Store, asked: RequestKey) -> bytes | None:
-    found = await store.read(FindAnswer(asked))
+    found = await store.read(FindResponse(asked))
     return None if found is None else found.kept.answer
 
 
@@ -67,7 +69,7 @@ async def test_a_command_is_carried_out_once_for_its_key(store: Store) -> None:
 
     assert isinstance(first, Created)
     assert [(one.name, one.value) for one in first.record.custom_fields] == [("seat", "12")]
-    assert again == KeptAnswer(f"{first.record.id} True".encode(), CONTACT, first.record.id)
+    assert again == StoredResponse(f"{first.record.id} True".encode(), CONTACT, first.record.id)
     assert await names(store, client) == ["Ada"]
 
 
@@ -95,7 +97,7 @@ async def test_a_kept_answer_is_found_by_its_key_whatever_was_asked(store: Store
     made = await store.write(create(request(client)))
     assert isinstance(made, Created)
 
-    found = await store.read(FindAnswer(request(client, fingerprint=b"other")))
+    found = await store.read(FindResponse(request(client, fingerprint=b"other")))
 
     assert found is not None
     assert (found.fingerprint, found.kept) == (b"f", told(made))
@@ -140,27 +142,29 @@ async def test_an_error_that_is_kept_is_answered_again(store: Store) -> None:
         await store.write(create(request(client), email="a@b.c"))
     again = await store.write(create(request(client), name="Grace"))
 
-    assert again == KeptAnswer(b"duplicate")
+    assert again == StoredResponse(b"duplicate")
     assert await names(store, client) == ["Ada"]
 
 
 async def test_an_answer_may_be_kept_without_any_command(store: Store) -> None:
     client = await client_of(store)
 
-    first = await store.write(Once(request(client), None, lambda _: KeptAnswer(b"one")))
-    again = await store.write(Once(request(client), None, lambda _: KeptAnswer(b"two")))
+    first = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"one")))
+    again = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"two")))
 
-    assert (first, again) == (None, KeptAnswer(b"one"))
+    assert (first, again) == (None, StoredResponse(b"one"))
 
 
 async def test_a_command_that_answers_nothing_is_carried_out_once_too(store: Store) -> None:
     client = await client_of(store)
     await store.write(AddConnection(Connection(client, "crm", "hubspot", NOW, NOW)))
-    removal: Once[None] = Once(request(client), RemoveConnection(client, "crm", "hubspot"), lambda result: KeptAnswer(b"gone"))
+    removal: Idempotent[None] = Idempotent(
+        request(client), RemoveConnection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone")
+    )
 
     first, again = await store.write(removal), await store.write(removal)
 
-    assert (first, again) == (None, KeptAnswer(b"gone"))
+    assert (first, again) == (None, StoredResponse(b"gone"))
 
 
 async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(store: Store, engine_url: str) -> None:
@@ -199,7 +203,7 @@ async def test_of_two_processes_that_meet_with_one_key_the_later_takes_its_write
     client = await client_of(store)
     tries: list[object] = []
 
-    def meanwhile(result: object) -> KeptAnswer:
+    def meanwhile(result: object) -> StoredResponse:
         """Between this one's write and the end of its transaction, another process does all of it."""
         tries.append(result)
         with ThreadPoolExecutor(1) as another:
@@ -215,7 +219,7 @@ async def test_of_two_processes_that_meet_with_one_key_the_later_takes_its_write
     found = await names(store, client)
     await store.close()
 
-    assert isinstance(answer, KeptAnswer)
+    assert isinstance(answer, StoredResponse)
     assert (found, len(tries)) == (["Grace"], 1)
 
 
@@ -230,7 +234,7 @@ async def test_of_equal_ones_at_once_the_next_has_its_turn_when_the_first_fails(
         return_exceptions=True,
     )
 
-    assert [type(each) for each in (refused, made, again)] == [Conflict, Created, KeptAnswer]
+    assert [type(each) for each in (refused, made, again)] == [Conflict, Created, StoredResponse]
     assert await names(store, client) == ["Ada", "Grace"]
 
 
@@ -240,13 +244,13 @@ async def test_commands_of_several_kinds_share_a_group_and_each_gets_its_own_ans
 
     answers = await asyncio.gather(
         store.write(create(request(client, "a"))),
-        store.write(Once(request(client, "b"), CreateCompany(company), told)),
-        store.write(Once(request(client, "c"), None, lambda _: KeptAnswer(b"c"))),
+        store.write(Idempotent(request(client, "b"), CreateCompany(company), told)),
+        store.write(Idempotent(request(client, "c"), None, lambda _: StoredResponse(b"c"))),
         store.write(CreateContact(Contact(client, 0, NOW, NOW, first_name="Grace"))),
-        store.write(Once(request(client, "b"), CreateCompany(company), told)),
+        store.write(Idempotent(request(client, "b"), CreateCompany(company), told)),
     )
 
-    assert [type(each).__name__ for each in answers] == ["Created", "Created", "NoneType", "Created", "KeptAnswer"]
+    assert [type(each).__name__ for each in answers] == ["Created", "Created", "NoneType", "Created", "StoredResponse"]
     assert sorted(map(str, await names(store, client))) == ["Ada", "Grace"]
     assert len(await store.read(ListCompanies(client, 5))) == 1
 
@@ -254,7 +258,7 @@ async def test_commands_of_several_kinds_share_a_group_and_each_gets_its_own_ans
 async def test_an_answer_that_cannot_be_made_takes_its_own_write_back_and_no_others(store: Store) -> None:
     client = await client_of(store)
 
-    def breaks(result: object) -> KeptAnswer:
+    def breaks(result: object) -> StoredResponse:
         raise ZeroDivisionError
 
     answers = await asyncio.gather(
@@ -273,7 +277,7 @@ async def test_a_command_that_breaks_keeps_no_answer(engine_url: str, open_with:
     await store.write(Put("taken"))
 
     with pytest.raises(Exception, match=r"(?i)unique"):
-        await store.write(Once(request(1), Put("taken"), lambda _: KeptAnswer(b"done")))
+        await store.write(Idempotent(request(1), Put("taken"), lambda _: StoredResponse(b"done")))
 
     assert await kept(store, request(1)) is None
 
@@ -299,16 +303,16 @@ async def test_only_answers_whose_time_is_over_are_taken_away(store: Store) -> N
         await store.write(create(request(client, f"k{hours}", at=NOW + hours)))
 
     then = NOW + LIFETIME + 1
-    due = await store.read(ExpiredAnswers(then, 10))
-    first = await store.read(ExpiredAnswers(then, 1))
+    due = await store.read(ExpiredResponses(then, 10))
+    first = await store.read(ExpiredResponses(then, 1))
     await store.write(create(request(client, "k1", at=then)))
-    gone = await store.write(ForgetAnswers(client, [f"k{n}" for n in range(4)], then))
+    gone = await store.write(DeleteResponses(client, [f"k{n}" for n in range(4)], then))
 
     assert due == [(client, "k0"), (client, "k1")]
     assert first == [(client, "k0")]
     assert gone == 1
     assert [await kept(store, request(client, f"k{n}", at=NOW)) is not None for n in range(4)] == [False, True, True, True]
-    assert await store.read(ExpiredAnswers(then, 10)) == []
+    assert await store.read(ExpiredResponses(then, 10)) == []
 
 
 async def test_answers_of_one_client_are_taken_away_and_no_others(store: Store) -> None:
@@ -316,9 +320,9 @@ async def test_answers_of_one_client_are_taken_away_and_no_others(store: Store) 
     for client in (one, other):
         await store.write(create(request(client)))
 
-    await store.write(ForgetAnswers(one, ["k"], NOW + 2 * DAY))
+    await store.write(DeleteResponses(one, ["k"], NOW + 2 * DAY))
 
-    assert await store.read(ExpiredAnswers(NOW + 2 * DAY, 10)) == [(other, "k")]
+    assert await store.read(ExpiredResponses(NOW + 2 * DAY, 10)) == [(other, "k")]
 
 
 async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_united(store: Store, by_hand: ByHand) -> None:
@@ -326,8 +330,8 @@ async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_
     await receive(store, client, about("contact", "1", email="a@example.com"), about("contact", "2", email="b@example.com"))
     ids = [contact.id for contact in await store.read(ListContacts(client, 5))]
     for number in ids:
-        await store.write(Once(request(client, f"k{number}"), None, lambda _, about=number: KeptAnswer(b"x", CONTACT, about)))
-    await store.write(Once(request(client, "none"), None, lambda _: KeptAnswer(b"x")))
+        await store.write(Idempotent(request(client, f"k{number}"), None, lambda _, about=number: StoredResponse(b"x", CONTACT, about)))
+    await store.write(Idempotent(request(client, "none"), None, lambda _: StoredResponse(b"x")))
 
     await receive(store, client, merge("contact", "1", "2"))
 
@@ -350,5 +354,5 @@ async def test_a_group_answers_as_if_its_commands_came_one_after_the_other(store
     by_name = dict(zip(order, answers, strict=True))
     kinds = sorted(type(each).__name__ for each in answers)
     refused = ["KeyReused"] * (2 if isinstance(by_name["other"], Created) else 1)
-    assert kinds == ["Created", *["KeptAnswer"] * (2 - len(refused)), *refused]
+    assert kinds == ["Created", *["StoredResponse"] * (2 - len(refused)), *refused]
     assert len(await names(store, client)) == 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.domain.client_life import BeginDeletion
-from touchbase.domain.commands import EnsureClient
-from touchbase.domain.ports import Store
-from touchbase.domain.refusals import NO_CLIENT, ListRefusals, NoteRefusals, RefusedCall
+from touchbase.clients.commands import BeginDeletion, EnsureClient
+from touchbase.inbox.refused import NO_CLIENT, ListRefusals, NoteRefusals, RefusedWebhook
+from touchbase.sql.store import Store
 
 
-def refused(client: int, at: int, **more: object) -> RefusedCall:
-    return replace(RefusedCall(client, at, "crm", "not_verified", "hubspot", 17, {"user-agent": "é\"'"}, "acme", 3), **more)
+def refused(client: int, at: int, **more: object) -> RefusedWebhook:
+    return replace(RefusedWebhook(client, at, "crm", "not_verified", "hubspot", 17, {"user-agent": "é\"'"}, "acme", 3), **more)
 
 
 async def times(store: Store, **sought: object) -> list[int]:

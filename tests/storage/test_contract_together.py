@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
 
-from touchbase.domain.commands import CreateContact, Created, UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Conflict, Invalid, NotFound
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetContact, ListCompanies, ListContacts
-from touchbase.storage.postgres import together
+from touchbase.errors import Conflict, Invalid, NotFound
+from touchbase.records.commands import CreateContact, Created, UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, ListCompanies, ListContacts
+from touchbase.sql.store import Store
+from touchbase.storage.postgres import read_batching as together
 
 CY = {"email": "Cy@example.com", "email_key": "cy@example.com"}
 PROFILE = {"linkedin_url": "LinkedIn.com/in/cy", "linkedin_key": "linkedin.com/in/cy"}

@@ -11,16 +11,15 @@ import pytest
 from tests.storage.conftest import AnyStore
 from tests.storage.test_contract_inbox import NOON, call, client, sent, state, translate
 
-from touchbase.domain import delivery as dl
-from touchbase.domain.client import ACTIVE, SUSPENDED
-from touchbase.domain.client_life import SetClientState
-from touchbase.domain.commands import EnsureClient, ReplayDeliveries
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.events import Translation
-from touchbase.domain.links import Ref
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListContacts
-from touchbase.service.erase import Eraser
+from touchbase.clients.commands import EnsureClient, SetClientState
+from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.erasure.service import Eraser
+from touchbase.history.events import Translation
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.commands import ReplayDeliveries
+from touchbase.inbox.delivery import APPLIED, IGNORED, RECEIVED, Delivery
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 
 __all__ = ["client"]
 TURN = 10
@@ -44,7 +43,7 @@ async def test_a_backlog_is_worked_off_in_order_and_each_delivery_translated_onc
 
     for turn in range(1, 5):
         assert (await store.work(client, TURN, counted, NOON)).taken == TURN
-        assert await states(store, kept[: turn * TURN]) == {dl.APPLIED: turn * TURN}
+        assert await states(store, kept[: turn * TURN]) == {APPLIED: turn * TURN}
     assert (await store.work(client, TURN, counted, NOON)).taken == 0
 
     assert seen == sorted(kept)
@@ -59,7 +58,7 @@ async def test_a_turn_of_another_size_takes_what_it_may(store: Store, client: in
     rest = await store.work(client, 100, translate, NOON)
 
     assert (second.taken, second.taken + rest.taken) == (min(limit, 2 * TURN), 2 * TURN)
-    assert await states(store, kept) == {dl.APPLIED: len(kept)}
+    assert await states(store, kept) == {APPLIED: len(kept)}
 
 
 async def test_what_another_process_took_is_not_taken_again(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
@@ -73,7 +72,7 @@ async def test_what_another_process_took_is_not_taken_again(engine_url: str, ope
     rest = await one.work(client, 100, translate, NOON)
 
     assert (second.taken, second.created, rest.taken) == (TURN, TURN, 3)
-    assert await states(one, kept) == {dl.APPLIED: len(kept)}
+    assert await states(one, kept) == {APPLIED: len(kept)}
 
 
 async def test_of_a_client_that_was_suspended_since_nothing_is_taken(store: Store, client: int) -> None:
@@ -86,7 +85,7 @@ async def test_of_a_client_that_was_suspended_since_nothing_is_taken(store: Stor
     resumed = await store.work(client, 100, translate, NOON)
 
     assert (suspended.taken, resumed.taken) == (0, 2 * TURN)
-    assert await states(store, kept) == {dl.APPLIED: len(kept)}
+    assert await states(store, kept) == {APPLIED: len(kept)}
 
 
 async def test_what_was_replayed_since_comes_first_and_is_read_anew(store: Store, client: int) -> None:
@@ -103,7 +102,7 @@ async def test_what_was_replayed_since_comes_first_and_is_read_anew(store: Store
 
     named = [contact.email for contact in await store.read(ListContacts(client, 100)) if contact.first_name == "Otherwise"]
     assert {f"p{n}@example.com" for n in (15, 16, 17)} <= set(named)
-    assert await states(store, kept[15:18]) == {dl.APPLIED: 3}
+    assert await states(store, kept[15:18]) == {APPLIED: 3}
 
 
 async def test_who_was_erased_since_does_not_come_back_and_is_not_kept_in_a_body(store: Store, client: int) -> None:
@@ -117,7 +116,7 @@ async def test_who_was_erased_since_does_not_come_back_and_is_not_kept_in_a_body
         await store.work(client, TURN, translate, NOON)
 
     assert len(await store.read(ListContacts(client, 100))) == len(kept) - 1
-    assert await states(store, kept) == {dl.APPLIED: len(kept) - 1, dl.IGNORED: 1}
+    assert await states(store, kept) == {APPLIED: len(kept) - 1, IGNORED: 1}
     assert [number for number in kept if (await state(store, number)).body == b""] == [kept[12], kept[14]]
 
 
@@ -127,7 +126,7 @@ async def test_one_that_breaks_its_adapter_harms_none_of_the_next_turns(store: S
     for _ in range(4):
         await store.work(client, TURN, translate, NOON)
 
-    assert await states(store, kept) == {dl.APPLIED: len(kept) - 1, dl.RECEIVED: 1}
+    assert await states(store, kept) == {APPLIED: len(kept) - 1, RECEIVED: 1}
     assert "a bug of an adapter" in ((await state(store, kept[14])).error or "")
 
 
@@ -167,4 +166,4 @@ async def test_a_replay_does_not_wait_for_the_end_of_a_backlog(store: Store, cli
     for _ in range(40):
         await store.work(client, 2, translate, NOON)
 
-    assert (await states(store, kept[-4:]), (await state(store, kept[0])).state) == ({dl.RECEIVED: 4}, dl.APPLIED)
+    assert (await states(store, kept[-4:]), (await state(store, kept[0])).state) == ({RECEIVED: 4}, APPLIED)

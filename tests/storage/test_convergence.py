@@ -20,24 +20,28 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as some
 
-import touchbase.adapters
-from touchbase.adapters import load_adapters
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.errors import Overloaded, UnrecognisedPayload
-from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
-from touchbase.domain.explain import explain
-from touchbase.domain.identity import email_key, linkedin_key
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store, WorkReport
-from touchbase.domain.queries import BusyClients, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts, ListDeliveries
-from touchbase.domain.stamps import SEVERAL, SINCE
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
-from touchbase.storage.postgres import apply as postgres
-from touchbase.storage.sqlite import apply as sqlite
+import touchbase.adapters.registry
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.normalize import email_key, linkedin_key
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import Overloaded, UnrecognisedPayload
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.history.last_writer_wins import SEVERAL, SINCE
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import BusyClients, ListDeliveries
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.explain import explain
+from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
+from touchbase.storage.postgres import inbox_batch as postgres
+from touchbase.storage.sqlite import inbox_batch as sqlite
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
@@ -104,7 +108,7 @@ async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], 
             channel = "crm" if any("." in one["event"] for one in call) else "email_campaign"
             # A position in the key makes every repeat a delivery of its own, so that events are told apart by themselves.
             key = body_key(channel, str(next(CLIENTS)), "", body)
-            await store.write(KeepDelivery(client, channel, key, b"{}", "", body, NOON))
+            await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))
         await worker.drain()
 
 
@@ -262,7 +266,7 @@ def _rewritten(value: Any, written: dict[str, str]) -> Any:
 
 def _recordings() -> list[Recording]:
     found = []
-    for file in sorted(Path(touchbase.adapters.__file__).parent.glob("*/*/fixtures/*.json")):
+    for file in sorted(Path(touchbase.adapters.registry.__file__).parent.glob("*/*/fixtures/*.json")):
         request = json.loads(file.read_text())["request"]
         headers = {name.lower(): value for name, value in request.get("headers", {}).items()}
         name, channel = f"{file.parts[-3]} {file.stem}", file.parts[-4]
@@ -371,7 +375,7 @@ async def work_through(store: Store, killed: Killed, workers: int, turn: int) ->
 async def keep(store: Store, client: int, call: Recording, at: int) -> int:
     request = call.request
     key = body_key(call.channel, str(next(CLIENTS)), "", request.body)
-    kept = await store.write(KeepDelivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
+    kept = await store.write(StoreDelivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
     return kept.id
 
 
@@ -416,10 +420,10 @@ async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_
 WORKER = """
 import asyncio, os, signal, sys
 from touchbase.adapters import load_adapters
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.events.worker import InboxWorker
 from touchbase.storage import open_store
 from touchbase.storage.postgres import apply as postgres
-from touchbase.storage.sqlite import apply as sqlite
+from touchbase.storage.sqlite import inbox_batch as sqlite
 
 url, now, left = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 

@@ -6,15 +6,15 @@ import pytest
 from tests.conftest import ByHand
 from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House, create, crm, house, sent
 
-from touchbase.domain.commands import UpdateContact
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.erased_keys import digest
-from touchbase.domain.erasure import AddErasures, ErasedKey, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Translation
-from touchbase.domain.identity import linkedin_key
-from touchbase.domain.links import Ref
-from touchbase.domain.times import DAY
+from touchbase.common.normalize import linkedin_key
+from touchbase.common.timestamps import DAY
+from touchbase.erasure.commands import AddErasures, ErasedKey, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Translation
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.delivery import Delivery
+from touchbase.records.commands import UpdateContact
+from touchbase.suppression.suppression_keys import digest
 
 __all__ = ["house"]
 ANN, BOB, CY = (("", "email", f"{name}@example.com") for name in ("ann", "bob", "cy"))

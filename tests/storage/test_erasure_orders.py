@@ -14,14 +14,15 @@ from tests.storage.test_contract_erasure import EMAIL, NAMES, REF, House, house,
 from tests.storage.test_convergence import NOON, bodies, differences, receive, seed, snapshot, with_linkedin
 from tests.storage.test_convergence import read as read_events
 
-from touchbase.domain.commands import ReplayDeliveries
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.events import Translation
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListContacts
-from touchbase.service.erase import Eraser
-from touchbase.service.process_inbox import InboxWorker, translator
-from touchbase.storage.postgres.ahead import LARGE
+from touchbase.erasure.service import Eraser
+from touchbase.events.worker import InboxWorker, translator
+from touchbase.history.events import Translation
+from touchbase.inbox.commands import ReplayDeliveries
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import GetDelivery
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
+from touchbase.storage.postgres.prefetch import LARGE
 
 __all__ = ["house"]
 ANN = "ann@example.com"
@@ -46,7 +47,7 @@ async def test_any_order_of_calls_around_an_erasure_leaves_the_person_absent(
     again = data.draw(some.permutations(calls))
     await receive(store, client, [*calls[before:], *again], batch=data.draw(some.integers(1, 5)))
 
-    await store.scrub()
+    await store.vacuum()
     assert [each for each in await store.read(ListContacts(client, 200)) if each.email_key == ANN] == []
     assert await remains(engine_url, ANN) == []
     assert await differences(store, client) == []
@@ -105,7 +106,7 @@ async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(hou
         await turn
         await house.work()
 
-    await house.store.scrub()
+    await house.store.vacuum()
     assert erasure.done_us is not None
     assert set(await house.contacts()) == {"bob@example.com"}
     assert await remains(engine_url, *NAMES) == []
@@ -129,7 +130,7 @@ async def test_workers_and_erasures_at_the_same_time_end_without_the_person(hous
         await asyncio.gather(tell(), *(InboxWorker(house.store, read, house.clock, turn=3).drain() for _ in range(3)), erase_often())
         await house.work()
 
-    await house.store.scrub()
+    await house.store.vacuum()
     (bob,) = (await house.contacts()).values()
     assert (bob.first_sent_us, bob.last_sent_us) == (0, 19)
     assert await remains(engine_url, *NAMES) == []
@@ -137,8 +138,8 @@ async def test_workers_and_erasures_at_the_same_time_end_without_the_person(hous
 
 
 async def test_a_change_and_an_erasure_at_the_same_time_leave_nothing(house: House, engine_url: str) -> None:
-    from touchbase.domain.commands import UpdateContact
-    from touchbase.domain.errors import NotFound
+    from touchbase.errors import NotFound
+    from touchbase.records.commands import UpdateContact
 
     await house.tell(sent(EMAIL))
     contact = (await house.contacts())[REF[2]].id
@@ -155,6 +156,6 @@ async def test_a_change_and_an_erasure_at_the_same_time_leave_nothing(house: Hou
     async with asyncio.timeout(120):
         await asyncio.gather(*(change(step) for step in range(5)), house.erase(contact), *(change(step) for step in range(5, 10)))
 
-    await house.store.scrub()
+    await house.store.vacuum()
     assert await remains(engine_url, *NAMES) == []
     assert await house.store.read(GetDelivery(999)) is None

@@ -6,23 +6,26 @@ import asyncio
 
 import pytest
 
-from touchbase.domain.commands import Command, CreateCompany, CreateContact, EnsureClient, KeepDelivery, Kept
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import EMAIL_CAMPAIGN
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.queries import CountDeliveries
-from touchbase.storage.sql.group import client_of
+from touchbase.clients.commands import EnsureClient
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.errors import Overloaded
+from touchbase.inbox.commands import StoredDelivery, StoreDelivery
+from touchbase.inbox.queries import CountDeliveries
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.sql.command import Command
+from touchbase.storage.batch import client_of
 
 LOUD, QUIET = 1, 2
 ROOM = 200
 
 
-def call(client: int, number: int) -> KeepDelivery:
-    return KeepDelivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
+def call(client: int, number: int) -> StoreDelivery:
+    return StoreDelivery(client, EMAIL_CAMPAIGN, b"%d" % number, b"{}", "", b"{}", 5)
 
 
-async def settled(writes: list[asyncio.Future[Kept]]) -> list[object]:
+async def settled(writes: list[asyncio.Future[StoredDelivery]]) -> list[object]:
     async with asyncio.timeout(60):
         return await asyncio.gather(*writes, return_exceptions=True)
 
@@ -38,7 +41,7 @@ async def test_a_flood_of_one_client_leaves_room_for_the_calls_of_another(engine
     loud, quiet = await settled(flood), await settled(few)
 
     refused = [answer for answer in loud if isinstance(answer, Overloaded)]
-    assert all(isinstance(answer, Kept) for answer in quiet)
+    assert all(isinstance(answer, StoredDelivery) for answer in quiet)
     assert len(loud) - len(refused) in range(ROOM // 2, ROOM)
     assert {answer.detail for answer in refused} == {"too many writes of this client are waiting; send this again in a moment"}
     assert min(answer.retry_after for answer in refused) >= 1
@@ -53,7 +56,7 @@ async def test_room_that_a_flood_took_is_given_back(engine_url, open_with) -> No
     counts = []
     for wave in range(3):
         writes = [asyncio.ensure_future(store.write(call(LOUD, wave * 1000 + number))) for number in range(2 * ROOM)]
-        counts.append(sum(isinstance(answer, Kept) for answer in await settled(writes)))
+        counts.append(sum(isinstance(answer, StoredDelivery) for answer in await settled(writes)))
 
     assert min(counts) >= ROOM // 2
 

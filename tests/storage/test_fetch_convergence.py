@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.api_of_tools import ADAPTERS
 
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.events import COMPANY, CONTACT
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.domain.times import SECOND, to_text
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
@@ -157,7 +158,7 @@ async def receive(store: Store, client: int, calls: list[Told], batch: int) -> N
             headers = json.dumps({"x-touchbase-fetched": call.fetched} if call.fetched else {}).encode()
             key = b"%016d" % next(COUNT)
             tool = call.tool or "instantly"
-            await store.write(KeepDelivery(client, call.channel, key, headers, call.query, call.body.encode(), call.at, tool, True))
+            await store.write(StoreDelivery(client, call.channel, key, headers, call.query, call.body.encode(), call.at, tool, True))
         await worker.drain()
 
 

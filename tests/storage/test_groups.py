@@ -10,17 +10,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from touchbase.domain.commands import Command, CreateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import NotFound, Overloaded
-from touchbase.domain.queries import GetContact, ListContacts
+from touchbase.errors import NotFound, Overloaded
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, ListContacts
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
+from touchbase.storage.batch import MOST, take
+from touchbase.storage.command_handlers import COMMANDS, Handler
 from touchbase.storage.postgres.engine import LANES
-from touchbase.storage.sql.group import MOST, take
-from touchbase.storage.sql.handlers import COMMANDS, Handler
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Ask, Op, Plan, Retry, Step
 
-PUT = Op("put", (("name", "text"), ("next", "bigint")), "INSERT INTO id_block (name, next) SELECT * FROM p WHERE true RETURNING next")
+PUT = Statement(
+    "put", (("name", "text"), ("next", "bigint")), "INSERT INTO id_block (name, next) SELECT * FROM p WHERE true RETURNING next"
+)
 
 
 @dataclass
@@ -47,13 +50,13 @@ class Toys:
 
     def put(self, commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
         self.groups.append(len(commands))
-        rows = yield Step(PUT, [(command.name, command.number) for command in commands])
+        rows = yield Execute(PUT, [(command.name, command.number) for command in commands])
         return [row[0] for row in rows]
 
     def count(self, commands: Sequence[Count], ids: Ids) -> Plan[list[object]]:
         answers: list[object] = []
         for command in commands:
-            rows = yield Ask("SELECT count(*) FROM id_block WHERE name LIKE ?", (command.like + "%",))
+            rows = yield Select("SELECT count(*) FROM id_block WHERE name LIKE ?", (command.like + "%",))
             answers.append(rows[0][0])
         return answers
 
@@ -70,7 +73,7 @@ def _hold(commands: Sequence[Hold], ids: Ids) -> Plan[list[object]]:
     for command in commands:
         command.begun.set()
         command.gate.wait(30)
-    yield Ask("SELECT 1", ())
+    yield Select("SELECT 1", ())
     return [None] * len(commands)
 
 
@@ -148,7 +151,7 @@ async def test_a_known_error_harms_no_neighbour_and_costs_no_second_transaction(
 
     def some_fail(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
         groups.append(len(commands))
-        yield Step(PUT, [(c.name, c.number) for c in commands if c.number >= 0])
+        yield Execute(PUT, [(c.name, c.number) for c in commands if c.number >= 0])
         return [NotFound("no such thing") if c.number < 0 else c.number for c in commands]
 
     store = await open_with(engine_url, {Put: Handler(some_fail), Count: Handler(Toys().count)})
@@ -214,7 +217,7 @@ async def test_an_id_is_never_given_twice_even_after_a_roll_back(engine_url, ope
     def take_ids(commands: Sequence[TakeId], ids: Ids) -> Plan[list[object]]:
         mine = [ids.take("contact") for _ in commands]
         given.extend(mine)
-        yield Step(PUT, [(f"id{number}", number) for number in mine])
+        yield Execute(PUT, [(f"id{number}", number) for number in mine])
         if any(command.breaks for command in commands):
             raise ZeroDivisionError
         return list(mine)
@@ -235,9 +238,9 @@ async def test_a_transaction_that_met_another_one_is_run_again(engine_url, open_
 
     def meets(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
         attempts.append(len(commands))
-        rows = yield Step(PUT, [(command.name, command.number) for command in commands])
+        rows = yield Execute(PUT, [(command.name, command.number) for command in commands])
         if len(attempts) < 3:
-            raise Retry
+            raise SerializationConflict
         return [row[0] for row in rows]
 
     store = await open_with(engine_url, {Put: Handler(meets)})
@@ -250,8 +253,8 @@ async def test_a_transaction_that_met_another_one_is_run_again(engine_url, open_
 
 async def test_a_transaction_that_meets_others_for_ever_is_given_up(engine_url, open_with) -> None:
     def meets(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
-        yield Step(PUT, [(command.name, command.number) for command in commands])
-        raise Retry
+        yield Execute(PUT, [(command.name, command.number) for command in commands])
+        raise SerializationConflict
 
     store = await open_with(engine_url, {Put: Handler(meets), Count: Handler(Toys().count)})
 
@@ -298,7 +301,7 @@ async def test_no_failure_around_a_group_stops_the_lanes_of_postgres(postgres_ur
 
 async def test_no_failure_around_a_group_stops_the_readers_of_postgres(postgres_url, open_with, monkeypatch) -> None:
     store = await open_with(postgres_url, COMMANDS)
-    monkeypatch.setattr("touchbase.storage.postgres.together.outcomes", out_of_memory)
+    monkeypatch.setattr("touchbase.storage.postgres.read_batching.outcomes", out_of_memory)
 
     for _ in range(4):
         with pytest.raises(Overloaded):

@@ -9,15 +9,16 @@ import msgspec
 import pytest
 from tests.storage.test_unions import NOON, about, client_of, no_differences, read, states
 
-from touchbase.domain.commands import CreateCompany, CreateContact, KeepDelivery, ReplayDeliveries, UpdateCompany, UpdateContact
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetHistory, ListCompanies, ListContacts
-from touchbase.domain.times import SECOND, Micros
-from touchbase.service.process_inbox import InboxWorker
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import CONTACT
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 COUNT = itertools.count()
 HOUR = 3600 * SECOND
@@ -27,7 +28,7 @@ Call = list[dict[str, Any]]
 async def keep(store: Store, client: int, call: Call, received_us: Micros, channel: str = "crm") -> int:
     body = msgspec.json.encode(call)
     key = body_key(channel, f"known {next(COUNT)}", "", body)
-    return (await store.write(KeepDelivery(client, channel, key, b"{}", "", body, received_us))).id
+    return (await store.write(StoreDelivery(client, channel, key, b"{}", "", body, received_us))).id
 
 
 async def work(store: Store, at: Micros, turn: int = 50) -> None:

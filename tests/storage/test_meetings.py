@@ -9,18 +9,21 @@ from typing import Any
 import asyncpg
 import pytest
 
-from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery, ReplayDeliveries
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.erased_keys import digest
-from touchbase.domain.erasure import ErasePerson, ListErasures
-from touchbase.domain.errors import Conflict, PersonErased
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetDelivery, ListContacts
-from touchbase.domain.times import SECOND
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.erasure.commands import ErasePerson, ListErasures
+from touchbase.errors import Conflict, PersonErased
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import GetDelivery
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND
 ANN = ("", "email", "ann@example.com")
@@ -78,7 +81,7 @@ async def test_whoever_is_there_already_is_told_without_waiting_for_those_who_ch
 
 
 async def test_a_replay_that_waits_for_retention_does_not_put_back_what_has_no_body(store: Store, client: int, other: Any) -> None:
-    kept = await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
+    kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
     await store.work(client, 10, _sent, NOON + 1)
 
     async with other.transaction():

@@ -13,11 +13,11 @@ from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema as postgres_schema_of
 from tests.storage.schemas import sqlite_schema as sqlite_schema_of
 
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.queries import ListClients
+from touchbase.clients.commands import ListClients
+from touchbase.errors import UnusableStore
+from touchbase.sql.migrations import Migration, packaged, pending
 from touchbase.storage import open_store
 from touchbase.storage.postgres import schema as postgres_schema
-from touchbase.storage.sql.migrate import Migration, packaged, pending
 from touchbase.storage.sqlite import schema as sqlite_schema
 
 TWO = [Migration("0001_first", "CREATE TABLE a (x BIGINT);"), Migration("0002_second", "CREATE TABLE b (y BIGINT);")]

@@ -9,12 +9,12 @@ import pytest
 from tests.storage.test_known_facts import receive
 from tests.storage.test_unions import NOON, client_of, merge, no_differences
 
-from touchbase.domain.commands import UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.service.timeline import timeline
+from touchbase.history.events import CONTACT
+from touchbase.records.commands import UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.timeline import timeline
+from touchbase.sql.store import Store
 
 
 def partner(number: str, email: str, name: str, phone: str | None, title: str | None, at: int, **more: Any) -> list[dict[str, Any]]:

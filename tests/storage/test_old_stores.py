@@ -13,30 +13,24 @@ import pytest
 from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
 from tests.storage.schemas import postgres_schema, sqlite_schema
 
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.key_life import ListKeys
-from touchbase.domain.once import RequestKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import (
-    FindAnswer,
-    FindClient,
-    GetCompany,
-    GetContact,
-    GetHistory,
-    ListClients,
-    ListConnections,
-    ListContacts,
-    ListDeliveries,
-    ListFetching,
-)
-from touchbase.domain.refusals import ListRefusals
-from touchbase.service.verify import Verified, verify
+from touchbase.auth.commands import ListKeys
+from touchbase.clients.commands import EnsureClient, FindClient, ListClients
+from touchbase.connections.commands import ListConnections, ListFetching
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import UnusableStore
+from touchbase.history.events import Event, Translation
+from touchbase.idempotency.commands import FindResponse
+from touchbase.idempotency.models import RequestKey
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.refused import ListRefusals
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListContacts
+from touchbase.sql.migrations import INITIAL
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.sql.migrate import INITIAL
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import laid_out
 
@@ -113,7 +107,7 @@ async def test_conversion__keeps_clients_keys_connections_and_deliveries(old_url
     deliveries = await store.read(ListDeliveries(20, CLIENT))
     (fetching,) = [each for each in await store.read(ListFetching(CLIENT)) if each.tool == "attio"]
     refusals = await store.read(ListRefusals(10))
-    response = await store.read(FindAnswer(RequestKey(CLIENT, "create-ann", b"", AT)))
+    response = await store.read(FindResponse(RequestKey(CLIENT, "create-ann", b"", AT)))
     await store.close()
 
     assert (former is not None and former.name, key.name, key.scopes) == ("Beta", "reader", ("records:read",))
@@ -142,7 +136,7 @@ async def test_converted_store__takes_writes_and_remembers_who_was_erased(old_ur
 
     made = await store.write(CreateContact(Contact(CLIENT, 0, LATER, LATER, email="eve@example.com", email_key="eve@example.com")))
     for body in translations:
-        await store.write(KeepDelivery(CLIENT, "email_campaign", body * 4, b"{}", "", body, LATER))
+        await store.write(StoreDelivery(CLIENT, "email_campaign", body * 4, b"{}", "", body, LATER))
     await store.work(CLIENT, 10, translate, LATER)
     bob = await store.read(GetContact(CLIENT, BOB))
     erased, applied = (await store.read(ListDeliveries(20, CLIENT)))[:2]

@@ -7,18 +7,19 @@ import asyncio
 import asyncpg
 import pytest
 
-from touchbase.domain.commands import CreateCompany, EnsureClient
-from touchbase.domain.company import Company
-from touchbase.domain.errors import Overloaded
+from touchbase.clients.commands import EnsureClient
+from touchbase.errors import Overloaded
+from touchbase.records.commands import CreateCompany
+from touchbase.records.company import Company
 from touchbase.storage import open_store
-from touchbase.storage.postgres import pace
+from touchbase.storage.batch import MOST
+from touchbase.storage.postgres import admission_control
+from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.engine import LANES
-from touchbase.storage.postgres.pace import Pace
-from touchbase.storage.sql.group import MOST
 
 
 def test_the_wait_grows_with_the_groups_ahead() -> None:
-    running = Pace(2)
+    running = AdmissionControl(2)
     for _ in range(100):
         running.begins(0.0)
         running.ended(0.0, 0.5)
@@ -33,14 +34,14 @@ def test_the_wait_grows_with_the_groups_ahead() -> None:
 
 
 def test_when_nothing_comes_to_an_end_it_grows_with_time() -> None:
-    stalled = Pace(1)
+    stalled = AdmissionControl(1)
     stalled.begins(10.0)
 
     assert [stalled.wait(0, at) for at in (10.0, 11.0, 13.0)] == [0.0, 1.0, 3.0]
 
 
 def test_one_slow_group_is_soon_forgotten() -> None:
-    running = Pace(1)
+    running = AdmissionControl(1)
     running.begins(0.0)
     running.ended(0.0, 5.0)
     running.begins(5.0)
@@ -64,7 +65,7 @@ async def test_a_command_that_would_wait_too_long_is_refused_at_once(postgres_ur
         while store.commands_taken < number + 2 or store.queue_depth:  # noqa: ASYNC110 - the queue has no event
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(pace, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(admission_control, "LONGEST_WAIT", 0.0)
     with pytest.raises(Overloaded, match="too slow"):
         await store.write(EnsureClient("other", 1))
     await admin.execute("ROLLBACK")

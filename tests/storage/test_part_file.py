@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import names_in
 
-from touchbase.storage.part_file import LEFT_BEHIND, part_of
+from touchbase.common.atomic_file import LEFT_BEHIND, part_of
 
 KILLED = "b.db.0123456789abcdef.part"
 

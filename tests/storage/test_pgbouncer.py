@@ -15,10 +15,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.queries import ListContacts
+from touchbase.clients.commands import EnsureClient
+from touchbase.errors import UnusableStore
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
 from touchbase.storage import open_store
 
 pytestmark = pytest.mark.slow
@@ -78,7 +80,7 @@ async def test_session_mode__works(pooled: Pooled) -> None:
     try:
         client = (await store.write(EnsureClient("acme", 1))).number
         await asyncio.gather(*(store.write(CreateContact(Contact(client, 0, at, at))) for at in range(1, 60)))
-        await store.write(KeepDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         assert len(await store.read(ListContacts(client, 100))) == 59
     finally:
         await store.close()

@@ -10,36 +10,39 @@ import apsw
 import pytest
 from tests.storage.ops import OPS
 
-from touchbase.domain import queries as q
-from touchbase.storage.sql.inbox_reads import STUCK
-from touchbase.storage.sql.migrate import packaged
-from touchbase.storage.sql.op import Ask, Op, for_sqlite
-from touchbase.storage.sql.reads import ANSWERS
+from touchbase.idempotency.commands import ExpiredResponses
+from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.sql_queries import STUCK
+from touchbase.records.queries import GetHistory, ListCompanies, ListContacts
+from touchbase.sql.command import Query
+from touchbase.sql.migrations import packaged
+from touchbase.sql.statement import Select, Statement, for_sqlite
+from touchbase.storage.query_handlers import ANSWERS
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
-LISTS: list[q.Query[Any]] = [
-    q.ListContacts(1, 50),
-    q.ListContacts(1, 50, after=(8, 9)),
-    q.ListContacts(1, 50, email_key="a"),
-    q.ListContacts(1, 50, linkedin_key="a"),
-    q.ListContacts(1, 50, status="a"),
-    q.ListContacts(1, 50, status="a", after=(8, 9)),
-    q.ListContacts(1, 50, company_id=1),
-    q.ListContacts(1, 50, updated_since_us=5),
-    q.ListContacts(1, 50, updated_since_us=5, after=(6, 7)),
-    q.ListContacts(1, 50, status="a", updated_since_us=5),
-    q.ListContacts(1, 50, status="a", updated_since_us=5, after=(6, 7)),
-    q.ListCompanies(1, 50, domain="a"),
-    q.ListCompanies(1, 50, status="a"),
-    q.ListCompanies(1, 50, updated_since_us=5),
-    q.ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
-    q.GetHistory(1, 1, 1),
-    q.DeliveryEvents(1, 1),
-    *[q.ListDeliveries(50, 1, state=state) for state in STUCK],
-    *[q.GroupDeliveries(state, 50, 1) for state in STUCK],
-    q.ExpiredAnswers(1, 50),
-    q.OldCalls(1, 50, (1, b"")),
+LISTS: list[Query[Any]] = [
+    ListContacts(1, 50),
+    ListContacts(1, 50, after=(8, 9)),
+    ListContacts(1, 50, email_key="a"),
+    ListContacts(1, 50, linkedin_key="a"),
+    ListContacts(1, 50, status="a"),
+    ListContacts(1, 50, status="a", after=(8, 9)),
+    ListContacts(1, 50, company_id=1),
+    ListContacts(1, 50, updated_since_us=5),
+    ListContacts(1, 50, updated_since_us=5, after=(6, 7)),
+    ListContacts(1, 50, status="a", updated_since_us=5),
+    ListContacts(1, 50, status="a", updated_since_us=5, after=(6, 7)),
+    ListCompanies(1, 50, domain="a"),
+    ListCompanies(1, 50, status="a"),
+    ListCompanies(1, 50, updated_since_us=5),
+    ListCompanies(1, 50, status="a", updated_since_us=5, after=(6, 7)),
+    GetHistory(1, 1, 1),
+    DeliveryEvents(1, 1),
+    *[ListDeliveries(50, 1, state=state) for state in STUCK],
+    *[GroupDeliveries(state, 50, 1) for state in STUCK],
+    ExpiredResponses(1, 50),
+    OldDedupeKeys(1, 50, (1, b"")),
 ]
 
 
@@ -63,7 +66,7 @@ def walks(plan: list[str]) -> list[str]:
     return whole + [step for step in plan if step.endswith("(client=?)") and "erased_together" not in step]
 
 
-def texts(op: Op) -> list[tuple[str, int]]:
+def texts(op: Statement) -> list[tuple[str, int]]:
     """What SQLite is asked for an op, and with how many parameters."""
     if op.sqlite:
         return [(op.sqlite, len(op.columns))]
@@ -91,31 +94,31 @@ def test_a_statement_finds_its_rows_in_an_index(subtests: pytest.Subtests, store
 
 
 @pytest.mark.parametrize("query", LISTS, ids=repr)
-def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: q.Query[Any]) -> None:
+def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: Query[Any]) -> None:
     asked = next(ANSWERS[type(query)](query))
 
-    assert isinstance(asked, Ask)
+    assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))
-    if query == q.ListContacts(1, 50):
+    if query == ListContacts(1, 50):
         plan = []  # all that the client has, in order of id: the primary key is the index
     assert walks(plan) == []
 
 
 @pytest.mark.parametrize("after", [None, (6, 7)], ids=["first", "later"])
-@pytest.mark.parametrize("listing", [q.ListContacts, q.ListCompanies], ids=["contacts", "companies"])
+@pytest.mark.parametrize("listing", [ListContacts, ListCompanies], ids=["contacts", "companies"])
 def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(store: apsw.Cursor, listing: Any, after: Any) -> None:
     asked = next(ANSWERS[listing](listing(1, 50, status="rare", updated_since_us=5, after=after)))
 
-    assert isinstance(asked, Ask)
+    assert isinstance(asked, Select)
     (step,) = steps(store, asked.sql, len(asked.params))
     assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
 
 
 def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
-    counting = ANSWERS[q.CountInbox](q.CountInbox())
+    counting = ANSWERS[CountInbox](CountInbox())
     asked = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
 
-    plans = [steps(store, each.sql, len(each.params)) for each in asked if isinstance(each, Ask)]
+    plans = [steps(store, each.sql, len(each.params)) for each in asked if isinstance(each, Select)]
     assert [plan for plan in plans if plan != ["SEARCH d USING COVERING INDEX delivery_oldest (state=?)"]] == []
 
 
@@ -128,9 +131,9 @@ def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> N
 
 
 def test_clients_with_waiting_deliveries_are_found_by_leaps_through_an_index(store: apsw.Cursor) -> None:
-    asked = next(ANSWERS[q.BusyClients](q.BusyClients(5)))
+    asked = next(ANSWERS[BusyClients](BusyClients(5)))
 
-    assert isinstance(asked, Ask)
+    assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))
     touched = [step for step in plan if "delivery" in step]
     assert [step for step in touched if "USING COVERING INDEX delivery_waiting" not in step] == []

@@ -12,10 +12,11 @@ import pytest
 from bench.running import free_port
 from crash.cluster import SYSTEM_USER, Cluster
 
-from touchbase.domain.commands import CreateContact, EnsureClient
-from touchbase.domain.contact import Contact
-from touchbase.domain.queries import ListContacts
-from touchbase.service.verify import Verified, verify
+from touchbase.clients.commands import EnsureClient
+from touchbase.consistency.service import Verified, verify
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
 from touchbase.storage import open_store
 
 pytestmark = pytest.mark.slow

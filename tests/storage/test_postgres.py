@@ -9,10 +9,11 @@ import asyncpg
 import pytest
 from tests.conftest import Databases
 
-from touchbase.domain.commands import CreateCompany, EnsureClient
-from touchbase.domain.company import Company
-from touchbase.domain.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.domain.queries import FindClient, GetCompany, ListCompanies
+from touchbase.clients.commands import EnsureClient, FindClient
+from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.records.commands import CreateCompany
+from touchbase.records.company import Company
+from touchbase.records.queries import GetCompany, ListCompanies
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import committing, is_not_now, refuse, unavailable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conftest import ByHand
 from tests.storage.test_contract_erasure import EMAIL, REF, House, house, sent
 
-from touchbase.domain.keys import body_key
+from touchbase.history.dedupe_keys import body_key
 
 __all__ = ["house"]
 

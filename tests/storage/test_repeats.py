@@ -10,15 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from touchbase.domain.commands import EnsureClient, KeepDelivery, Kept, ReplayDeliveries
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import CONTACT, Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetHistory, ListContacts, ListDeliveries
-from touchbase.domain.times import SECOND
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.inbox.commands import ReplayDeliveries, StoredDelivery, StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.records.queries import GetHistory, ListContacts
+from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
@@ -35,9 +37,9 @@ def state(number: int, status: str, **more: Any) -> dict[str, Any]:
     return {"event": "contact.status_changed", "object_type": "lead", "object_id": str(number), "status": status} | more
 
 
-async def keep(store: Store, client: int, at: int, *said: dict[str, Any]) -> Kept:
+async def keep(store: Store, client: int, at: int, *said: dict[str, Any]) -> StoredDelivery:
     body = json.dumps(said).encode()
-    return await store.write(KeepDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, at))
+    return await store.write(StoreDelivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, at))
 
 
 async def apply(store: Store, turn: int = 50) -> None:
@@ -154,7 +156,7 @@ async def test_equal_bytes_with_a_time_of_their_own_are_a_repeat_for_an_hour_wha
     late = await keep(store, client, NOON + 3600 * SECOND + 1, dated)
     await apply(store)
 
-    assert (again, late.is_repeat) == (Kept(first.id, True), False)
+    assert (again, late.is_repeat) == (StoredDelivery(first.id, True), False)
     assert await told(store, client, 1) == ["A", "B"]
 
 

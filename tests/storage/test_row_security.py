@@ -12,36 +12,32 @@ import pytest
 from tests.conftest import Databases
 from tests.storage.ops import OPS
 
-from touchbase.domain.client_life import RotateClientId
-from touchbase.domain.commands import (
-    AddConnection,
-    ClaimFetch,
-    Command,
-    CreateCompany,
-    CreateContact,
-    EnsureClient,
-    KeepDelivery,
-    Once,
-    StoreKey,
-)
-from touchbase.domain.company import Company
-from touchbase.domain.connection import Connection
-from touchbase.domain.contact import Contact
-from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.once import KeptAnswer, RequestKey
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import CountInbox, FindClient, GetContact, GetHistory, ListDeliveries
-from touchbase.domain.refusals import NoteRefusals, RefusedCall
-from touchbase.settings import Settings
+from touchbase.app import assembled, worker_alone
+from touchbase.auth.commands import StoreKey
+from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
+from touchbase.config import Settings
+from touchbase.connections.commands import AddConnection, ClaimFetch
+from touchbase.connections.models import Connection
+from touchbase.erasure.commands import ErasePerson
+from touchbase.errors import Overloaded
+from touchbase.history.events import Event, Translation
+from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import CountInbox, ListDeliveries
+from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, GetHistory
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import Line
-from touchbase.storage.sql.handlers import Handler
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Ask, Op, Plan, Step, for_postgres
-from touchbase.storage.sql.scope import CLIENTS, EVERYBODY, NOBODY, of
-from touchbase.wiring import assembled, worker_alone
+from touchbase.storage.command_handlers import Handler
+from touchbase.storage.postgres.connection import ReconnectingConnection
+from touchbase.storage.rls_scope import CLIENTS, EVERYBODY, NOBODY, of
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
@@ -79,10 +75,10 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
-        await store.write(NoteRefusals(n, [RefusedCall(n, 5, "crm", "not_verified")]))
+        await store.write(NoteRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
-        await store.write(KeepDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
-        await store.write(Once(RequestKey(n, "k", b"f", 5), None, lambda _: KeptAnswer(b"answer")))
+        await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(RotateClientId(n, f"now{n}", 9))
         await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
@@ -197,7 +193,7 @@ class LookAround(Command[str]):
 
 
 def look(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
-    rows = yield Ask("SELECT current_setting('touchbase.clients', true)", ())
+    rows = yield Select("SELECT current_setting('touchbase.clients', true)", ())
     return [rows[0][0]] * len(commands)
 
 
@@ -233,7 +229,7 @@ async def test_a_connection_made_anew_is_told_its_scope_anew(postgres_url: str, 
 
 
 async def test_a_scope_that_could_not_be_set_is_not_taken_for_set(postgres_url: str) -> None:
-    line = Line(postgres_url)
+    line = ReconnectingConnection(postgres_url)
     connection = await line.limited(of(5))
     await connection.execute("BEGIN")
     with pytest.raises(asyncpg.PostgresError):
@@ -255,7 +251,7 @@ async def test_no_scope_of_a_role_or_database_opens_a_session(databases: Databas
     hand = await asyncpg.connect(databases.as_superuser(empty_postgres_url))
     await hand.execute(f"ALTER DATABASE {await hand.fetchval('SELECT current_database()')} SET touchbase.clients = 'all'")
     await hand.close()
-    line = Line(empty_postgres_url)
+    line = ReconnectingConnection(empty_postgres_url)
 
     found = await (await line.connection()).fetchval("SELECT current_setting('touchbase.clients')")
     await line.close()
@@ -355,8 +351,8 @@ async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store:
     await with_events(store)
 
     def forgetful(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
-        found = yield Ask("SELECT DISTINCT client FROM contact", ())
-        yield Step(Op("forgetful", (("name", "text"),), body="UPDATE contact SET first_name = p.name FROM p"), [("gone",)])
+        found = yield Select("SELECT DISTINCT client FROM contact", ())
+        yield Execute(Statement("forgetful", (("name", "text"),), body="UPDATE contact SET first_name = p.name FROM p"), [("gone",)])
         return [sorted(row[0] for row in found)] * len(commands)
 
     careless = await open_with(postgres_url, {Look: Handler(forgetful)})

@@ -16,65 +16,82 @@ import pytest
 from tests.conftest import ENCRYPTION_KEYS
 from tests.storage.ops import FOLDER, MAKERS, OPS, calls_of, texts
 
-from touchbase.domain import client_life as cl
-from touchbase.domain import commands as c
-from touchbase.domain import erasure as e
-from touchbase.domain import key_life as kl
-from touchbase.domain import queries as q
-from touchbase.domain import refusals as rf
-from touchbase.domain import seals
-from touchbase.domain.client import ACTIVE
-from touchbase.domain.company import Company
-from touchbase.domain.connection import Connection
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.once import KeptAnswer, RequestKey
-from touchbase.storage import open_store
-from touchbase.storage.sealing.keys import GivenKeys
-from touchbase.storage.sealing.sealer import MasterSealer
-from touchbase.storage.sql import scope
-from touchbase.storage.sql.group import Probe
-from touchbase.storage.sql.handlers import COMMANDS, Answers, with_sealer
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.migrate import packaged
-from touchbase.storage.sql.op import Ask, Plan
-from touchbase.storage.sql.reads import ANSWERS, OPENING
-from touchbase.storage.sql.sealed import check_keys
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.clients.commands import (
+    BeginDeletion,
+    CreateClient,
+    DeletingClients,
+    EnsureClient,
+    FindClient,
+    FindClientByNumber,
+    ListClientPage,
+    ListClients,
+    RemoveClientRows,
+    RotateClientId,
+    SetClientSettings,
+    SetClientState,
+)
+from touchbase.clients.models import ACTIVE
+from touchbase.connections.commands import AddConnection, DueFetches
+from touchbase.connections.encrypted_columns import check_keys
+from touchbase.connections.models import Connection
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.encryption.keys import GivenKeys
+from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, SweepErasure
+from touchbase.history.events import Event, Translation
+from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, StoreDelivery
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.refused import ListRefusals
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.migrations import packaged
+from touchbase.sql.statement import Plan, Select
+from touchbase.storage import open_store, rls_scope
+from touchbase.storage.batch import Probe
+from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_sealer
+from touchbase.storage.query_handlers import ANSWERS, OPENING
 from touchbase.storage.sqlite.connection import read
 
 QUERIES = [*ANSWERS, *OPENING]
 SPANNING: dict[type, str] = {
-    q.FindKey: "a key says whose it is only when it is found; its id is on no page of another client",
-    q.AnyKey: "whether there is one; of nobody's records",
-    q.BusyClients: "numbers of clients that have work waiting, for the worker",
-    q.CountInbox: "counts, for the metrics",
-    q.DueFetches: "numbers of clients and their tools, for the worker",
-    q.ExpiredAnswers: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
-    q.OldCalls: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
-    e.OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
-    kl.StoreFirstKey: "looks whether any key is there, and keeps one of no client",
-    kl.RotateKey: "finds a key by its id; the edge has looked whose it is",
-    kl.RevokeKey: "as above",
-    kl.NoteKeyUses: "keys of many clients at once, by id: when they were used",
-    e.AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
-    seals.CheckSeals: "an operator counts what is sealed with which encryption key",
-    seals.SealAgain: "an operator changes the encryption key of everything",
-    seals.RetireKeys: "as above",
-    seals.ReplaceLost: "as above",
+    FindKey: "a key says whose it is only when it is found; its id is on no page of another client",
+    AnyKey: "whether there is one; of nobody's records",
+    BusyClients: "numbers of clients that have work waiting, for the worker",
+    CountInbox: "counts, for the metrics",
+    DueFetches: "numbers of clients and their tools, for the worker",
+    ExpiredResponses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
+    OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
+    OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
+    StoreFirstKey: "looks whether any key is there, and keeps one of no client",
+    RotateKey: "finds a key by its id; the edge has looked whose it is",
+    RevokeKey: "as above",
+    NoteKeyUses: "keys of many clients at once, by id: when they were used",
+    AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
+    CheckEncryption: "an operator counts what is sealed with which encryption key",
+    Reencrypt: "an operator changes the encryption key of everything",
+    RetireKeys: "as above",
+    ReplaceLost: "as above",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
-SPANNING_UNLESS_NAMED = {c.StoreKey, kl.ListKeys, q.ListDeliveries, q.GroupDeliveries, q.GetDelivery, rf.ListRefusals}
+SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals}
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    c.EnsureClient, c.SetClientSettings, cl.CreateClient, cl.RotateClientId, cl.DeletingClients, q.FindClient, q.ListClients,
+    EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
-ABOUT_CLIENTS_UNLESS_NAMED = {cl.ListClientPage}
+ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 """The same when it names none: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
-    cl.RotateClientId: "must see whether the new id is, or was, somebody else's",
-    e.AddErasures: "as above: the secret that it brings is the store's, and there is one only",
+    RotateClientId: "must see whether the new id is, or was, somebody else's",
+    AddErasures: "as above: the secret that it brings is the store's, and there is one only",
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
 PLACES_OF_EVERYBODY = {"sql/scope.py", "postgres/engine.py", "postgres/schema.py", "postgres/writer.py"}
@@ -87,9 +104,9 @@ BY_RIGHT: dict[str, str] = {
     "statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {q.ListDeliveries, q.GetDelivery, q.DueFetches, rf.ListRefusals}
+NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
-SEALER = MasterSealer(GivenKeys(ENCRYPTION_KEYS.read()))
+SEALER = AesGcmCipher(GivenKeys(ENCRYPTION_KEYS.read()))
 
 _tables = apsw.Connection(":memory:")
 for migration in packaged("sqlite"):
@@ -194,12 +211,12 @@ def variants(kind: type[Any]) -> Iterator[Any]:
         yield kind(*chosen)
 
 
-KEY = c.StoreKey("k", b"", [], None, "", 5)
+KEY = StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
-    kl.StoreFirstKey(KEY), e.ErasePerson(1, 10, 1), e.SweepErasure(1, 1, [], 5, False, 10),
-    e.AddErasures(1, b"another", [], 10), e.RetainBodies(1, 2**40, 5, 10), e.DropUnrecognised(1, 10, 1, 5, 10),
-    seals.SealAgain(5), seals.RetireKeys(), seals.ReplaceLost(), cl.RemoveClientRows(2, 10, 100),
-    c.EnsureClient("unknown", 5, first_use=True),
+    StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
+    AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
+    Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
+    EnsureClient("unknown", 5, first_use=True),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 
@@ -211,7 +228,7 @@ class Reader:
         self.connection = apsw.Connection(path)
         self.asked: list[str] = []
         self.places: set[tuple[str, int]] = set()
-        self._answers = Answers(SEALER)
+        self._answers = QueryHandlers(SEALER)
         self._handlers = with_sealer(COMMANDS, SEALER)
 
     def texts_of(self, query: Any) -> list[str]:
@@ -239,33 +256,33 @@ class Reader:
 async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     store = await open_store(f"sqlite:///{tmp_path}/store.db", encryption_keys=ENCRYPTION_KEYS)
     for client_id in ("acme", "gone"):
-        await store.write(c.EnsureClient(client_id, 1))
-    await store.write(c.CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
+        await store.write(EnsureClient(client_id, 1))
+    await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
-        await store.write(c.CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
-    await store.write(c.AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
+        await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
+    await store.write(AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
-        await store.write(c.KeepDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
+        await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
 
     def translate(delivery: Delivery) -> Translation:
         about = {"object_type": "person", "object_id": str(delivery.id)}
         return Translation("hubspot", [Event("contact.updated", 5, events[delivery.id % 2], **about)])
 
     await store.work(1, 2, translate, 9)
-    await store.write(e.ErasePerson(1, 9, 2))
-    await store.write(cl.BeginDeletion(2, 9))
+    await store.write(ErasePerson(1, 9, 2))
+    await store.write(BeginDeletion(2, 9))
     await store.close()
     made = Reader(f"{tmp_path}/store.db")
-    init = Ask.__init__
+    init = Select.__init__
 
-    def spy(self: Ask, sql: str, params: Any) -> None:
+    def spy(self: Select, sql: str, params: Any) -> None:
         frame = sys._getframe(1)
         made.asked.append(sql)
         made.places.add((Path(frame.f_code.co_filename).name, frame.f_lineno))
         init(self, sql, params)
 
-    monkeypatch.setattr(Ask, "__init__", spy)
+    monkeypatch.setattr(Select, "__init__", spy)
     return made
 
 
@@ -297,7 +314,7 @@ def test_no_question_was_overlooked(reader: Reader) -> None:
     for command in ASKING:
         assert reader.texts_of_command(command), f"{command} asks nothing here"
     reader.texts_of_opening()
-    written = [(file, node.lineno, node.end_lineno or node.lineno) for file, _, node in calls_of("Ask")]
+    written = [(file, node.lineno, node.end_lineno or node.lineno) for file, _, node in calls_of("Select")]
 
     unheard = [place for place in written if not any(name == place[0] and place[1] <= line <= place[2] for name, line in reader.places)]
 
@@ -306,10 +323,10 @@ def test_no_question_was_overlooked(reader: Reader) -> None:
 
 
 def test_who_may_span_clients_is_reviewed() -> None:
-    assert set(scope.SPANNING) == set(SPANNING)
-    assert scope.SPANNING_UNLESS_NAMED == SPANNING_UNLESS_NAMED
-    assert scope.ABOUT_CLIENTS == ABOUT_CLIENTS
-    assert scope.ABOUT_CLIENTS_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
+    assert set(rls_scope.SPANNING) == set(SPANNING)
+    assert rls_scope.SPANNING_UNLESS_NAMED == SPANNING_UNLESS_NAMED
+    assert rls_scope.ABOUT_CLIENTS == ABOUT_CLIENTS
+    assert rls_scope.ABOUT_CLIENTS_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
 
 
 def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
@@ -323,7 +340,7 @@ def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
 
 
 def test_every_command_and_query_says_whose_rows_it_touches(subtests: pytest.Subtests) -> None:
-    """Where it fails: give the command a field `client: int`, or say in storage/sql/scope.py whose rows it may touch, and why above."""
+    """Where it fails: give the command a field `client: int`, or say in storage/rls_scope.py whose rows it may touch, and why above."""
     for kind in (*COMMANDS, *QUERIES):
         with subtests.test(kind.__name__):
             says_whose_rows(kind)
@@ -339,40 +356,40 @@ def says_whose_rows(kind: type[Any]) -> None:
     elif "client" in hints:
         assert optional == (kind in SPANNING_UNLESS_NAMED)
     else:
-        assert kind in scope._NAMED, f"it holds the client in {holders or 'nothing'}"
+        assert kind in rls_scope._NAMED, f"it holds the client in {holders or 'nothing'}"
 
 
 def test_a_scope_is_read_from_commands_and_queries_of_every_kind() -> None:
-    contact = [c.CreateContact(Contact(n, 0, 5, 5)) for n in (9, 1, 9, 10)]
-    keys = [c.StoreKey("k", b"", [], n, "", 5) for n in (5, None)]
+    contact = [CreateContact(Contact(n, 0, 5, 5)) for n in (9, 1, 9, 10)]
+    keys = [StoreKey("k", b"", [], n, "", 5) for n in (5, None)]
 
-    assert scope.scope_of(contact) == ",1,9,10,"
-    assert scope.scope_of([q.GetContact(7, 1)]) == ",7,"
-    assert scope.scope_of(keys[:1]) == ",5,"
-    assert scope.scope_of(keys) == scope.scope_of([q.CountInbox()]) == scope.EVERYBODY
-    assert scope.scope_of([q.ListDeliveries(5)]) == scope.EVERYBODY
-    assert scope.scope_of([q.ListDeliveries(5, client=3)]) == ",3,"
-    assert scope.scope_of([q.FindClient("acme")]) == scope.CLIENTS
-    assert scope.scope_of([cl.RotateClientId(7, "acme", 5)]) == scope.CLIENTS
-    assert [scope.scope_of([cl.ListClientPage(9, only=only)]) for only in (None, 7)] == [scope.CLIENTS, ",7,"]
-    assert scope.scope_of([cl.SetClientState(7, ACTIVE, 5)]) == scope.scope_of([cl.FindClientByNumber(7)]) == ",7,"
-    assert scope.scope_of([c.ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
-    assert scope.scope_of([q.FindAnswer(RequestKey(7, "k", b"", 5))]) == ",7,"
-    assert scope.scope_of([Probe()]) == scope.NOBODY
+    assert rls_scope.scope_of(contact) == ",1,9,10,"
+    assert rls_scope.scope_of([GetContact(7, 1)]) == ",7,"
+    assert rls_scope.scope_of(keys[:1]) == ",5,"
+    assert rls_scope.scope_of(keys) == rls_scope.scope_of([CountInbox()]) == rls_scope.EVERYBODY
+    assert rls_scope.scope_of([ListDeliveries(5)]) == rls_scope.EVERYBODY
+    assert rls_scope.scope_of([ListDeliveries(5, client=3)]) == ",3,"
+    assert rls_scope.scope_of([FindClient("acme")]) == rls_scope.CLIENTS
+    assert rls_scope.scope_of([RotateClientId(7, "acme", 5)]) == rls_scope.CLIENTS
+    assert [rls_scope.scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [rls_scope.CLIENTS, ",7,"]
+    assert rls_scope.scope_of([SetClientState(7, ACTIVE, 5)]) == rls_scope.scope_of([FindClientByNumber(7)]) == ",7,"
+    assert rls_scope.scope_of([ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
+    assert rls_scope.scope_of([FindResponse(RequestKey(7, "k", b"", 5))]) == ",7,"
+    assert rls_scope.scope_of([Probe()]) == rls_scope.NOBODY
 
 
-def once(client: int, command: c.Command[Any] | None) -> c.Once[Any]:
+def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
     """A command whose answer is kept for this client."""
-    return c.Once(RequestKey(client, "k", b"", 5), command, lambda _: KeptAnswer(b""))
+    return Idempotent(RequestKey(client, "k", b"", 5), command, lambda _: StoredResponse(b""))
 
 
 def test_what_is_carried_out_once_has_the_scope_of_what_is_inside_and_of_whose_answer_is_kept() -> None:
-    contact, replay = c.CreateContact(Contact(9, 0, 5, 5)), c.ReplayMany([(3, 1), (7, 1)], 10)
+    contact, replay = CreateContact(Contact(9, 0, 5, 5)), ReplayMany([(3, 1), (7, 1)], 10)
 
-    assert scope.scope_of([once(9, contact)]) == ",9,"
-    assert scope.scope_of([once(9, None)]) == ",9,"
-    assert scope.scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
-    assert scope.scope_of([once(5, c.StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
-    for wide in (KEY, kl.RotateKey("k", "l", b"", 5, 5, None), cl.CreateClient("acme", "", 5)):
-        assert scope.scope_of([once(9, contact), once(0, wide)]) == scope.EVERYBODY
-    assert scope.scope_of([once(9, Probe())]) == ",9,"
+    assert rls_scope.scope_of([once(9, contact)]) == ",9,"
+    assert rls_scope.scope_of([once(9, None)]) == ",9,"
+    assert rls_scope.scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
+    assert rls_scope.scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
+    for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), CreateClient("acme", "", 5)):
+        assert rls_scope.scope_of([once(9, contact), once(0, wide)]) == rls_scope.EVERYBODY
+    assert rls_scope.scope_of([once(9, Probe())]) == ",9,"

@@ -15,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import ENCRYPTION_KEYS, ByHand, bytes_in, names_in
 
-from touchbase.domain.commands import AddConnection, ChangeConnection, EnsureClient
-from touchbase.domain.connection import NO_SETTINGS, Connection, Sender
-from touchbase.domain.errors import Invalid, Overloaded, UnusableStore
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import ListConnections
-from touchbase.domain.seals import CheckSeals, ReplaceLost, RetireKeys, SealAgain
+from touchbase.clients.commands import EnsureClient
+from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
+from touchbase.connections.models import NO_SETTINGS, Connection, Sender
+from touchbase.encryption import key_file
+from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed
+from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.encryption.key_file import KeyFile
+from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, GivenKeys, new_key, read_key, text_of
+from touchbase.errors import Invalid, Overloaded, UnusableStore
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.sealing import key_file
-from touchbase.storage.sealing.key_file import KeyFile
-from touchbase.storage.sealing.keys import NO_KEYS, EncryptionKeys, GivenKeys, new_key, read_key, text_of
-from touchbase.storage.sealing.sealer import CannotOpen, MasterSealer
 
 SECRET = "a-secret-of-ours"
 OLD, NEW = text_of(new_key()), text_of(new_key())
@@ -76,7 +76,7 @@ async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_han
 
     with pytest.raises(Overloaded, match="cannot be opened now"):
         await secrets(store)
-    (lost,) = (await store.read(CheckSeals())).lost
+    (lost,) = (await store.read(CheckEncryption())).lost
     assert lost.place == ("connection", "secrets", 1, "crm", "hubspot")
     assert lost.why.startswith("was changed or moved")
 
@@ -107,7 +107,7 @@ async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alo
                 return_exceptions=True,
             )
 
-        assert isinstance(refused, CannotOpen)
+        assert isinstance(refused, DecryptionFailed)
         assert isinstance(changed, Connection)
     assert await by_hand("SELECT tool, updated_us FROM connection ORDER BY tool") == [("close", 5), ("hubspot", 1)]
 
@@ -159,7 +159,7 @@ async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
 
     assert (await by_hand("SELECT secrets FROM connection"))[0][0].startswith("sealed:1:")
     assert await secrets(again) == [[SECRET]] * 40
-    assert (await again.read(CheckSeals())).clear == 0
+    assert (await again.read(CheckEncryption())).clear == 0
     assert SECRET.encode() not in files
 
 
@@ -184,7 +184,7 @@ async def test_a_rotation_seals_everything_again_while_servers_with_both_keys_re
 
     steps, seen = [], []
     while steps[-1:] != [0]:
-        steps.append(await command.write(SealAgain(2)))
+        steps.append(await command.write(Reencrypt(2)))
         seen.append(await secrets(server))
     forgotten = await command.write(RetireKeys())
 
@@ -200,7 +200,7 @@ async def test_until_a_rotation_is_at_its_end_both_keys_are_needed(open_with_key
     first = await open_with_keys(BEFORE)
     await connect(first)
     await connect(first, "close")
-    await (await open_with_keys(BOTH)).write(SealAgain(1))
+    await (await open_with_keys(BOTH)).write(Reencrypt(1))
 
     for keys in (BEFORE, AFTER):
         with pytest.raises(UnusableStore, match="not at hand"):
@@ -211,7 +211,7 @@ async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lo
     forgotten_server = await open_with_keys(BEFORE)
     await connect(forgotten_server)
     command = await open_with_keys(BOTH)
-    await command.write(SealAgain(100))
+    await command.write(Reencrypt(100))
     await command.write(RetireKeys())
 
     await connect(forgotten_server, "close", "sealed with the old key")
@@ -261,7 +261,7 @@ async def test_a_running_store_finds_the_key_that_another_process_has_made_or_ro
     await connect(command)
     made = await secrets(server)
     keys.begin_rotation()
-    await command.write(SealAgain(100))
+    await command.write(Reencrypt(100))
     await command.write(RetireKeys())
     aside = keys.end_rotation()
     rotated = await secrets(server)
@@ -324,23 +324,23 @@ def test_any_text_opens_in_its_own_place_with_its_own_key_and_nowhere_else(
     text: str, place: tuple[object, ...], other: tuple[object, ...]
 ) -> None:
     one, another = new_key(), new_key()
-    sealed = MasterSealer(GivenKeys([one])).seal(text, place)
+    sealed = AesGcmCipher(GivenKeys([one])).seal(text, place)
 
-    assert MasterSealer(GivenKeys([another, one])).open(sealed, place) == text
+    assert AesGcmCipher(GivenKeys([another, one])).open(sealed, place) == text
     assert not text.strip() or len(text) < 8 or text not in sealed
-    with pytest.raises(CannotOpen):
-        MasterSealer(GivenKeys([another])).open(sealed, place)
+    with pytest.raises(DecryptionFailed):
+        AesGcmCipher(GivenKeys([another])).open(sealed, place)
     if other != place:
-        with pytest.raises(CannotOpen):
-            MasterSealer(GivenKeys([one])).open(sealed, other)
+        with pytest.raises(DecryptionFailed):
+            AesGcmCipher(GivenKeys([one])).open(sealed, other)
 
 
 @given(st.binary(min_size=1))
 def test_any_other_text_does_not_open(raw: bytes) -> None:
     key = new_key()
 
-    with pytest.raises(CannotOpen):
-        MasterSealer(GivenKeys([key])).open(f"sealed:1:{key.id}:{raw.decode('latin-1')}", ("connection", "secrets", 1))
+    with pytest.raises(DecryptionFailed):
+        AesGcmCipher(GivenKeys([key])).open(f"sealed:1:{key.id}:{raw.decode('latin-1')}", ("connection", "secrets", 1))
 
 
 def test_what_holds_a_secret_does_not_show_it() -> None:

@@ -12,13 +12,13 @@ from hypothesis import strategies as some
 from tests.storage.test_known_facts import keep, receive, work
 from tests.storage.test_unions import NOON, client_of
 
-from touchbase.domain.commands import CreateContact, UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.events import CONTACT
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.domain.times import SECOND
-from touchbase.service.verify import Verified, verify
+from touchbase.common.timestamps import SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.history.events import CONTACT
+from touchbase.records.commands import CreateContact, UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 
 ANN, INFO = "ann@x.test", "info@x.test"
 Call = list[dict[str, Any]]

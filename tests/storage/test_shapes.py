@@ -9,21 +9,23 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters import load_adapters
-from touchbase.domain import delivery as dl
-from touchbase.domain.commands import EnsureClient, KeepDelivery
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Rehearsed, Store
-from touchbase.domain.queries import CountDeliveries, DeliveryGroup, GetDelivery, GroupDeliveries
-from touchbase.domain.shape import parts_of
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.inbox import Sought, group_deliveries
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.replay import Rehearser, count, pages, put_back
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events.replay import DryRunner, count, pages, put_back
+from touchbase.events.work import DryRunDelivery
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNISED
+from touchbase.inbox.payload_fingerprint import parts_of
+from touchbase.inbox.queries import CountDeliveries, DeliveryGroup, GetDelivery, GroupDeliveries
+from touchbase.inbox.service import DeliveryFilter, group_deliveries
+from touchbase.sql.store import Store
 
 NOON = 1_795_000_000 * SECOND
 COUNT = itertools.count()
@@ -37,7 +39,7 @@ SENT = {"event_type": "email_sent", "lead_email": "ann@example.com", "email_acco
 async def keep(store: Store, client: int, said: Any, channel: str = "crm", at: int = NOON, headers: str = "{}") -> int:
     body = said if isinstance(said, bytes) else json.dumps(said).encode()
     key = body_key(channel, str(next(COUNT)), "", body)
-    return (await store.write(KeepDelivery(client, channel, key, headers.encode(), "", body, at))).id
+    return (await store.write(StoreDelivery(client, channel, key, headers.encode(), "", body, at))).id
 
 
 async def client_of(store: Store, name: str = "acme") -> int:
@@ -55,14 +57,14 @@ async def test_many_calls_of_an_event_without_use_are_one_group(store: Store) ->
     await keep(store, other, [DEAL])
     await drain(store)
 
-    found = await store.read(GroupDeliveries(dl.IGNORED, 50, client))
+    found = await store.read(GroupDeliveries(IGNORED, 50, client))
 
     keys = "deal.creation\nobjectId, portalId, subscriptionType"
     reason = "understood, but not used: deal.creation"
     assert found[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
     assert [(each.count, parts_of(each.shape)[0]) for each in found[1:]] == [(1, "ticket.creation")]
-    assert [(each.client_id, each.count) for each in await store.read(GroupDeliveries(dl.IGNORED, 1))] == [("acme", 12)]
-    assert len(await store.read(GroupDeliveries(dl.IGNORED, 50))) == 3
+    assert [(each.client_id, each.count) for each in await store.read(GroupDeliveries(IGNORED, 1))] == [("acme", 12)]
+    assert len(await store.read(GroupDeliveries(IGNORED, 50))) == 3
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ async def test_what_nobody_understands_shows_by_its_keys(store: Store, said: Any
 
     await drain(store, read)
 
-    [group] = await store.read(GroupDeliveries(dl.UNRECOGNISED, 50))
+    [group] = await store.read(GroupDeliveries(UNRECOGNISED, 50))
     assert (parts_of(group.shape), group.tool, group.reason) == ((event, keys), None, group.reason)
 
 
@@ -115,10 +117,10 @@ async def test_what_waits_and_what_failed_have_groups_too(store: Store) -> None:
     def breaks(request: WebhookRequest) -> Translation:
         raise ZeroDivisionError
 
-    for attempt in range(dl.MAX_ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         await drain(store, breaks, NOON + attempt * DAY)
 
-    found = await group_deliveries(store, Sought(), 50)
+    found = await group_deliveries(store, DeliveryFilter(), 50)
 
     assert {(each.state, *map(str, parts_of(each.shape))) for each in found} == {
         ("parked", "contact.propertyChange", "['objectId', 'portalId', 'propertyName', 'propertyValue', 'subscriptionType']"),
@@ -131,7 +133,7 @@ async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) ->
     ids = [await keep(store, client, [DEAL], at=NOON + place) for place, client in enumerate([first] * 3 + [second] * 4)]
     await drain(store)
     await keep(store, second, {"riddle": 1})
-    sought = Sought(state=dl.IGNORED, received_since_us=NOON + 1)
+    sought = DeliveryFilter(state=IGNORED, received_since_us=NOON + 1)
 
     whole = [(page.client.client_id, [each.id for each in page.deliveries]) async for page in pages(store, sought, size=2)]
     stopped, left = [], []
@@ -146,8 +148,8 @@ async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) ->
 
     assert whole == [("a", [ids[2], ids[1]]), ("b", [ids[6], ids[5]]), ("b", [ids[4], ids[3]])]
     assert (stopped, left, left_count) == ([2, 2], [ids[4], ids[3]], 2)
-    assert await store.read(CountDeliveries(second, state=dl.RECEIVED)) == 3
-    assert await count(store, Sought(state=dl.IGNORED)) == 3
+    assert await store.read(CountDeliveries(second, state=RECEIVED)) == 3
+    assert await count(store, DeliveryFilter(state=IGNORED)) == 3
 
 
 async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store, by_hand: Any) -> None:
@@ -172,15 +174,15 @@ async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store
         return ADAPTERS.translate(request)
 
     before = await everything()
-    told = await Rehearser(store, knowing, lambda: NOON).rehearse(client, [*strange, sent, broken, 999_999])
+    told = await DryRunner(store, knowing, lambda: NOON).dry_run(client, [*strange, sent, broken, 999_999])
 
     assert await everything() == before
     assert told.deliveries == [
-        Rehearsed(strange[0], "unrecognised", "applied", 1, None),
-        Rehearsed(strange[1], "unrecognised", "applied", 1, None),
-        Rehearsed(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation"),
-        Rehearsed(sent, "applied", "applied", 1, None),
-        Rehearsed(broken, "received", "failed", 0, "ZeroDivisionError: a fault"),
+        DryRunDelivery(strange[0], "unrecognised", "applied", 1, None),
+        DryRunDelivery(strange[1], "unrecognised", "applied", 1, None),
+        DryRunDelivery(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation"),
+        DryRunDelivery(sent, "applied", "applied", 1, None),
+        DryRunDelivery(broken, "received", "failed", 0, "ZeroDivisionError: a fault"),
     ]
     assert (told.created, told.changed, told.fields) == (0, 1, {"first_name": 1})
 
@@ -193,9 +195,9 @@ async def test_a_rehearsal_comes_true(store: Store) -> None:
 
     ids = [await keep(store, client, said, channel) for said, channel in (([NAME], "crm"), ([EMAIL], "crm"), (SENT, "email_campaign"))]
     await drain(store, ignorant)
-    told = await Rehearser(store, ADAPTERS.translate, lambda: NOON).rehearse(client, ids)
+    told = await DryRunner(store, ADAPTERS.translate, lambda: NOON).dry_run(client, ids)
 
-    async for page in pages(store, Sought(state=dl.UNRECOGNISED)):
+    async for page in pages(store, DeliveryFilter(state=UNRECOGNISED)):
         await put_back(store, page, NOON)
     await drain(store)
 
@@ -212,10 +214,10 @@ async def test_a_delivery_that_breaks_its_rehearsal_does_not_harm_its_neighbours
     class Breaking:
         """A store that cannot apply one of them."""
 
-        async def rehearse(self, client: int, some: list[int], *more: Any) -> Any:
+        async def dry_run(self, client: int, some: list[int], *more: Any) -> Any:
             if ids[3] in some:
                 raise LookupError("no")
-            return await store.rehearse(client, some, *more)
+            return await store.dry_run(client, some, *more)
 
         async def read(self, query: Any) -> Any:
             return await store.read(query)
@@ -223,6 +225,6 @@ async def test_a_delivery_that_breaks_its_rehearsal_does_not_harm_its_neighbours
     def read(request: WebhookRequest) -> Translation:
         return Translation("test", [Event("email_sent", email="ann@example.com", occurred_us=NOON - json.loads(request.body)["n"])])
 
-    told = await Rehearser(Breaking(), read, lambda: NOON).rehearse(client, ids)  # type: ignore[arg-type]
+    told = await DryRunner(Breaking(), read, lambda: NOON).dry_run(client, ids)  # type: ignore[arg-type]
 
     assert {each.id: each.state for each in told.deliveries} == dict.fromkeys(ids, "applied") | {ids[3]: "failed"}

@@ -18,17 +18,19 @@ from typing import Any
 import apsw
 import pytest
 
-from touchbase.domain.commands import Command, CreateContact, EnsureClient
-from touchbase.domain.contact import Contact
-from touchbase.domain.erasure import ErasePerson
-from touchbase.domain.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindClient, ListClients, ListContacts
+from touchbase.clients.commands import EnsureClient, FindClient, ListClients
+from touchbase.erasure.commands import ErasePerson
+from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
+from touchbase.records.commands import CreateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import ListContacts
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Plan, Select
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.sql.handlers import COMMANDS, Handler
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Ask, Plan
-from touchbase.storage.sqlite import engine, log, writer
+from touchbase.storage.command_handlers import COMMANDS, Handler
+from touchbase.storage.sqlite import engine, wal, writer
 from touchbase.storage.sqlite.connection import path_of, refuse_old
 
 
@@ -49,14 +51,14 @@ class Fill(Command[None]):
 
 def _pages(commands: Sequence[Pages], ids: Ids) -> Plan[list[object]]:
     for command in commands:
-        yield Ask(f"PRAGMA max_page_count = {command.most}", ())
+        yield Select(f"PRAGMA max_page_count = {command.most}", ())
     return [None] * len(commands)
 
 
 def _fill(commands: Sequence[Fill], ids: Ids) -> Plan[list[object]]:
     for command in commands:
         sql = "INSERT INTO client (id, client_id, created_us, settings) VALUES ((SELECT 1 + count(*) FROM client), ?, 0, ?)"
-        yield Ask(sql, (command.client_id, "{}" + " " * command.size))
+        yield Select(sql, (command.client_id, "{}" + " " * command.size))
     return [None] * len(commands)
 
 
@@ -167,8 +169,8 @@ async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url,
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no such descriptor")
 
-    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", 50)
-    monkeypatch.setattr(log.Log, "flush_copied", fails)
+    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", 50)
+    monkeypatch.setattr(wal.WriteAheadLog, "flush_copied", fails)
     store = await open_with(sqlite_url, SMALL_DISK)
 
     for n in range(5):
@@ -180,7 +182,7 @@ async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url,
 
 WRITES_UNTIL_KILLED = """
 import asyncio, sys
-from touchbase.domain.commands import EnsureClient
+from touchbase.sql.command import EnsureClient
 from touchbase.storage import open_store
 
 async def main():
@@ -324,7 +326,7 @@ async def test_copies_of_rows_that_were_moved_go_with_the_rows(tmp_path: Path, o
     path = tmp_path / "traces.db"
     store = await _with_erased(f"sqlite:///{path}", open_with)
 
-    assert await store.scrub()
+    assert await store.vacuum()
     assert _traces(path) == []
     assert [len(await store.read(ListContacts(client, 200))) for client in (1, 2, 3)] == [200, 200, 200]
 
@@ -334,9 +336,9 @@ async def test_a_large_file_is_only_written_anew_when_asked_for(tmp_path: Path, 
     path = tmp_path / "traces.db"
     store = await _with_erased(f"sqlite:///{path}", open_with)
 
-    assert await store.scrub()
+    assert await store.vacuum()
     assert _traces(path) == ["traces.db"]
-    assert await store.scrub(whole=True)
+    assert await store.vacuum(whole=True)
     assert _traces(path) == []
 
 
@@ -349,10 +351,10 @@ async def test_a_file_that_cannot_be_written_anew_is_tried_again_later(
 
     with apsw.Connection(str(path)) as other:
         other.execute("CREATE TABLE in_the_way (one)")
-        assert not await store.scrub()
+        assert not await store.vacuum()
         with pytest.raises(StoreUnavailable, match="another process holds the store locked"):
-            await store.scrub(whole=True)
-    assert await store.scrub()
+            await store.vacuum(whole=True)
+    assert await store.vacuum()
     assert _traces(path) == []
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from touchbase.domain.commands import EnsureClient, KeepDelivery, Kept
-from touchbase.domain.delivery import CRM
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.queries import FindClient, ListClients
+from touchbase.clients.commands import EnsureClient, FindClient, ListClients
+from touchbase.connections.models import CRM
+from touchbase.errors import Overloaded
+from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.storage import open_store
-from touchbase.storage.sql.handlers import COMMANDS
-from touchbase.storage.sqlite import log, write_out, writer
+from touchbase.storage.command_handlers import COMMANDS
+from touchbase.storage.sqlite import wal, writeback, writer
 from touchbase.storage.sqlite.connection import path_of
 
 FEW_PAGES = 20
@@ -55,8 +55,8 @@ def disk() -> Iterator[WatchedDisk]:
     watched.unregister()
 
 
-def _delivery(client: int, n: int, body: bytes) -> KeepDelivery:
-    return KeepDelivery(client, CRM, b"call %d" % n, b"{}", "", body, n)
+def _delivery(client: int, n: int, body: bytes) -> StoreDelivery:
+    return StoreDelivery(client, CRM, b"call %d" % n, b"{}", "", body, n)
 
 
 async def _flushed_by(sqlite_url: str, disk: WatchedDisk, size: int = 10) -> set[str]:
@@ -106,13 +106,13 @@ async def test_while_another_process_writes_the_loop_goes_on_and_nothing_is_refu
 
 
 async def test_a_log_that_is_written_without_a_pause_still_begins_anew(sqlite_url, open_with, monkeypatch) -> None:
-    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
     monkeypatch.setattr(writer, "LONGEST_LOG", 3 * FEW_PAGES)
-    monkeypatch.setattr(write_out, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
+    monkeypatch.setattr(writeback, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
     store = await open_with(sqlite_url, COMMANDS)
     client = await store.write(EnsureClient("someone", 1))
 
-    async def write(first: int) -> list[Kept]:
+    async def write(first: int) -> list[StoredDelivery]:
         return [await store.write(_delivery(client.number, n, b"x" * 500)) for n in range(first, first + 200)]
 
     kept = [one for some in await asyncio.gather(*(write(first) for first in range(1_000, 2_000, 200))) for one in some]
@@ -135,8 +135,8 @@ async def test_what_is_copied_beside_writers_is_flushed_at_once_and_not_where_sq
     def fsync(number: int) -> None:
         flushed.append((os.readlink(f"/proc/self/fd/{number}"), fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE))
 
-    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
-    monkeypatch.setattr(log.os, "fsync", fsync)
+    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(wal.os, "fsync", fsync)
     store = await open_with(sqlite_url, COMMANDS)
     for number in range(FEW_PAGES):
         await store.write(EnsureClient(f"client-{number}", 1))
@@ -149,8 +149,8 @@ async def test_a_disk_that_cannot_flush_what_was_copied_leaves_it_to_sqlite(sqli
     def fsync(number: int) -> None:
         raise OSError(errno.EIO, "the disk is broken")
 
-    monkeypatch.setattr(log, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
-    monkeypatch.setattr(log.os, "fsync", fsync)
+    monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
+    monkeypatch.setattr(wal.os, "fsync", fsync)
     store = await open_with(sqlite_url, COMMANDS)
     for number in range(FEW_PAGES):
         await store.write(EnsureClient(f"client-{number}", 1))

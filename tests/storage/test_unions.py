@@ -10,16 +10,19 @@ import msgspec
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
 
-from touchbase.domain.commands import CreateContact, EnsureClient, KeepDelivery, UpdateContact
-from touchbase.domain.contact import Contact
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import COMPANY, CONTACT, Event, Translation
-from touchbase.domain.keys import body_key
-from touchbase.domain.ports import Store
-from touchbase.domain.queries import FindUnited, GetHistory, ListCompanies, ListContacts, ListDeliveries
-from touchbase.domain.times import DAY, SECOND
-from touchbase.service.process_inbox import InboxWorker
-from touchbase.service.verify import Verified, verify
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.worker import InboxWorker
+from touchbase.history.dedupe_keys import body_key
+from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.records.commands import CreateContact, UpdateContact
+from touchbase.records.contact import Contact
+from touchbase.records.queries import FindUnited, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
@@ -41,7 +44,7 @@ async def receive(store: Store, client: int, *calls: list[dict[str, Any]], chann
     for call in calls:
         body = msgspec.json.encode(call)
         key = body_key(channel, str(next(COUNT)), "", body)
-        kept.append((await store.write(KeepDelivery(client, channel, key, b"{}", "", body, NOON))).id)
+        kept.append((await store.write(StoreDelivery(client, channel, key, b"{}", "", body, NOON))).id)
         await InboxWorker(store, read, lambda: NOON).drain()
     return kept
 
@@ -201,7 +204,7 @@ async def test_what_several_workers_learn_of_one_object_at_the_same_time_comes_t
             about("contact", str(number), email=f"q{number}@example.com", occurred_us=NOON - 6),
         ):
             body = msgspec.json.encode(call)
-            await store.write(KeepDelivery(client, "crm", body_key("crm", str(next(COUNT)), "", body), b"{}", "", body, NOON))
+            await store.write(StoreDelivery(client, "crm", body_key("crm", str(next(COUNT)), "", body), b"{}", "", body, NOON))
 
     await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, turn=1).drain() for _ in range(4)))
 

@@ -6,20 +6,21 @@ from typing import Any
 
 import pytest
 
-from touchbase.domain.client_life import RemoveClientRows
-from touchbase.domain.commands import CreateCompany, CreateContact, EnsureClient, KeepDelivery
-from touchbase.domain.company import Company
-from touchbase.domain.contact import Contact
-from touchbase.domain.errors import Overloaded
-from touchbase.storage.sql import client_removal
-from touchbase.storage.sql.client_tables import CLIENT_TABLES
-from touchbase.storage.sql.clients import ensure_clients
-from touchbase.storage.sql.create import create_companies, create_contacts
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.inbox import keep_deliveries
-from touchbase.storage.sql.op import Ask, Retry, Step
+from touchbase.clients import sql_removal as clients_sql_removal
+from touchbase.clients.commands import EnsureClient, RemoveClientRows
+from touchbase.clients.sql import ensure_clients
+from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.errors import Overloaded
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.sql import keep_deliveries
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.sql_create import create_companies, create_contacts
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Select, SerializationConflict
 
-KEEP = KeepDelivery(1, "crm", b"k" * 16, b"{}", "", b"x", 5)
+KEEP = StoreDelivery(1, "crm", b"k" * 16, b"{}", "", b"x", 5)
 CONTACT = CreateContact(Contact(1, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"))
 COMPANY = CreateCompany(Company(1, 0, 5, 5, "example.com"))
 
@@ -54,21 +55,21 @@ def test_whoever_repeats_what_has_just_gone_is_asked_to_come_again(plan: Any) ->
 
 
 def test_a_client_that_goes_while_it_is_made_is_made_again() -> None:
-    with pytest.raises(Retry):
+    with pytest.raises(SerializationConflict):
         finished(ensure_clients([EnsureClient("acme", 5)], ids()))
 
 
 def test_what_lies_beside_a_row_that_came_while_others_were_removed_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     [delivery] = [table for table in CLIENT_TABLES if table.beside]
-    monkeypatch.setattr(client_removal, "CLIENT_TABLES", (delivery,))
-    plan = client_removal._empty(RemoveClientRows(1, 5, 500, None))
+    monkeypatch.setattr(clients_sql_removal, "CLIENT_TABLES", (delivery,))
+    plan = clients_sql_removal._empty(RemoveClientRows(1, 5, 500, None))
 
     looked = next(plan)
     deleted = plan.send([(3, 10), (9, 10)])
     beside = plan.send([(9,), (3,), (4,)])
 
-    assert isinstance(looked, Ask)
-    assert isinstance(deleted, Ask)
+    assert isinstance(looked, Select)
+    assert isinstance(deleted, Select)
     assert "RETURNING id" in deleted.sql
-    assert isinstance(beside, Step)
+    assert isinstance(beside, Execute)
     assert beside.rows == [(1, 3), (1, 4), (1, 9)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from touchbase.storage.sqlite import write_out as module
-from touchbase.storage.sqlite.write_out import PARTS, SMALLEST_PART, write_out
+from touchbase.storage.sqlite import writeback as module
+from touchbase.storage.sqlite.writeback import PARTS, SMALLEST_PART, write_out
 
 Asked = list[tuple[int, int]]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from touchbase.adapters import load_adapters
-from touchbase.adapters.kit.table import Shape, Table
-from touchbase.domain.delivery import CHANNELS, EMAIL_CAMPAIGN
-from touchbase.domain.ports import Adapter
+from touchbase.adapters.interface import Adapter
+from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.models import CHANNELS, EMAIL_CAMPAIGN
 
 MARKS = {
     "V": "a page or source of the vendor says so",

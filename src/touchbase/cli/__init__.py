@@ -14,8 +14,8 @@ from importlib import import_module
 import click
 
 import touchbase
-from touchbase.domain.errors import BadAddress, TouchbaseError
-from touchbase.settings import BadSettings, check_names
+from touchbase.config import BadSettings, check_names
+from touchbase.errors import BadAddress, TouchbaseError
 
 COMMANDS = {
     "serve": "Run the HTTP server, with the inbox worker beside it.",

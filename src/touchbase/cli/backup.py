@@ -10,7 +10,7 @@ import click
 
 import touchbase
 from touchbase.cli.common import json_option, must_exist, print_json, read_settings, setting_options
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
 
 # Row-level security holds the tables' owner too: with all clients in scope the dump is whole.
 PG_DUMP = 'PGOPTIONS="-c touchbase.clients=all" pg_dump --enable-row-security --format=custom --file=FILE ADDRESS'

@@ -12,13 +12,13 @@ import click
 from touchbase.cli.common import find_client, json_option, opened, print_json, run, setting_options
 from touchbase.cli.durations import keep_old_option
 from touchbase.cli.inbox_replay import STOPPED
-from touchbase.domain.client import ACTIVE, SUSPENDED
-from touchbase.domain.times import SECOND, Micros, to_text
+from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
-    from touchbase.domain.client import Client
-    from touchbase.domain.client_life import Removal
-    from touchbase.domain.ports import Store
+    from touchbase.clients.commands import Removal
+    from touchbase.clients.models import Client
+    from touchbase.sql.store import Store
 
 
 @click.command()
@@ -94,8 +94,8 @@ def _tell(changed: Client, said: str, as_json: bool) -> None:
 
 
 async def _rename(database: str | None, client_id: str, name: str) -> Client:
-    from touchbase.domain.client_life import RenameClient
-    from touchbase.domain.text import NAME, why_unusable
+    from touchbase.clients.commands import RenameClient
+    from touchbase.common.field_limits import NAME, why_unusable
 
     if len(name) > NAME or (why := why_unusable(name)):
         raise click.UsageError(f"a name {why if len(name) <= NAME else f'has at most {NAME} characters'}")
@@ -104,15 +104,15 @@ async def _rename(database: str | None, client_id: str, name: str) -> Client:
 
 
 async def _set_state(database: str | None, client_id: str, state: str) -> Client:
-    from touchbase.domain.client_life import SetClientState
+    from touchbase.clients.commands import SetClientState
 
     async with opened(database) as store:
         return await store.write(SetClientState((await find_client(store, client_id)).number, state, _now()))
 
 
 async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Client, Micros]:
-    from touchbase.domain.client_life import RotateClientId
-    from touchbase.service.clients import is_client_id, new_client_id
+    from touchbase.clients.commands import RotateClientId
+    from touchbase.clients.service import is_client_id, new_client_id
 
     if new_id is not None and not is_client_id(new_id):
         raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
@@ -123,7 +123,7 @@ async def _rotate_id(database: str | None, client_id: str, new_id: str | None, k
 
 
 async def _delete(database: str | None, client_id: str, yes: bool) -> int:
-    from touchbase.domain.client_life import BeginDeletion, CountClientRows
+    from touchbase.clients.commands import BeginDeletion, CountClientRows
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -139,7 +139,7 @@ async def _delete(database: str | None, client_id: str, yes: bool) -> int:
 async def _remove(store: Store, client: Client) -> int:
     import asyncio
 
-    from touchbase.service.remove_clients import removal_of
+    from touchbase.clients.removal import removal_of
 
     removed, progress = 0, Progress()
     async for removal in removal_of(store, _now, client):
@@ -178,7 +178,7 @@ def as_values(client: Client) -> dict[str, object]:
     """A client as plain values, in the words of the admin API, and its name in log lines."""
     import msgspec
 
-    from touchbase.api.settings import described
-    from touchbase.server.observe import client_in_logs
+    from touchbase.clients.api.settings import described
+    from touchbase.server.access_log import client_in_logs
 
     return {**msgspec.to_builtins(described(client)), "log_name": client_in_logs(client.client_id)}

@@ -14,12 +14,12 @@ from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.connections_add import add as connect
 from touchbase.cli.tables import SHORT, SPARE, Column, print_record, print_table
-from touchbase.domain.client import CLIENT_STATES, DELETING
-from touchbase.domain.errors import Invalid, MalformedBody
-from touchbase.domain.times import Micros
+from touchbase.clients.models import CLIENT_STATES, DELETING
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Invalid, MalformedBody
 
 if TYPE_CHECKING:
-    from touchbase.domain.client import Client, ClientSettings
+    from touchbase.clients.models import Client, ClientSettings
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -104,7 +104,7 @@ clients.former = {name: with_client_argument(name, command) for name, command in
 async def _list(
     database: str | None, state: str | None, name: str | None, limit: int, after: str | None
 ) -> tuple[list[Client], str | None]:
-    from touchbase.service.clients import Clients
+    from touchbase.clients.service import Clients
 
     async with opened(database) as store:
         return await Clients(store, _now).page(limit, after, state=state, text=name)
@@ -112,10 +112,9 @@ async def _list(
 
 async def _add(database: str | None, client_id: str | None, name: str) -> tuple[Client, bool]:
     """The client, and whether it is new."""
-    from touchbase.domain.client_life import CreateClient
-    from touchbase.domain.queries import FindClient
-    from touchbase.domain.text import NAME, why_unusable
-    from touchbase.service.clients import is_client_id, new_client_id
+    from touchbase.clients.commands import CreateClient, FindClient
+    from touchbase.clients.service import is_client_id, new_client_id
+    from touchbase.common.field_limits import NAME, why_unusable
 
     if client_id is not None and not is_client_id(client_id):
         raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
@@ -133,8 +132,8 @@ async def _add(database: str | None, client_id: str | None, name: str) -> tuple[
 async def _show(database: str | None, client_id: str) -> dict[str, object]:
     import msgspec
 
-    from touchbase.api.settings import detail_of
-    from touchbase.domain.client_life import FormerIds
+    from touchbase.clients.api.settings import detail_of
+    from touchbase.clients.commands import FormerIds
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -144,7 +143,7 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
 
 
 async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Client:
-    from touchbase.service.clients import Clients
+    from touchbase.clients.service import Clients
 
     async with opened(database) as store:
         await find_client(store, client_id)
@@ -154,9 +153,9 @@ async def _configure(database: str | None, client_id: str, settings: ClientSetti
 def _settings_in(file: Path) -> ClientSettings:
     import msgspec
 
-    from touchbase.api.faults import loaded
-    from touchbase.api.reading import read_struct
-    from touchbase.api.settings import ClientRequest, checked
+    from touchbase.clients.api.settings import ClientRequest, checked
+    from touchbase.http.body_errors import loaded
+    from touchbase.http.json_body import read_struct
 
     data = read_file(file)
     try:

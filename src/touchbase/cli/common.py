@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from touchbase.cli.password import without_password
-from touchbase.domain.client import DELETING
-from touchbase.domain.errors import NotFound
-from touchbase.domain.text import LARGEST_ID
-from touchbase.settings import RENAMED_AUTH, Settings, environment_name
+from touchbase.clients.models import DELETING
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.config import RENAMED_AUTH, Settings, environment_name
+from touchbase.errors import NotFound
 
 if TYPE_CHECKING:
-    from touchbase.domain.client import Client
-    from touchbase.domain.ports import Store
+    from touchbase.clients.models import Client
+    from touchbase.events.work import ProcessingStore
 
 ALWAYS_JSON = "Changes nothing: the output is JSON anyway."
 ID = click.IntRange(1, LARGEST_ID)
@@ -108,10 +108,12 @@ def run_fast(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def opened(database: str | None, *, as_is: bool = False, new: bool = False, copies: bool | None = None) -> AsyncIterator[Store]:
+async def opened(
+    database: str | None, *, as_is: bool = False, new: bool = False, copies: bool | None = None
+) -> AsyncIterator[ProcessingStore]:
     """The store that a command works on; it must be there already, unless it may be `new`, and wait for no migration, unless `as_is`."""
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.storage import open_store
-    from touchbase.storage.sealing.keys import EncryptionKeys
 
     settings = read_settings(database=database, migration_copy=copies)
     if not new:
@@ -177,8 +179,8 @@ def json_option(about: str = "Print JSON.") -> Callable[[F], F]:
 
 def channel_of(channel: str | None, tool: str | None) -> str:
     """The channel that was given, or else the only one that this tool is on."""
-    from touchbase.adapters import load_adapters
-    from touchbase.domain.delivery import CHANNELS
+    from touchbase.adapters.registry import load_adapters
+    from touchbase.connections.models import CHANNELS
 
     if channel is not None:
         return channel
@@ -192,12 +194,12 @@ def channel_of(channel: str | None, tool: str | None) -> str:
     return found[0]
 
 
-async def find_client(store: Store, client_id: str, *, lasting: bool = False) -> Client:
+async def find_client(store: ProcessingStore, client_id: str, *, lasting: bool = False) -> Client:
     """The client of this id, or of one that it had and that is still honoured; fails when there is none.
 
     With `lasting` it also fails for one that is being deleted: whatever it were given now would go with it.
     """
-    from touchbase.domain.queries import FindClient
+    from touchbase.clients.commands import FindClient
 
     found = await store.read(FindClient(client_id, time.time_ns() // 1000))
     if found is None:

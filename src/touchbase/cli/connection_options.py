@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from touchbase.domain.delivery import CHANNELS
+from touchbase.connections.models import CHANNELS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

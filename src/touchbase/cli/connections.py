@@ -12,8 +12,8 @@ from touchbase.cli.connections_add import add
 from touchbase.cli.tables import SPARE, Column, print_record, print_table
 
 if TYPE_CHECKING:
-    from touchbase.domain.client import Client
-    from touchbase.domain.ports import Store
+    from touchbase.clients.models import Client
+    from touchbase.sql.store import Store
 
 Shown = dict[str, object]
 COLUMNS = (
@@ -86,7 +86,7 @@ def remove(database: str | None, client_id: str, channel: str | None, tool: str,
 
 
 async def _list(database: str | None, client_id: str | None) -> list[Shown]:
-    from touchbase.domain.queries import ListClients
+    from touchbase.clients.commands import ListClients
 
     async with opened(database) as store:
         owners = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
@@ -97,8 +97,8 @@ async def _of(store: Store, owner: Client) -> list[Shown]:
     """A client's connections as plain values, in the words of the admin API."""
     import msgspec
 
-    from touchbase.api.connections import described
-    from touchbase.domain.queries import ListConnections, ListFetching
+    from touchbase.connections.api import described
+    from touchbase.connections.commands import ListConnections, ListFetching
 
     found = await store.read(ListConnections(owner.number))
     going = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
@@ -106,7 +106,7 @@ async def _of(store: Store, owner: Client) -> list[Shown]:
 
 
 async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
-    from touchbase.domain.commands import RemoveConnection
+    from touchbase.connections.commands import RemoveConnection
 
     async with opened(database) as store:
         client = await find_client(store, client_id)

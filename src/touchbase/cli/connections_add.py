@@ -12,13 +12,13 @@ import click
 
 from touchbase.cli.common import channel_of, find_client, json_option, opened, print_json, read_settings, read_text, run, setting_options
 from touchbase.cli.connection_options import of_connection
-from touchbase.domain.errors import Invalid
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
+from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
-    from touchbase.domain.connection import Connection, ConnectionSettings
-    from touchbase.domain.errors import Fault
-    from touchbase.service.refused_calls import Caller
+    from touchbase.connections.models import Connection, ConnectionSettings
+    from touchbase.errors import Fault
+    from touchbase.inbox.refused_service import Caller
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 
@@ -56,7 +56,7 @@ def add(
     Secrets that are given replace those there were; settings that are given are set, others stay. An empty
     VALUE puts a setting back to its default, or takes an entry of a table away; the word null means none.
     """
-    from touchbase.service.connections import new_secret
+    from touchbase.connections.service import new_secret
 
     channel = channel_of(channel, tool)
     given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
@@ -82,7 +82,7 @@ def add(
 def _print_as_json(connected: Connection, client_id: str, path: str, made: str | None, lately: list[Caller]) -> None:
     import msgspec
 
-    from touchbase.api.connections import described, would_refuse
+    from touchbase.connections.api import described, would_refuse
 
     shown = msgspec.to_builtins(described(connected, made, refused=would_refuse(lately)))
     print_json({"client_id": client_id, "webhook_path": path, **shown})
@@ -117,13 +117,12 @@ class _Wanted:
 
 async def _add(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection, list[Caller]]:
     """The id that its client has now (the given one may be a former one), the connection, and who would be refused from now."""
-    from touchbase.adapters import load_adapters
-    from touchbase.domain.commands import AddConnection, ChangeConnection
-    from touchbase.domain.connection import NO_SETTINGS, Connection
-    from touchbase.domain.queries import ListConnections
-    from touchbase.service.connections import faults_of, secret_faults, token_fault, trimmed
-    from touchbase.service.fetch_settings import fetch_faults
-    from touchbase.service.refused_calls import LATELY, refused_from_now
+    from touchbase.adapters.registry import load_adapters
+    from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
+    from touchbase.connections.fetch_settings import fetch_faults
+    from touchbase.connections.models import NO_SETTINGS, Connection
+    from touchbase.connections.service import faults_of, secret_faults, token_fault, trimmed
+    from touchbase.inbox.refused_service import LATELY, refused_from_now
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id, lasting=True), time.time_ns() // 1000
@@ -161,7 +160,7 @@ def _given_as(pointer: str) -> str:
 
 
 def _check_secrets(secrets: list[str]) -> None:
-    from touchbase.domain.connection import LONGEST_SECRET, SHORTEST_SECRET
+    from touchbase.connections.models import LONGEST_SECRET, SHORTEST_SECRET
 
     if any(not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET for secret in secrets):
         raise click.UsageError(f"a secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters")
@@ -171,8 +170,8 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
     """The settings with those given as NAME=VALUE or NAME.KEY=VALUE."""
     import msgspec
 
-    from touchbase.api.connections import ConnectionSettingsBody, settings_of
-    from touchbase.api.faults import salvaged
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
+    from touchbase.http.body_errors import salvaged
 
     usual = msgspec.to_builtins(ConnectionSettingsBody())
     values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
@@ -207,8 +206,8 @@ def _value(text: str) -> object:
 
 def _ways(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
     """How a call may prove itself. Showing a public key proves nothing."""
-    from touchbase.adapters import load_adapters
-    from touchbase.adapters.kit.proof import SHOWN
+    from touchbase.adapters.kit.signatures import SHOWN
+    from touchbase.adapters.registry import load_adapters
 
     adapters = load_adapters()
     ways = [scheme.about for scheme in adapters.schemes(channel, tool)]
@@ -217,7 +216,7 @@ def _ways(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
 
 def _token(given: str | None, file: Path | None, taken: bool) -> str | None:
     """The access token that is to be set: empty takes it away, None leaves the one there is."""
-    from touchbase.domain.connection import LONGEST_TOKEN
+    from touchbase.connections.models import LONGEST_TOKEN
 
     if sum(each is not None for each in (given, file, taken or None)) > 1:
         raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")

@@ -15,12 +15,12 @@ import click
 from touchbase.cli.common import json_option, print_json, run, setting_options, shown
 from touchbase.cli.durations import duration
 from touchbase.cli.tables import echo, harmless, output_width, styled
-from touchbase.domain.errors import TouchbaseError
-from touchbase.domain.times import DAY, Micros, to_text
-from touchbase.settings import BadSettings, Settings, unknown_names
+from touchbase.common.timestamps import DAY, Micros, to_text
+from touchbase.config import BadSettings, Settings, unknown_names
+from touchbase.errors import TouchbaseError
 
 if TYPE_CHECKING:
-    from touchbase.service.doctor import Finding
+    from touchbase.doctor import Finding
 
 ROOM = 1024**3
 """Bytes that should be free on the disk of a SQLite store."""
@@ -66,7 +66,7 @@ def _tell(finding: Finding) -> None:
 
 
 def _findings(database: str | None, silent: Micros) -> Iterator[Finding]:
-    from touchbase.service.doctor import OK, PROBLEM, Finding
+    from touchbase.doctor import OK, PROBLEM, Finding
 
     unknown = dict(unknown_names(os.environ))
     yield from (Finding("settings", PROBLEM, why.partition(";")[0], "correct the name, or unset it") for why in unknown.values())
@@ -89,7 +89,7 @@ def _findings(database: str | None, silent: Micros) -> Iterator[Finding]:
 
 def _of_disk(settings: Settings) -> Iterator[Finding]:
     """Free room, and copies next to a SQLite store."""
-    from touchbase.service.doctor import NOTE, OK, PROBLEM, Finding
+    from touchbase.doctor import NOTE, OK, PROBLEM, Finding
 
     path = _file_of(settings)
     if path is None or not path.exists():
@@ -110,10 +110,10 @@ def _of_disk(settings: Settings) -> Iterator[Finding]:
 
 
 async def _of_store(settings: Settings, silent: Micros) -> list[Finding]:
-    from touchbase.service.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
+    from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.storage import check_address, open_store
     from touchbase.storage.schema_state import schema_state
-    from touchbase.storage.sealing.keys import EncryptionKeys
 
     check_address(settings.database)
     path = _file_of(settings)
@@ -146,7 +146,7 @@ async def _of_store(settings: Settings, silent: Micros) -> list[Finding]:
 
 def _file_of(settings: Settings) -> Path | None:
     """The file of a SQLite store."""
-    from touchbase.domain.errors import BadAddress
+    from touchbase.errors import BadAddress
     from touchbase.storage.sqlite.connection import path_of
 
     if not settings.on_sqlite:

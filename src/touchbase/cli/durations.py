@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from touchbase.domain.times import SECOND, Micros
+from touchbase.common.timestamps import SECOND, Micros
 
 F = TypeVar("F", bound=Callable[..., Any])
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}

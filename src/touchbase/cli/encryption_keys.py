@@ -13,8 +13,8 @@ import click
 from touchbase.cli.common import Group, json_option, opened, print_json, read_settings, run, setting_options
 
 if TYPE_CHECKING:
-    from touchbase.domain.ports import Store
-    from touchbase.domain.seals import Place, Seals
+    from touchbase.encryption.commands import EncryptionState, Place
+    from touchbase.sql.store import Store
 
 PAGE = 200
 WORDS = {"secrets": "secret", "access_token": "access token"}
@@ -29,7 +29,7 @@ def encryption_keys() -> None:
 @json_option()
 def generate(as_json: bool) -> None:
     """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
-    from touchbase.storage.sealing.keys import new_key, text_of
+    from touchbase.encryption.keys import new_key, text_of
 
     text = text_of(new_key())
     if as_json:
@@ -55,7 +55,7 @@ def check(database: str | None, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _tell_seals(found: Seals, lost: list[str]) -> None:
+def _tell_seals(found: EncryptionState, lost: list[str]) -> None:
     for key_id, count in sorted(found.by_key.items()):
         click.echo(f"{count} sealed with the encryption key {key_id}")
     for why in lost:
@@ -120,18 +120,18 @@ def _many(count: int) -> str:
     return f"{count} {'secret' if count == 1 else 'secrets'}"
 
 
-async def _check(database: str | None) -> tuple[Seals, list[str]]:
+async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
     """What was found, and each secret that is lost in words."""
-    from touchbase.domain.seals import CheckSeals
+    from touchbase.encryption.commands import CheckEncryption
 
     async with _opened_anyhow(database) as store:
-        found = await store.read(CheckSeals())
+        found = await store.read(CheckEncryption())
         return found, [f"{await _named(store, one.place)} {one.why}" for one in found.lost]
 
 
 async def _named(store: Store, place: Place) -> str:
     """Where a secret stands, in words that `touchbase connections add` takes: the store itself knows a client by its number."""
-    from touchbase.domain.client_life import FindClientByNumber
+    from touchbase.clients.commands import FindClientByNumber
 
     table, column, *key = place
     if table != "connection":
@@ -143,19 +143,19 @@ async def _named(store: Store, place: Place) -> str:
 
 
 async def _replace_lost(database: str | None) -> list[str]:
-    from touchbase.domain.seals import ReplaceLost
+    from touchbase.encryption.commands import ReplaceLost
 
     async with _opened_anyhow(database) as store:
         return [await _named(store, place) for place in await store.write(ReplaceLost())]
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
-    from touchbase.domain.seals import CheckSeals, RetireKeys, SealAgain
-    from touchbase.storage.sealing.key_file import KeyFile
+    from touchbase.encryption.commands import CheckEncryption, Reencrypt, RetireKeys
+    from touchbase.encryption.key_file import KeyFile
 
     keys = _keys(database)
     async with opened(database) as store:
-        found = await store.read(CheckSeals())
+        found = await store.read(CheckEncryption())
         if found.lost:
             first = found.lost[0]
             raise click.ClickException(
@@ -166,7 +166,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
             raise click.ClickException("no secret is sealed in this store yet: there is nothing to rotate")
         if isinstance(keys, KeyFile):
             keys.begin_rotation()
-        while some := await store.write(SealAgain(PAGE)):
+        while some := await store.write(Reencrypt(PAGE)):
             sealed += some
             if sys.stderr.isatty():
                 click.echo(f"\r{sealed} of {total}", err=True, nl=sealed >= total)
@@ -175,8 +175,8 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
 
 
 def _keys(database: str | None) -> object:
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.storage import keys_of
-    from touchbase.storage.sealing.keys import EncryptionKeys
 
     settings = read_settings(database=database)
     return keys_of(settings.database, EncryptionKeys(settings.encryption_key, settings.encryption_key_old))
@@ -185,8 +185,8 @@ def _keys(database: str | None) -> object:
 @asynccontextmanager
 async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
     """The store, also one whose encryption key is not at hand."""
-    from touchbase.domain.errors import UnusableStore
-    from touchbase.domain.seals import CheckSeals
+    from touchbase.encryption.commands import CheckEncryption
+    from touchbase.errors import UnusableStore
 
     try:
         async with opened(database):
@@ -194,7 +194,7 @@ async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
     except UnusableStore as error:
         async with opened(database, as_is=True) as store:
             try:
-                await store.read(CheckSeals())
+                await store.read(CheckEncryption())
             except Exception:
                 raise error from None  # it is not the key that is missing
     async with opened(database, as_is=True) as store:

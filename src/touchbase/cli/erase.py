@@ -13,10 +13,10 @@ from touchbase.cli.common import find_client, json_option, opened, print_json, r
 from touchbase.cli.person import named, no_contact, person_options, refuse_several
 
 if TYPE_CHECKING:
-    from touchbase.domain.erasure import Erasure, FindPerson
-    from touchbase.domain.links import Ref
-    from touchbase.domain.ports import Store
-    from touchbase.service.erase import Eraser
+    from touchbase.erasure.commands import Erasure, FindPerson
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.work import ProcessingStore
+    from touchbase.history.identity_links import Ref
 
 WORDS = {
     "contacts": "contacts",
@@ -114,26 +114,26 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
 
 
 def _person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
-    from touchbase.domain.erasure import FindPerson
+    from touchbase.erasure.commands import FindPerson
 
     return FindPerson(client, contact_id, refs)
 
 
 async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
-    from touchbase.domain.erasure import LiftErasure
+    from touchbase.erasure.commands import LiftErasure
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number
         return await store.write(LiftErasure(client, refs))
 
 
-def _eraser(store: Store) -> Eraser:
-    from touchbase.service.connections import Connections
-    from touchbase.service.erase import Eraser
-    from touchbase.service.reader import Reader
-    from touchbase.wiring import clock
+def _eraser(store: ProcessingStore) -> Eraser:
+    from touchbase.app import clock
+    from touchbase.connections.service import Connections
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.translator_pool import TranslatorPool
 
-    return Eraser(store, Reader(), clock, Connections(store, clock).of)
+    return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
 
 
 def _progress(erasure: Erasure) -> None:

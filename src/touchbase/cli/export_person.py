@@ -14,10 +14,10 @@ from touchbase.cli.common import ALWAYS_JSON, find_client, json_option, opened, 
 from touchbase.cli.person import named, no_contact, person_options, refuse_several
 
 if TYPE_CHECKING:
-    from touchbase.api.privacy import PersonExport
-    from touchbase.domain.client import Client
-    from touchbase.domain.links import Ref
-    from touchbase.domain.ports import Store
+    from touchbase.clients.models import Client
+    from touchbase.erasure.api import PersonExport
+    from touchbase.history.identity_links import Ref
+    from touchbase.sql.store import Store
 
 PAGE = 100
 
@@ -59,7 +59,7 @@ def written(out: Path | None) -> Iterator[IO[str]]:
         with click.open_file(str(out or "-"), "w", encoding="utf-8") as file:
             yield file
         return
-    from touchbase.storage.part_file import part_of
+    from touchbase.common.atomic_file import part_of
 
     try:
         with part_of(out) as part:
@@ -71,7 +71,7 @@ def written(out: Path | None) -> Iterator[IO[str]]:
 
 
 async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
-    from touchbase.domain.erasure import FindPerson
+    from touchbase.erasure.commands import FindPerson
 
     found = await store.read(FindPerson(client.number, contact_id, refs))
     if not found.contacts:
@@ -82,13 +82,13 @@ async def _contact(store: Store, client: Client, refs: list[Ref], contact_id: in
 
 
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
-    from touchbase.api.privacy import deliveries_out, with_person
-    from touchbase.domain.queries import ListConnections
-    from touchbase.service import export_person as service
-    from touchbase.service.process_inbox import translator
-    from touchbase.service.reader import Reader
+    from touchbase.connections.commands import ListConnections
+    from touchbase.erasure import export_person as service
+    from touchbase.erasure.api import deliveries_out, with_person
+    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.events.worker import translator
 
-    translate = translator(Reader(), await store.read(ListConnections(client.number)))
+    translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
     exported = await service.export_person(store, client.number, number)
     after: int | None = 0
     is_first = True

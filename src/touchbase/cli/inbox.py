@@ -11,16 +11,16 @@ from touchbase.cli.common import ID, Group, json_option, opened, print_json, run
 from touchbase.cli.inbox_replay import filters, replay, since, sought_of
 from touchbase.cli.refusals import list_ as refusals
 from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, echo, harmless, print_record, print_table
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.events import COMPANY, CONTACT, StoredEvent
-from touchbase.domain.problems import told
-from touchbase.domain.shape import parts_of
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.history.problems import told
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.payload_fingerprint import parts_of
 
 if TYPE_CHECKING:
-    from touchbase.domain.ports import Store
-    from touchbase.domain.queries import DeliveryGroup
-    from touchbase.service.inbox import Sought
+    from touchbase.inbox.queries import DeliveryGroup
+    from touchbase.inbox.service import DeliveryFilter
+    from touchbase.sql.store import Store
 
 PAGE = 500
 COLUMNS = (
@@ -97,7 +97,7 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
     """Show one delivery: headers, body, and the events that it caused."""
     delivery, events = run(_show(database, delivery_id))
     if as_json:
-        from touchbase.api.admin import in_detail
+        from touchbase.inbox.api.deliveries import in_detail
 
         print_json(in_detail(delivery, events))
         return
@@ -108,7 +108,7 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 
 
 def _show_content(delivery: Delivery) -> None:
-    from touchbase.service.inbox import why_no_body
+    from touchbase.inbox.service import why_no_body
 
     if (gone := why_no_body(delivery)) is not None:
         click.echo(f"\n{gone}\n\nevents")
@@ -121,7 +121,7 @@ def _show_content(delivery: Delivery) -> None:
 
 def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
     if as_json:
-        from touchbase.api.replays import described_group
+        from touchbase.events.api import described_group
 
         print_json([described_group(each) for each in groups])
         return
@@ -129,7 +129,7 @@ def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
 
 
 async def _groups(database: str | None, sought: dict[str, Any], limit: int) -> list[DeliveryGroup]:
-    from touchbase.service.inbox import GROUPED, group_deliveries
+    from touchbase.inbox.service import GROUPED, group_deliveries
 
     if sought["state"] not in (None, *GROUPED):
         raise click.UsageError(f"groups are of deliveries that changed nothing: --state {', '.join(GROUPED)}")
@@ -147,8 +147,8 @@ async def _list(database: str | None, sought: dict[str, Any], limit: int, before
         return found
 
 
-async def _matching(store: Store, sought: Sought, before: int | None, page: int) -> AsyncIterator[Delivery]:
-    from touchbase.service.inbox import list_deliveries
+async def _matching(store: Store, sought: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
+    from touchbase.inbox.service import list_deliveries
 
     while True:
         found, before = await list_deliveries(store, sought, page, before)
@@ -159,7 +159,7 @@ async def _matching(store: Store, sought: Sought, before: int | None, page: int)
 
 
 async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[StoredEvent]]:
-    from touchbase.service.inbox import get_delivery
+    from touchbase.inbox.service import get_delivery
 
     async with opened(database) as store:
         with saying("`touchbase inbox list` shows those that are there"):
@@ -170,7 +170,7 @@ def as_values(delivery: Delivery) -> dict[str, object]:
     """A delivery as plain values, in the words of the admin API."""
     import msgspec
 
-    from touchbase.api.admin import described
+    from touchbase.inbox.api.deliveries import described
 
     values: dict[str, object] = msgspec.to_builtins(described(delivery))
     return values

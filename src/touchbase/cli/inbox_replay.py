@@ -14,14 +14,15 @@ import click
 from touchbase.cli.common import ID, find_client, json_option, opened, print_json, run, saying, setting_options
 from touchbase.cli.durations import micros_in
 from touchbase.cli.tables import harmless
-from touchbase.domain.delivery import CHANNELS, STATES
-from touchbase.domain.text import LARGEST_ID
-from touchbase.domain.times import Micros, from_text
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.timestamps import Micros, from_text
+from touchbase.connections.models import CHANNELS
+from touchbase.inbox.delivery import STATES
 
 if TYPE_CHECKING:
-    from touchbase.domain.ports import Rehearsal, Store
-    from touchbase.service.inbox import Sought
-    from touchbase.service.replay import Page, Place
+    from touchbase.events.replay import Page, Place
+    from touchbase.events.work import DryRunResult, ProcessingStore
+    from touchbase.inbox.service import DeliveryFilter
 
 F = TypeVar("F", bound=Callable[..., Any])
 STOPPED = 130
@@ -42,7 +43,7 @@ def filters(function: F) -> F:
 
 def _a_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """The name of a tool: a misspelt one would choose nothing, and look as if nothing had come."""
-    from touchbase.adapters import load_adapters
+    from touchbase.adapters.registry import load_adapters
 
     if name is not None and not any(name in load_adapters([channel]).tools(channel) for channel in CHANNELS):
         raise click.BadParameter(f"no tool is called {name!r}: `touchbase tools` lists them")
@@ -90,7 +91,7 @@ class Done:
     seen: int = 0
     kept: int = 0
     place: Place | None = None
-    rehearsal: Rehearsal | None = None
+    rehearsal: DryRunResult | None = None
     bodiless: int = 0
     """Deliveries that cannot be applied again."""
     endings: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -152,31 +153,31 @@ def replay(
         click.echo(f"{_many(done.kept)} will be applied again{done.left_out}")
 
 
-async def sought_of(store: Store, sought: dict[str, Any]) -> Sought:
+async def sought_of(store: ProcessingStore, sought: dict[str, Any]) -> DeliveryFilter:
     """The filters of a command in the service's terms."""
-    from touchbase.service.inbox import Sought
+    from touchbase.inbox.service import DeliveryFilter
 
     name = sought["client_id"]
     client = (await find_client(store, name)).number if name is not None else None
-    return Sought(
+    return DeliveryFilter(
         client, sought["channel"], sought["tool"], sought["state"], sought.get("received_since_us"), sought.get("problems", False)
     )
 
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, done: Done) -> None:
-    from touchbase.domain.ports import Rehearsal
-    from touchbase.service import replay as service
-    from touchbase.service.reader import Reader
-    from touchbase.wiring import clock
+    from touchbase.app import clock
+    from touchbase.events import replay as service
+    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.events.work import DryRunResult
 
     async with opened(database) as store:
         sought = await sought_of(store, filters)
         done.total = len(set(ids)) if ids else await service.count(store, sought, done.place)
-        rehearser = service.Rehearser(store, Reader(), clock) if dry_run else None
-        done.rehearsal = Rehearsal() if dry_run else None
+        rehearser = service.DryRunner(store, TranslatorPool(), clock) if dry_run else None
+        done.rehearsal = DryRunResult() if dry_run else None
         async for page in _by_id(store, ids) if ids else service.pages(store, sought, done.place):
             if rehearser is not None and done.rehearsal is not None:
-                told = await rehearser.rehearse(page.client.number, [each.id for each in page.deliveries])
+                told = await rehearser.dry_run(page.client.number, [each.id for each in page.deliveries])
                 _tell_each(told, done)
                 done.bodiless += len(page.deliveries) - len(told.deliveries)
                 told.deliveries.clear()
@@ -190,10 +191,10 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
                 click.echo(f"\r{done.seen} of {done.total}", err=True, nl=done.seen >= done.total)
 
 
-async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
-    from touchbase.domain.queries import ListClients
-    from touchbase.service.inbox import get_delivery, refuse_bodiless
-    from touchbase.service.replay import Page
+async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
+    from touchbase.clients.commands import ListClients
+    from touchbase.events.replay import Page
+    from touchbase.inbox.service import get_delivery, refuse_bodiless
 
     clients = {client.number: client for client in await store.read(ListClients())}
     with saying("`touchbase inbox list` shows those that are there"):
@@ -204,7 +205,7 @@ async def _by_id(store: Store, ids: tuple[int, ...]) -> AsyncIterator[Page]:
         yield Page(clients[delivery.client], [delivery], None)
 
 
-def _tell_each(told: Rehearsal, done: Done) -> None:
+def _tell_each(told: DryRunResult, done: Done) -> None:
     for one in told.deliveries:
         done.endings[one.was, one.state] += 1
         if done.each is not None:

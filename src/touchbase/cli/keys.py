@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.auth.api_key import KEY_STATES, ApiKey
 from touchbase.cli.common import Group, find_client, json_option, opened, print_json, run, saying, setting_options
 from touchbase.cli.durations import duration, keep_old_option
 from touchbase.cli.tables import SHORT, SPARE, Column, print_record, print_table
-from touchbase.domain.api_key import KEY_STATES, ApiKey
-from touchbase.domain.times import Micros, to_text
+from touchbase.common.timestamps import Micros, to_text
 
 if TYPE_CHECKING:
-    from touchbase.domain.ports import Store
+    from touchbase.sql.store import Store
 
 SCOPES = ("records:read", "records:write", "admin")
 KNOWN = "`touchbase keys list` shows those that are there"
@@ -125,8 +125,8 @@ async def _create(
     database: str | None, client_id: str | None, scopes: list[str], name: str, env: str, expires_in: Micros | None
 ) -> tuple[str, Shown]:
     """The key's text, and what is known of it."""
-    from touchbase.domain.text import NAME, why_unusable
-    from touchbase.service.api_keys import ENV, KEY_ID, add_key, get_key
+    from touchbase.auth.service import ENV, KEY_ID, add_key, get_key
+    from touchbase.common.field_limits import NAME, why_unusable
 
     if not name or len(name) > NAME or why_unusable(name):
         raise click.UsageError(f"--name says what or whom the key is for, in 1 to {NAME} characters")
@@ -143,7 +143,7 @@ async def _create(
 
 
 async def _list(database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None) -> tuple[list[Shown], bool]:
-    from touchbase.service.api_keys import get_key, list_keys
+    from touchbase.auth.service import get_key, list_keys
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number if client_id is not None else None
@@ -157,7 +157,7 @@ async def _list(database: str | None, client_id: str | None, state: str | None, 
 
 
 async def _show(database: str | None, key_id: str) -> Shown:
-    from touchbase.service.api_keys import get_key
+    from touchbase.auth.service import get_key
 
     async with opened(database) as store:
         with saying(KNOWN):
@@ -165,7 +165,7 @@ async def _show(database: str | None, key_id: str) -> Shown:
 
 
 async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[str, Shown, str]:
-    from touchbase.service.api_keys import get_key, rotate_key
+    from touchbase.auth.service import get_key, rotate_key
 
     async with opened(database) as store:
         with saying(KNOWN):
@@ -174,7 +174,7 @@ async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[
 
 
 async def _revoke(database: str | None, key_id: str) -> Shown:
-    from touchbase.domain.key_life import RevokeKey
+    from touchbase.auth.commands import RevokeKey
 
     async with opened(database) as store:
         with saying(KNOWN):
@@ -185,8 +185,8 @@ async def _as_values(store: Store, key: ApiKey) -> Shown:
     """A key as plain values, in the words of the admin API."""
     import msgspec
 
-    from touchbase.api.keys import described
-    from touchbase.domain.client_life import FindClientByNumber
+    from touchbase.auth.api import described
+    from touchbase.clients.commands import FindClientByNumber
 
     client = None if key.client is None else await store.read(FindClientByNumber(key.client))
     values: Shown = msgspec.to_builtins(described(key, client.client_id if client else None, _now()))

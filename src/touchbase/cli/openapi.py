@@ -13,7 +13,7 @@ from touchbase.cli.common import ALWAYS_JSON, json_option, print_json, read_sett
 @json_option(ALWAYS_JSON)
 def openapi(as_json: bool, **options: object) -> None:
     """Print the interface's OpenAPI document, as a server with these options answers it."""
-    from touchbase.api.openapi import description
+    from touchbase.http.openapi import description
 
     settings = read_settings(**options)
     print_json(description(touchbase.__version__, keys_needed=not settings.open_mode, public_url=settings.public_url.rstrip("/")))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from touchbase.cli.common import ID
-from touchbase.domain.errors import Invalid
+from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
-    from touchbase.domain.erasure import Person
-    from touchbase.domain.links import Ref
+    from touchbase.erasure.commands import Person
+    from touchbase.history.identity_links import Ref
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ def person_options(function: F) -> F:
 
 def named(email: str | None, linkedin_url: str | None, contact_id: int | None) -> list[Ref]:
     """The identities that the options name; asks for at least one way to know them."""
-    from touchbase.service.erase import identities
+    from touchbase.erasure.service import identities
 
     if email is None and linkedin_url is None and contact_id is None:
         raise click.UsageError("say who: --email, --linkedin or --id")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import ALWAYS_JSON, channel_of, find_client, json_option, opened, print_json, read_file, run, setting_options
-from touchbase.domain.delivery import CHANNELS
+from touchbase.connections.models import CHANNELS
 
 if TYPE_CHECKING:
-    from touchbase.domain.connection import Connection
+    from touchbase.connections.models import Connection
 
 
 @click.command()
@@ -38,9 +38,9 @@ def preview(
 
     Nothing is stored. Ends with status 1 when no adapter understands the body.
     """
-    from touchbase.adapters import load_adapters
     from touchbase.adapters.kit.describe import describe
-    from touchbase.service.kept_request import request_of
+    from touchbase.adapters.registry import load_adapters
+    from touchbase.inbox.webhook_request import request_of
 
     channel = channel_of(channel, tool)
     adapters = load_adapters()
@@ -52,7 +52,7 @@ def preview(
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
-    from touchbase.domain.queries import ListConnections
+    from touchbase.connections.commands import ListConnections
 
     async with opened(database) as store:
         return await store.read(ListConnections((await find_client(store, client_id)).number))

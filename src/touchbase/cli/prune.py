@@ -28,18 +28,18 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
 
 async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> list[tuple[str, int, int | None]]:
     """Each client's id, how many bodies were or would be removed, and for how many days it stores them."""
-    from touchbase.domain.queries import ListClients
-    from touchbase.service import retention
-    from touchbase.wiring import clock
+    from touchbase.app import clock
+    from touchbase.clients.commands import ListClients
+    from touchbase.retention import service as retention_service
 
     found = []
     async with opened(database) as store:
         clients = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
         for client in clients:
-            total = await retention.count_due(store, client, clock()) if dry_run else 0
-            while not dry_run and (removed := await retention.retain(store, client, clock())):
+            total = await retention_service.count_due(store, client, clock()) if dry_run else 0
+            while not dry_run and (removed := await retention_service.retain(store, client, clock())):
                 total += removed
             found.append((client.client_id, total, client.settings.keep_bodies_days))
         if not dry_run:
-            await store.scrub()
+            await store.vacuum()
     return found

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from touchbase.cli.common import json_option, must_exist, opened, print_json, run, setting_options, shown
-from touchbase.domain.errors import BadAddress, TouchbaseError, UnusableStore
+from touchbase.errors import BadAddress, TouchbaseError, UnusableStore
 
 if TYPE_CHECKING:
-    from touchbase.domain.ports import Store
+    from touchbase.events.work import ProcessingStore
 
 NOBODY_KNOWS = (
     "nobody can say who was erased since the backup was taken: name another store that knows with --erasures sqlite:///FILE, "
@@ -67,26 +67,26 @@ def _check(address: str) -> None:
         raise click.UsageError(f"the address of another store names none: {error.detail}") from error
 
 
-async def erase_again(restored: Store, known: Sequence[str]) -> int:
+async def erase_again(restored: ProcessingStore, known: Sequence[str]) -> int:
     """Carry over what these stores know, and remove those people; answers how many identities were news to the store."""
-    from touchbase.service.connections import Connections
-    from touchbase.service.erase import Eraser
-    from touchbase.service.reader import Reader
-    from touchbase.service.reapply_erasures import finish_erasures
-    from touchbase.wiring import clock
+    from touchbase.app import clock
+    from touchbase.connections.service import Connections
+    from touchbase.erasure.reapply_erasures import finish_erasures
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.translator_pool import TranslatorPool
 
     erased = 0
     for address in known:
         erased += await _carry(restored, address)
-    await finish_erasures(restored, Eraser(restored, Reader(), clock, Connections(restored, clock).of))
+    await finish_erasures(restored, Eraser(restored, TranslatorPool(), clock, Connections(restored, clock).of))
     return erased
 
 
-async def _carry(restored: Store, address: str) -> int:
+async def _carry(restored: ProcessingStore, address: str) -> int:
     """Ask another store, which stays as it is: it may be of another version, and its encryption key may be gone."""
-    from touchbase.service.reapply_erasures import reapply_erasures
+    from touchbase.app import clock
+    from touchbase.erasure.reapply_erasures import reapply_erasures
     from touchbase.storage import open_store
-    from touchbase.wiring import clock
 
     try:
         with _to_be_asked(address) as asked:

@@ -8,12 +8,12 @@ import click
 
 from touchbase.cli.common import Group, find_client, json_option, opened, print_json, run, setting_options
 from touchbase.cli.tables import NOTE, SPARE, Column, print_table
-from touchbase.domain.delivery import CHANNELS
-from touchbase.domain.refusals import CAUSES
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
+from touchbase.connections.models import CHANNELS
+from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
-    from touchbase.domain.refusals import RefusedCall
+    from touchbase.inbox.refused import RefusedWebhook
 
 COLUMNS = (
     "received",
@@ -46,7 +46,7 @@ def list_(
     """List refused webhook calls, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
     found = run(_refused(database, client_id, channel, tool, cause, limit))
     if as_json:
-        from touchbase.api.refusals import described
+        from touchbase.inbox.api.refused import described
 
         print_json([described(one) for one in found])
         return
@@ -55,14 +55,14 @@ def list_(
 
 async def _refused(
     database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int
-) -> list[RefusedCall]:
-    from touchbase.domain.refusals import ListRefusals
+) -> list[RefusedWebhook]:
+    from touchbase.inbox.refused import ListRefusals
 
     async with opened(database) as store:
         client = None if client_id is None else (await find_client(store, client_id)).number
         return await store.read(ListRefusals(limit, client, channel, tool, cause))
 
 
-def _row(one: RefusedCall) -> tuple[object, ...]:
+def _row(one: RefusedWebhook) -> tuple[object, ...]:
     sender = one.headers.get("user-agent", "")
     return (to_text(one.received_us), one.client_id, one.tool, one.cause, one.calls, one.channel, one.size, sender)

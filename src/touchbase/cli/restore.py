@@ -12,8 +12,8 @@ import click
 from touchbase.cli.backup import sqlite_file
 from touchbase.cli.common import json_option, print_json, read_settings, run, setting_options
 from touchbase.cli.reapply_erasures import NOBODY_KNOWS, erase_again, refuse_unless_store
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
+from touchbase.errors import UnusableStore
 
 
 @click.command()
@@ -70,8 +70,8 @@ def _known(target: Path, named: Sequence[str], without: bool) -> list[str]:
 
 
 async def _bring_up_to_date(part: Path, target: Path, known: Sequence[str]) -> int:
+    from touchbase.encryption.keys import EncryptionKeys
     from touchbase.storage import open_store
-    from touchbase.storage.sealing.keys import EncryptionKeys
 
     settings = read_settings()
     mine = replace(EncryptionKeys(settings.encryption_key, settings.encryption_key_old), file=Path(f"{target}.key"))

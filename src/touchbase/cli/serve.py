@@ -14,7 +14,7 @@ import click
 
 import touchbase
 from touchbase.cli.common import read_settings, run_fast, setting_options, shown
-from touchbase.settings import RENAMED, BadSettings, Settings
+from touchbase.config import RENAMED, BadSettings, Settings
 
 if TYPE_CHECKING:
     from touchbase.server.exposition import SharedMetrics
@@ -52,19 +52,19 @@ def serve(**options: object) -> None:
 
 
 async def _serve_one(settings: Settings, listener: socket.socket) -> None:
-    from touchbase import wiring
+    from touchbase import app
 
-    await wiring.serve(settings, listener, on_ready=lambda key: click.echo(banner(settings, listener, key)))
+    await app.serve(settings, listener, on_ready=lambda key: click.echo(banner(settings, listener, key)))
 
 
 def _serve_with_several(settings: Settings, listener: socket.socket) -> int:
-    from touchbase import wiring
+    from touchbase import app
     from touchbase.server.exposition import SharedMetrics
-    from touchbase.server.processes import Processes
+    from touchbase.server.supervisor import Supervisor
 
-    key = asyncio.run(wiring.prepare(settings))
+    key = asyncio.run(app.prepare(settings))
     shared = SharedMetrics()
-    processes = Processes(settings.workers, lambda process: _serve_as(process, settings, listener, shared), shared.ended)
+    processes = Supervisor(settings.workers, lambda process: _serve_as(process, settings, listener, shared), shared.ended)
     try:
         return processes.run(lambda: click.echo(banner(settings, listener, key)))
     finally:
@@ -72,10 +72,10 @@ def _serve_with_several(settings: Settings, listener: socket.socket) -> int:
 
 
 def _serve_as(process: int, settings: Settings, listener: socket.socket, shared: SharedMetrics) -> int:
-    from touchbase import wiring
+    from touchbase import app
 
     try:
-        run_fast(wiring.serve(settings, listener, shared=shared, process=process))
+        run_fast(app.serve(settings, listener, shared=shared, process=process))
     finally:
         if os.getppid() != shared.parent:  # the parent was killed, and cannot remove it
             shared.remove()
@@ -83,7 +83,7 @@ def _serve_as(process: int, settings: Settings, listener: socket.socket, shared:
 
 
 def _listen(settings: Settings) -> socket.socket:
-    from touchbase.server.run import listen
+    from touchbase.server.server import listen
 
     try:
         return listen(settings.host, settings.port)

@@ -25,7 +25,7 @@ def vacuum(database: str | None, as_json: bool) -> None:
 
 async def _vacuum(database: str | None) -> None:
     async with opened(database) as store:
-        if not await store.scrub(whole=True):
+        if not await store.vacuum(whole=True):
             raise click.ClickException(
                 "somebody reads the store just now, so its log could not be emptied; stop the server, then run this again"
             )

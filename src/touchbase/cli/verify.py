@@ -11,11 +11,11 @@ import click
 
 from touchbase.cli.common import find_client, json_option, opened, run, setting_options
 from touchbase.cli.tables import harmless
-from touchbase.domain.client import DELETING
+from touchbase.clients.models import DELETING
 
 if TYPE_CHECKING:
-    from touchbase.domain.recompute import Difference
-    from touchbase.service.verify import Verified
+    from touchbase.consistency.records import Difference
+    from touchbase.consistency.service import Verified
 
 
 @click.command()
@@ -67,8 +67,8 @@ class _Json(_Lines):
 
 
 async def _verify(database: str | None, client_id: str | None, tell: _Lines, *, bodies: bool) -> Verified:
-    from touchbase.domain.queries import ListClients
-    from touchbase.service import verify as service
+    from touchbase.clients.commands import ListClients
+    from touchbase.consistency import service
 
     so_far = service.Verified()
     async with opened(database) as store:

@@ -8,7 +8,7 @@ import signal
 import click
 
 from touchbase.cli.common import json_option, must_exist, print_json, read_settings, run_fast, setting_options, shown
-from touchbase.settings import Settings
+from touchbase.config import Settings
 
 
 @click.command()
@@ -32,11 +32,11 @@ def worker(once: bool, as_json: bool, **options: object) -> None:
 
 
 async def _drain(settings: Settings, as_json: bool) -> None:
-    from touchbase import wiring
-    from touchbase.server.run import calm_the_collector
+    from touchbase import app
+    from touchbase.server.server import freeze_gc
 
-    async with wiring.worker_alone(settings) as workers:
-        calm_the_collector()
+    async with app.worker_alone(settings) as workers:
+        freeze_gc()
         report, calls = await workers.drain()
     if as_json:
         print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
@@ -48,13 +48,13 @@ async def _drain(settings: Settings, as_json: bool) -> None:
 
 
 async def _work(settings: Settings) -> None:
-    from touchbase import wiring
-    from touchbase.server.run import calm_the_collector
+    from touchbase import app
+    from touchbase.server.server import freeze_gc
 
-    async with wiring.worker_alone(settings, keeps_house=True) as workers:
+    async with app.worker_alone(settings, keeps_house=True) as workers:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, workers.stop)
-        calm_the_collector()
+        freeze_gc()
         click.echo(f"The inbox worker works on {shown(settings.database)}; stop it with Ctrl+C")
         await workers.run()

@@ -6,7 +6,7 @@ until the request is answered; what would go over the room is answered 503 at on
 
 from __future__ import annotations
 
-from touchbase.domain.shares import GREED
+from touchbase.common.fair_quota import GREED
 
 
 class Bodies:

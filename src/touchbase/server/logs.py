@@ -17,7 +17,7 @@ from threading import Thread
 
 import msgspec
 
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
 from touchbase.server.text_logs import TextFormatter, is_coloured, is_text
 
 FLUSH_BYTES = 65_536

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, values
 
-from touchbase.domain.delivery import CHANNELS
-from touchbase.domain.fetching import Fetched
-from touchbase.domain.ports import Clock, WorkReport
-from touchbase.domain.times import SECOND
+from touchbase.common.timestamps import SECOND, Clock
+from touchbase.connections.fetch_state import FetchOutcome
+from touchbase.connections.models import CHANNELS
+from touchbase.events.work import WorkReport
 
 REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 APPLY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
@@ -115,7 +115,7 @@ class Metrics:
         for since in report.applied_since_us:
             self.delay.observe(max(0, at - since) / SECOND)
 
-    def fetched(self, told: Fetched) -> None:
+    def fetched(self, told: FetchOutcome) -> None:
         """A tool's API was called."""
         self.fetch_calls.labels(told.tool, told.outcome).inc()
         if told.records:

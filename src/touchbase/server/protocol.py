@@ -2,7 +2,7 @@
 
 Every connection carries the moment by which it must have moved on (`deadline`); the server looks at all
 of them a few times a second (`sweep`), which is cheaper than a timer for every request. The deadlines
-and sizes of bodies are the application's (`api/body.py`): only it knows what a body is for.
+and sizes of bodies are the application's (`http/request_body.py`): only it knows what a body is for.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
-from touchbase.domain.peer import NOBODY, peer_at
-from touchbase.server import breather, refusals
-from touchbase.server.ahead import Flow
-from touchbase.server.bounds import LINGER, NEVER, PER_CHUNK, Bounds
-from touchbase.server.cycle import Cycle, refusing
-from touchbase.server.head import HeadReader
-from touchbase.server.refusals import Refusal, Refused, request_id_for, request_id_in
-from touchbase.server.scope import check_version, head_without_upgrade
+from touchbase.common.client_address import NOBODY, peer_at
+from touchbase.server import backpressure, error_responses
+from touchbase.server.asgi_scope import check_version, head_without_upgrade
+from touchbase.server.error_responses import ErrorResponse, Refused, request_id_for, request_id_in
+from touchbase.server.limits import LINGER, NEVER, PER_CHUNK, ServerLimits
+from touchbase.server.pipelining import Flow
+from touchbase.server.request_cycle import Cycle, refusing
+from touchbase.server.request_head import HeadReader
 
 POLITE = 2
 """A caller with so many times the connections it may have is not told any more, just cut."""
@@ -29,7 +29,7 @@ POLITE = 2
 class Connection(HeadReader):
     """Parses requests, starts the application for each, and lets go of callers that stall."""
 
-    def __init__(self, bounds: Bounds, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+    def __init__(self, bounds: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         super().__init__(bounds, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
         self.running: Cycle | None = None
         self.refused = False
@@ -51,12 +51,12 @@ class Connection(HeadReader):
         self.bounds.addresses[self.peer] = of_peer
         most = self.bounds.max_connections_per_address
         if len(self.connections) > self.bounds.max_connections and not self._find_room():
-            self.refuse(refusals.TOO_MANY_CONNECTIONS)
+            self.refuse(error_responses.TOO_MANY_CONNECTIONS)
         elif most and of_peer > most and self.peer != NOBODY:
             if of_peer > POLITE * most:
                 transport.abort()
             else:
-                self.refuse(refusals.TOO_MANY_OF_ADDRESS)
+                self.refuse(error_responses.TOO_MANY_OF_ADDRESS)
 
     def _find_room(self) -> bool:
         """Whether an idle connection gave way to this one."""
@@ -116,15 +116,15 @@ class Connection(HeadReader):
             self.refuse(
                 cause.refusal
                 if isinstance(cause, Refused)
-                else refusals.of_parser(str(error), second=bool(self.in_headers and self.lengths))
+                else error_responses.of_parser(str(error), second=bool(self.in_headers and self.lengths))
             )
         else:
             if self.in_headers:
                 self.wait_for_head()
                 if self.header_bytes > self.bounds.max_header_bytes:
-                    self.refuse(refusals.HEADERS_TOO_LARGE)
+                    self.refuse(error_responses.HEADERS_TOO_LARGE)
             elif self.chunked and self.framing > self.bounds.max_header_bytes:
-                self.refuse(refusals.TOO_MUCH_FRAMING)
+                self.refuse(error_responses.TOO_MUCH_FRAMING)
 
     def _begin_anew(self, rest: bytes) -> None:
         """Read a request once more, without its wish for another protocol: the parser left its body unread."""
@@ -146,7 +146,7 @@ class Connection(HeadReader):
         version = self.parser.get_http_version()
         check_version(version, chunked=self.chunked, hosts=self.hosts)
         if not self.line.is_as_understood(self.parser.get_method(), self.url, version):
-            raise Refused(refusals.MALFORMED)
+            raise Refused(error_responses.MALFORMED)
         self._check_size()
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
             self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
@@ -180,7 +180,7 @@ class Connection(HeadReader):
     def _app_for(self, scope: Any) -> Any:
         """The application, or what answers in its place."""
         if len(self.tasks) >= self.bounds.max_requests:
-            return self.bounds.dress(refusing(refusals.TOO_MANY_REQUESTS))
+            return self.bounds.dress(refusing(error_responses.TOO_MANY_REQUESTS))
         sites = self.bounds.own_sites
         if sites is not None and (refusal := sites.refusal(scope["path"], scope["method"], self)) is not None:
             self.bounds.on_foreign(scope)
@@ -234,9 +234,9 @@ class Connection(HeadReader):
             self.linger()
         else:
             self.wait_for_more()
-            breather.breathe(self)
+            backpressure.breathe(self)
 
-    def refuse(self, refusal: Refusal) -> None:
+    def refuse(self, refusal: ErrorResponse) -> None:
         """Answer with `refusal` where the caller can tell what it answers, and end the connection."""
         self.refused = True
         if self.busy and not (self.cycle.more_body and not self.pipeline and not self.cycle.response_started):
@@ -273,7 +273,7 @@ class Connection(HeadReader):
         if self.transport.is_closing() or self.lingering or self.flow.write_paused:
             self.transport.abort()
         elif self.in_headers and not self.busy:
-            self.refuse(refusals.SLOW_HEADERS)
+            self.refuse(error_responses.SLOW_HEADERS)
         elif self.busy:
             self.deadline = NEVER
         else:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from touchbase.domain.errors import BadAddress
-from touchbase.domain.ports import Store
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.key_file import KeyFile
+from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, GivenKeys, Keys, new_key
+from touchbase.errors import BadAddress
+from touchbase.events.work import ProcessingStore
 from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.sealing.key_file import KeyFile
-from touchbase.storage.sealing.keys import NO_KEYS, EncryptionKeys, GivenKeys, Keys, new_key
-from touchbase.storage.sealing.sealer import MasterSealer
-from touchbase.storage.sqlite.alone import Part
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
+from touchbase.storage.sqlite.process_lock import Role
 
 ENGINES = ("postgresql", "sqlite")
 QUEUE_LIMIT = 4_096
@@ -28,10 +28,10 @@ async def open_store(
     queue_limit: int = QUEUE_LIMIT,
     as_is: bool = False,
     encryption_keys: EncryptionKeys = NO_KEYS,
-    parts: Sequence[Part] = (),
+    parts: Sequence[Role] = (),
     upgrade: bool = True,
     copies: bool = True,
-) -> Store:
+) -> ProcessingStore:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
     Its schema is brought up to date where that is safe by itself: on SQLite, and in an empty PostgreSQL
@@ -44,7 +44,7 @@ async def open_store(
     `UnusableStore` says what to change, `BadAddress` what to write in place of an address.
     """
     check_address(url)
-    sealer = MasterSealer(keys_of(url, encryption_keys))
+    sealer = AesGcmCipher(keys_of(url, encryption_keys))
     if _scheme(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, parts=parts, upgrade=upgrade, copies=copies)
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, sealer=sealer, upgrade=upgrade)

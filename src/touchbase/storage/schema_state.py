@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import apsw
 import asyncpg
 
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.errors import UnusableStore
+from touchbase.sql.migrations import packaged, pending
 from touchbase.storage.postgres.connection import UNUSABLE, connect
 from touchbase.storage.postgres.schema import applied
-from touchbase.storage.sql.migrate import packaged, pending
 from touchbase.storage.sqlite.connection import advice, open_reader, path_of
 from touchbase.storage.sqlite.schema import todo
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.email_campaign.generic.adapter import ADAPTER
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
-from touchbase.domain.times import from_text
+from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.common.timestamps import from_text
+from touchbase.history.events import Event
 
 NINE_THIRTY = from_text("2026-11-20T09:30:00Z")
 

@@ -7,10 +7,11 @@ from base64 import b64encode, urlsafe_b64encode
 
 import pytest
 
-from touchbase.adapters import load_adapters
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse, unwrap
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.fetching import FETCHED
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.fetch_state import FETCHED
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
 
 ADAPTERS = load_adapters()
 AT = "2026-11-22T10:00:00Z"

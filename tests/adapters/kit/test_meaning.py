@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.adapters.kit.meaning import meaning_of
+from touchbase.adapters.kit.event_types import meaning_of
 
 RULES = {
     "linkedin_replied": ["linkedin_reply", "LinkedInMessageReplied", "MESSAGE_REPLY_RECEIVED", "inmail reply received"],

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touchbase.adapters.interface import Call, WebhookRequest
 from touchbase.adapters.kit.parse import layers, parse, unwrap
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.ports import Call
 
 NAMES = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]), min_size=1, max_size=6)
 FIELDS = st.lists(st.tuples(NAMES, st.lists(NAMES, max_size=3), st.text(st.characters(exclude_categories=["Cs"]), max_size=5)), max_size=8)

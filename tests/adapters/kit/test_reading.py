@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters.kit.labels import bounce_kind, status_of
-from touchbase.adapters.kit.reading import address, dig, first, items, linkedin, person, split_name, text
+from touchbase.adapters.kit.extract import address, dig, first, items, linkedin, person, split_name, text
+from touchbase.adapters.kit.status_labels import bounce_kind, status_of
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(),

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from touchbase.adapters import load_adapters
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.kit.parse import parse, unwrap
-from touchbase.domain.delivery import CRM, EMAIL_CAMPAIGN, WebhookRequest
-from touchbase.domain.times import from_text
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.timestamps import from_text
+from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
 
 ADAPTERS = load_adapters()
 AT = "2026-11-20T09:30:00Z"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.adapters.kit.times import Unzoned, in_zone, when
-from touchbase.domain.times import from_datetime, from_text
+from touchbase.common.timestamps import from_datetime, from_text
 
 MOMENT = from_text("2026-11-20T09:30:00Z")
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2199, 1, 1))

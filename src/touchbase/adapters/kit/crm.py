@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, linked_id, mail, shown
-from touchbase.adapters.kit.reading import dig, split_name, text
-from touchbase.domain.events import Change, Event
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.extract import dig, split_name, text
+from touchbase.common.timestamps import Micros
+from touchbase.history.events import Change, Event
 
 CONTACT: Final = "contact"
 COMPANY: Final = "company"

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
+from touchbase.adapters.interface import Call, ProtocolAnswer
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, note
-from touchbase.adapters.kit.proof import Scheme
-from touchbase.adapters.kit.reading import objects
-from touchbase.domain.connection import ConnectionSettings
-from touchbase.domain.delivery import CRM, ProtocolAnswer
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import FETCHED, kind_and_word
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.signatures import Scheme
+from touchbase.connections.fetch_state import FETCHED, kind_and_word
+from touchbase.connections.models import CRM, ConnectionSettings
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 Body = dict[str, object]
 StatusNames = Callable[[str, str | None], tuple[str, ...]]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import parse_qs
 
-from touchbase.adapters.kit.reading import address, linkedin, text
+from touchbase.adapters.kit.extract import address, linkedin, text
 
 Record = Mapping[str, object]
 

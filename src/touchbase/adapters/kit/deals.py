@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, note
-from touchbase.domain.events import Change, Event
-from touchbase.domain.ports import Call
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.history.events import Change, Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from touchbase.domain.events import Event, Translation
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
+from touchbase.history.events import Event, Translation
 
 
 def describe(translation: Translation) -> dict[str, object]:

@@ -11,13 +11,13 @@ import msgspec
 
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict
-from touchbase.adapters.kit.reading import text
-from touchbase.domain.connection import Connection
-from touchbase.domain.encoding import decoded
-from touchbase.domain.errors import UnrecognisedPayload
-from touchbase.domain.fetching import ApiAnswer, ApiCall, NotAnswered, kind_and_word
-from touchbase.domain.ports import Renewal
-from touchbase.domain.times import SECOND, Micros
+from touchbase.adapters.kit.extract import text
+from touchbase.common.content_encoding import decoded
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.fetch_state import kind_and_word
+from touchbase.connections.models import Connection
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, TokenRefresh
+from touchbase.errors import UnrecognisedPayload
 
 MINUTE: Micros = 60 * SECOND
 _NO_CONTENT = 204
@@ -37,14 +37,14 @@ class Asked:
         """The usual way to show an access token."""
         return {"authorization": f"Bearer {self.connection.access_token}"}
 
-    def get(self, path: str, headers: Mapping[str, str]) -> ApiCall:
+    def get(self, path: str, headers: Mapping[str, str]) -> ApiRequest:
         """A `GET` of this path."""
-        return ApiCall("GET", path, {"accept": "application/json", **headers})
+        return ApiRequest("GET", path, {"accept": "application/json", **headers})
 
-    def post(self, path: str, headers: Mapping[str, str], body: object) -> ApiCall:
+    def post(self, path: str, headers: Mapping[str, str], body: object) -> ApiRequest:
         """A `POST` of this body as JSON."""
         fixed = {"accept": "application/json", "content-type": "application/json"}
-        return ApiCall("POST", path, {**fixed, **headers}, msgspec.json.encode(body))
+        return ApiRequest("POST", path, {**fixed, **headers}, msgspec.json.encode(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +57,24 @@ class ApiFetcher:
     base: str
     most: int
     per_minute: int
-    make: Callable[[Asked], ApiCall | None]
+    make: Callable[[Asked], ApiRequest | None]
     listed: Callable[[object], Iterable[object]]
     needs: tuple[str, ...] = ()
-    renewal: Renewal | None = None
+    renewal: TokenRefresh | None = None
 
     @property
     def pause_us(self) -> Micros:
         """Time from one call to the next."""
         return MINUTE // self.per_minute
 
-    def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiCall | None:
+    def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
         """The call that asks for these objects, all of one type."""
         kind, word = kind_and_word(object_type)
         if not all(_SAFE_ID.fullmatch(one) for one in ids):
             return None
         return self.make(Asked(connection, kind, word, ids))
 
-    def records(self, answer: ApiAnswer, ids: Sequence[str]) -> Mapping[str, bytes]:
+    def records(self, answer: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
         """The records in a good answer, by id, as JSON."""
         if answer.status == _NO_CONTENT or not answer.body.strip():
             return {}
@@ -89,12 +89,12 @@ class ApiFetcher:
         return ids[0] if self.most == 1 else text(record.get("id")) or ""
 
 
-def parsed(answer: ApiAnswer) -> object:
-    """The answer's JSON; raises `NotAnswered` when it is none."""
+def parsed(answer: ApiResponse) -> object:
+    """The answer's JSON; raises `FetchFailed` when it is none."""
     try:
         return msgspec.json.decode(decoded(answer.headers.get("content-encoding", ""), answer.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnrecognisedPayload):
-        raise NotAnswered("its answer is not JSON: does api_base name the tool's API?") from None
+        raise FetchFailed("its answer is not JSON: does api_base name the tool's API?") from None
 
 
 def inner(answer: object) -> list[object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import unquote, unquote_to_bytes
 
-from touchbase.adapters.kit.reading import items
+from touchbase.adapters.kit.extract import items
 
 _MOST_FIELDS = 20_000
 _DEEPEST = 24

@@ -12,12 +12,11 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from touchbase.adapters.interface import Call, WebhookRequest
 from touchbase.adapters.kit import forms
-from touchbase.adapters.kit.carriers import MARKS, carried, headers_of
-from touchbase.adapters.kit.reading import objects
-from touchbase.domain.delivery import WebhookRequest
-from touchbase.domain.fetching import FETCHED
-from touchbase.domain.ports import Call
+from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.relays import MARKS, carried, headers_of
+from touchbase.connections.fetch_state import FETCHED
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
 
-from touchbase.domain.times import DAY, EARLIEST, EPOCH, LATEST, SECOND, Micros, before_leap_second, follows_leap_second
+from touchbase.common.timestamps import DAY, EARLIEST, EPOCH, LATEST, SECOND, Micros, before_leap_second, follows_leap_second
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d)?)?)?",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
 
-from touchbase.domain.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.storage.postgres.arrays import run_columns
-from touchbase.storage.postgres.wall import SETTING, begin, limit
-from touchbase.storage.sql.op import Ask, Plan, Retry, Row, Step, T, for_postgres
-from touchbase.storage.sql.scope import NOBODY, Scope
+from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, T, for_postgres
+from touchbase.storage.postgres.array_params import run_columns
+from touchbase.storage.postgres.row_level_security import SETTING, begin, limit
+from touchbase.storage.rls_scope import NOBODY, Scope
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -69,7 +69,7 @@ async def _set_up(connection: Connection) -> None:
     await connection.execute(_SET_UP)
 
 
-class Line:
+class ReconnectingConnection:
     """One connection for one user at a time, made anew when it was lost."""
 
     def __init__(self, url: str) -> None:
@@ -149,7 +149,7 @@ def is_lost(error: BaseException) -> bool:
 
 def is_try_again(error: BaseException) -> bool:
     """Whether the whole transaction is to be run again."""
-    return isinstance(error, Retry) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in TRY_AGAIN)
+    return isinstance(error, SerializationConflict) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in TRY_AGAIN)
 
 
 def _is_constraint(error: BaseException) -> bool:
@@ -205,8 +205,8 @@ async def run(connection: Connection, plan: Plan[T]) -> T:
         return result
 
 
-async def _rows(connection: Connection, wanted: Step | Ask) -> list[Row]:
-    if isinstance(wanted, Ask):
+async def _rows(connection: Connection, wanted: Execute | Select) -> list[Row]:
+    if isinstance(wanted, Select):
         return [*map(tuple, await connection.fetch(_numbered(wanted.sql), *wanted.params))]
     if not (wanted.rows or wanted.more):
         return []

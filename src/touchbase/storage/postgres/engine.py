@@ -9,30 +9,41 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
-from touchbase.domain.commands import Command
-from touchbase.domain.errors import BadAddress, UnusableStore
-from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
-from touchbase.domain.queries import Query
-from touchbase.storage.postgres import together
-from touchbase.storage.postgres.ahead import Ahead, taken
-from touchbase.storage.postgres.apply import Take, Worker
-from touchbase.storage.postgres.connection import UNUSABLE, Connection, Line, again, connect, open_pool, read, refuse_unsafe, run, write
+from touchbase.connections.encrypted_columns import check_keys, seal_again
+from touchbase.encryption.cipher import NO_SEALER
+from touchbase.encryption.protocol import Cipher
+from touchbase.errors import BadAddress, UnusableStore
+from touchbase.events.inbox_batch import InboxBatch
+from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.sql.command import Command, Query
+from touchbase.sql.migrations import out_of_date, packaged, pending
+from touchbase.storage.batch import PROBES, Handlers, Probe
+from touchbase.storage.command_handlers import COMMANDS, IN_USE, KEPT, QueryHandlers, claim_named, with_sealer
+from touchbase.storage.idempotent_batch import with_once
+from touchbase.storage.postgres import read_batching
+from touchbase.storage.postgres.connection import (
+    UNUSABLE,
+    Connection,
+    ReconnectingConnection,
+    again,
+    connect,
+    open_pool,
+    read,
+    refuse_unsafe,
+    run,
+    write,
+)
 from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.postgres.inbox_batch import Take, Worker
 from touchbase.storage.postgres.pooler import refuse_shared_sessions
+from touchbase.storage.postgres.prefetch import Prefetcher, taken
+from touchbase.storage.postgres.read_batching import ReadBatcher
+from touchbase.storage.postgres.row_level_security import rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
-from touchbase.storage.postgres.together import Together
 from touchbase.storage.postgres.vacuum import vacuum
-from touchbase.storage.postgres.wall import gaps
 from touchbase.storage.postgres.writer import Writer
-from touchbase.storage.sealing.sealer import NO_SEALER
-from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, IN_USE, KEPT, Answers, claim_named, with_sealer
-from touchbase.storage.sql.migrate import out_of_date, packaged, pending
-from touchbase.storage.sql.once import with_once
-from touchbase.storage.sql.reads import PAGES, TOGETHER
-from touchbase.storage.sql.scope import EVERYBODY, scope_of
-from touchbase.storage.sql.sealed import check_keys, seal_again
-from touchbase.storage.sql.turn import Turn
+from touchbase.storage.query_handlers import PAGES, TOGETHER
+from touchbase.storage.rls_scope import EVERYBODY, scope_of
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -51,16 +62,16 @@ class PostgresStore:
     held_up_by_turn = 0.2
     """For what it takes of the event loop; most of its time it waits for the server."""
 
-    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Sealer, warnings: Sequence[str]) -> None:
+    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
         self._url = url
         self._pool = pool
         self._sealer = sealer
-        self._answer = Answers(sealer)
+        self._answer = QueryHandlers(sealer)
         # Apart, so that whoever wants one record does not wait for pages.
-        self._records, self._pages = Together(pool, together.RECORDS), Together(pool, together.PAGES)
-        self._ahead = Ahead(pool)
-        self._ids = SharedIds(Line(url))
+        self._records, self._pages = ReadBatcher(pool, read_batching.RECORDS), ReadBatcher(pool, read_batching.PAGES)
+        self._ahead = Prefetcher(pool)
+        self._ids = SharedIds(ReconnectingConnection(url))
         self._writer = Writer(url, handlers, self._ids, lanes=LANES, queue_limit=queue_limit)
 
     @classmethod
@@ -71,7 +82,7 @@ class PostgresStore:
         queue_limit: int,
         as_is: bool = False,
         commands: Handlers = COMMANDS,
-        sealer: Sealer = NO_SEALER,
+        sealer: Cipher = NO_SEALER,
         upgrade: bool = True,
     ) -> PostgresStore:
         """Open the database at this address; an empty one gets its schema (with `upgrade`), an outdated one is refused, unless `as_is`."""
@@ -86,7 +97,7 @@ class PostgresStore:
                 if not as_is:
                     await _prepare(connection, upgrade=upgrade)
                     await _make_sealed(connection, sealer)
-                warnings = await gaps(connection)
+                warnings = await rls_problems(connection)
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
@@ -113,7 +124,7 @@ class PostgresStore:
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client in one transaction."""
 
-        async def take(connection: Connection) -> Turn:
+        async def take(connection: Connection) -> InboxBatch:
             return await self._ahead.turn(connection, client, limit, translate, now_us)
 
         return await self._turn(client, now_us, take, translate, IN_USE)
@@ -121,7 +132,7 @@ class PostgresStore:
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
         """Apply these waiting deliveries in one transaction, though their client be suspended."""
 
-        async def take(connection: Connection) -> Turn:
+        async def take(connection: Connection) -> InboxBatch:
             return await taken(await run(connection, claim_named(client, ids)), translate)
 
         return await self._turn(client, now_us, take, translate, KEPT)
@@ -135,12 +146,12 @@ class PostgresStore:
 
         return await again(attempt)
 
-    async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
+    async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
         """What applying these deliveries again would change; nothing of it is kept."""
 
-        async def attempt() -> Rehearsal:
+        async def attempt() -> DryRunResult:
             async with self._pool.acquire() as connection:
-                return await Worker(connection, self._ids, client, now_us).rehearse(ids, translate)
+                return await Worker(connection, self._ids, client, now_us).dry_run(ids, translate)
 
         return await again(attempt)
 
@@ -152,7 +163,7 @@ class PostgresStore:
                 await _make_sealed(connection, self._sealer)
                 return names
 
-    async def scrub(self, *, whole: bool = False) -> bool:
+    async def vacuum(self, *, whole: bool = False) -> bool:
         """Leave it to the server, which gives removed rows up at its next vacuum; with `whole` that is now."""
         if whole:
             await vacuum(self._url)
@@ -209,7 +220,7 @@ async def _prepare(connection: Connection, *, upgrade: bool) -> None:
         await migrate(connection, migrations)
 
 
-async def _make_sealed(connection: Connection, sealer: Sealer) -> None:
+async def _make_sealed(connection: Connection, sealer: Cipher) -> None:
     """Refuse a store whose encryption key is not at hand, and seal what lies there in clear."""
     if await read(connection, check_keys(sealer), EVERYBODY):
         await write(connection, seal_again(sealer), EVERYBODY)

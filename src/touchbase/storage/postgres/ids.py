@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from touchbase.storage.postgres.connection import Line, give_up_reader, run
-from touchbase.storage.sql.group import reserve
-from touchbase.storage.sql.ids import Ids
+from touchbase.sql.ids import Ids
+from touchbase.storage.batch import reserve
+from touchbase.storage.postgres.connection import ReconnectingConnection, give_up_reader, run
 
 
 class SharedIds:
@@ -17,7 +17,7 @@ class SharedIds:
     must not give the ids out again.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ReconnectingConnection) -> None:
         self._line = line
         self._left = Ids()
         self._reserving = asyncio.Lock()

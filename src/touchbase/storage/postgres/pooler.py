@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from touchbase.domain.errors import UnusableStore
+from touchbase.errors import UnusableStore
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Connection

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
 from touchbase.storage.postgres.connection import Connection, roll_back
-from touchbase.storage.postgres.wall import begin
-from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
-from touchbase.storage.sql.scope import EVERYBODY
+from touchbase.storage.postgres.row_level_security import begin
+from touchbase.storage.rls_scope import EVERYBODY
 
 # In one statement, as another process may make our tables at this moment. Tables of extensions do not count.
 _FOREIGN = """SELECT relname FROM pg_class c WHERE relnamespace = to_regnamespace(quote_ident(current_schema()))

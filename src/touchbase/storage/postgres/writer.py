@@ -13,27 +13,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from touchbase.domain.commands import Command
-from touchbase.domain.shares import Shares
-from touchbase.storage.postgres import pace
-from touchbase.storage.postgres.connection import Line, unavailable, write, write_alone
+from touchbase.common.fair_quota import FairQuota
+from touchbase.records.suppression_guard import GUARD_NEEDED
+from touchbase.sql.command import Command
+from touchbase.storage.batch import WITHOUT_MEMORY, Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
+from touchbase.storage.postgres import admission_control
+from touchbase.storage.postgres.admission_control import AdmissionControl
+from touchbase.storage.postgres.batch_results import outcomes
+from touchbase.storage.postgres.connection import ReconnectingConnection, unavailable, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.postgres.outcomes import outcomes
-from touchbase.storage.postgres.pace import Pace
-from touchbase.storage.sql.erased import GUARD_NEEDED
-from touchbase.storage.sql.group import (
-    WITHOUT_MEMORY,
-    Commands,
-    Handlers,
-    Waiter,
-    client_of,
-    over_its_share,
-    plan_of,
-    refusal,
-    settle,
-    take,
-)
-from touchbase.storage.sql.scope import EVERYBODY, scope_of
+from touchbase.storage.rls_scope import EVERYBODY, scope_of
 
 LOG = logging.getLogger("touchbase.storage")
 
@@ -45,22 +34,22 @@ class Writer:
         self._handlers = handlers
         self._ids = ids
         self._limit = queue_limit
-        self._shares = Shares(queue_limit)
-        self._pace = Pace(lanes)
+        self._shares = FairQuota(queue_limit)
+        self._pace = AdmissionControl(lanes)
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[type, deque[tuple[Command[Any], Waiter]]] = {}
         self._asleep: list[asyncio.Future[None]] = []
         self._closing = False
         self.depth = 0
         self.taken = 0
-        self._tasks = [asyncio.create_task(self._live(Line(url)), name="touchbase-writer") for _ in range(lanes)]
+        self._tasks = [asyncio.create_task(self._live(ReconnectingConnection(url)), name="touchbase-writer") for _ in range(lanes)]
 
     def submit(self, command: Command[Any]) -> Waiter:
         """Queue a command for the next group; `Overloaded` at once when the queue is full or slow, or the client's share is full."""
         if self.depth >= self._limit or self._closing:
             raise refusal(self._closing)
-        if self._pace.wait(self.depth, self._loop.time()) > pace.LONGEST_WAIT:
-            raise pace.too_slow()
+        if self._pace.wait(self.depth, self._loop.time()) > admission_control.LONGEST_WAIT:
+            raise admission_control.too_slow()
         client = client_of(command)
         if client is not None and not self._shares.take(client):
             raise over_its_share()
@@ -85,7 +74,7 @@ class Writer:
     def _wake(self) -> None:
         self._asleep.pop().set_result(None)
 
-    async def _live(self, line: Line) -> None:
+    async def _live(self, line: ReconnectingConnection) -> None:
         while True:
             while self._waiting:
                 try:
@@ -100,7 +89,7 @@ class Writer:
             self._asleep.append(bell)
             await bell
 
-    async def _carry_out(self, line: Line, group: Sequence[tuple[Command[Any], Waiter]]) -> None:
+    async def _carry_out(self, line: ReconnectingConnection, group: Sequence[tuple[Command[Any], Waiter]]) -> None:
         """Carry out a group and answer those who wait for it: a lane lives on, whatever becomes of one group."""
         waiters = [waiter for _, waiter in group]
         began = self._loop.time()
@@ -128,7 +117,7 @@ class Writer:
                 self._shares.give(client)
         return group
 
-    async def _attempt(self, line: Line, commands: Commands) -> list[object]:
+    async def _attempt(self, line: ReconnectingConnection, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
         if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
@@ -137,7 +126,7 @@ class Writer:
             return await self._guarded(line, commands, results)
         return await write(await line.connection(), plan_of(commands, self._handlers, ids), scope)
 
-    async def _guarded(self, line: Line, commands: Commands, results: list[object]) -> list[object]:
+    async def _guarded(self, line: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
         """The results, after another run of the commands that turned out to need a check for erased persons."""
         places = [place for place, result in enumerate(results) if result is GUARD_NEEDED]
         if places:

@@ -14,10 +14,10 @@ from typing import Any
 
 import apsw
 
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.times import SECOND, Micros, to_text
-from touchbase.storage.part_file import BESIDE, part_of
-from touchbase.storage.sql.migrate import APPLIED, packaged, pending
+from touchbase.common.atomic_file import BESIDE, part_of
+from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.errors import UnusableStore
+from touchbase.sql.migrations import APPLIED, packaged, pending
 from touchbase.storage.sqlite.connection import BUSY_MS, advice
 
 PAGES_IN_A_STEP = 2_000

@@ -12,8 +12,8 @@ from time import perf_counter
 
 import apsw
 
-from touchbase.domain.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.storage.sql.op import Ask, Op, Plan, Row, Step, T, for_sqlite
+from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, for_sqlite
 
 LOG = logging.getLogger("touchbase.storage")
 OLDEST = (3, 51, 3)
@@ -164,8 +164,8 @@ def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:
         return result
 
 
-def _rows(cursor: apsw.Cursor, wanted: Step | Ask) -> list[Row]:
-    if isinstance(wanted, Ask):
+def _rows(cursor: apsw.Cursor, wanted: Execute | Select) -> list[Row]:
+    if isinstance(wanted, Select):
         return cursor.execute(wanted.sql, wanted.params).fetchall()
     op = wanted.op
     if op.sqlite:
@@ -194,7 +194,7 @@ def _in_sets(cursor: apsw.Cursor, columns: Columns, body: str, rows: Sequence[Ro
     return found
 
 
-def _made(cursor: apsw.Cursor, op: Op, rows: Sequence[Row]) -> list[Row]:
+def _made(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row]) -> list[Row]:
     """The ids of the rows that went in; nearly always all did, and then nobody has to be asked."""
     found: list[Row] = []
     for some in _sets(rows):

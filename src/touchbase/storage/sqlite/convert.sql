@@ -1,4 +1,4 @@
--- From the migrations before `0001_initial` (storage/sql/squash.py) to the schema that it makes: other names, the same rows.
+-- From the migrations before `0001_initial` (sql/squash.py) to the schema that it makes: other names, the same rows.
 DELETE FROM migration;
 
 ALTER TABLE seal_key RENAME TO encryption_key;

@@ -13,36 +13,29 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.domain.client_life import FindClientByNumber
-from touchbase.domain.commands import Command
-from touchbase.domain.delivery import Delivery
-from touchbase.domain.errors import UnusableStore
-from touchbase.domain.ports import Rehearsal, Sealer, Translate, WorkReport
-from touchbase.domain.queries import (
-    AnyKey,
-    FindAnswer,
-    FindClient,
-    FindKey,
-    GetCompany,
-    GetContact,
-    ListCompanies,
-    ListConnections,
-    ListContacts,
-    Query,
-)
-from touchbase.storage.large import LargeWork
-from touchbase.storage.sealing.sealer import NO_SEALER
-from touchbase.storage.sql.group import PROBES, Handlers, Probe
-from touchbase.storage.sql.handlers import COMMANDS, IN_USE, KEPT, Answers, claim, claim_named, with_sealer
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.once import with_once
-from touchbase.storage.sql.op import Plan
-from touchbase.storage.sql.rehearse import load_deliveries
-from touchbase.storage.sql.turn import Turn, apart, groups, merged, read_turn, translated, turns, weight
-from touchbase.storage.sqlite.alone import Alone, Part
-from touchbase.storage.sqlite.apply import apply_turn, rehearse_turn
+from touchbase.auth.commands import AnyKey, FindKey
+from touchbase.clients.commands import FindClient, FindClientByNumber
+from touchbase.connections.commands import ListConnections
+from touchbase.encryption.cipher import NO_SEALER
+from touchbase.encryption.protocol import Cipher
+from touchbase.errors import UnusableStore
+from touchbase.events.dry_run import load_deliveries
+from touchbase.events.inbox_batch import InboxBatch, apart, groups, merged, read_turn, translated, turns, weight
+from touchbase.events.large_delivery import LargeWork
+from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.idempotency.commands import FindResponse
+from touchbase.inbox.delivery import Delivery
+from touchbase.records.queries import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.sql.command import Command, Query
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Plan
+from touchbase.storage.batch import PROBES, Handlers, Probe
+from touchbase.storage.command_handlers import COMMANDS, IN_USE, KEPT, QueryHandlers, claim, claim_named, with_sealer
+from touchbase.storage.idempotent_batch import with_once
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
+from touchbase.storage.sqlite.inbox_batch import apply_turn, rehearse_turn
+from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.sqlite.threads import started_threads
 from touchbase.storage.sqlite.upgrade import Change, bring_up_to_date, prepared, told_of
 from touchbase.storage.sqlite.writer import Writer
@@ -51,7 +44,7 @@ T = TypeVar("T")
 
 SMALL_FILE = 64 * 1024 * 1024
 """Bytes of a file that is written anew in half a second, which writers may wait now and then."""
-POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindAnswer})
+POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse})
 """Answered where they are asked: a few microseconds, less than handing them to a thread."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
 """Answered where they are asked as long as that is quick, because a thread fights over the interpreter for each of their rows."""
@@ -83,8 +76,8 @@ class SqliteStore:
         writer: Writer,
         readers: list[apsw.Connection],
         private: tempfile.TemporaryDirectory[str] | None,
-        sealer: Sealer,
-        alone: Alone,
+        sealer: Cipher,
+        alone: ProcessLock,
         copies: bool,
         copied: Path | None,
     ) -> None:
@@ -94,7 +87,7 @@ class SqliteStore:
         self._writer = writer
         self._private = private
         self._sealer = sealer
-        self._answer = Answers(sealer)
+        self._answer = QueryHandlers(sealer)
         self._taken = 0
         self._turn = asyncio.Lock()
         self._near, *self._far = readers
@@ -108,8 +101,8 @@ class SqliteStore:
         queue_limit: int,
         as_is: bool = False,
         commands: Handlers = COMMANDS,
-        sealer: Sealer = NO_SEALER,
-        parts: Sequence[Part] = (),
+        sealer: Cipher = NO_SEALER,
+        parts: Sequence[Role] = (),
         upgrade: bool = True,
         copies: bool = True,
     ) -> SqliteStore:
@@ -128,7 +121,7 @@ class SqliteStore:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
         handlers = with_once({**with_sealer(commands, sealer), **PROBES})
         writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
-        return cls(writer, readers, private, sealer, Alone(path, parts if private is None else ()), change.copies, copied)
+        return cls(writer, readers, private, sealer, ProcessLock(path, parts if private is None else ()), change.copies, copied)
 
     async def write(self, command: Command[T]) -> T:
         """Carry out one command in a group with those that wait beside it; answers after the flush."""
@@ -178,8 +171,8 @@ class SqliteStore:
                     report = merged(report, await applying.pop())
                 made, many = groups(turn.claimed)
                 for group in made[:-1]:
-                    report = merged(report, await self._writer.ask(partial(apply, turn=Turn(group, []))))
-                last = Turn(made[-1] if made else [], turn.broken)
+                    report = merged(report, await self._writer.ask(partial(apply, turn=InboxBatch(group, []))))
+                last = InboxBatch(made[-1] if made else [], turn.broken)
                 applying.append(self._writer.ask(partial(apply, turn=last), small=size == SMALL_CHUNK and _is_small(last)))
                 for seen in many:
                     report = merged(report, await alone.apply(seen))
@@ -193,11 +186,11 @@ class SqliteStore:
             report = merged(report, await alone.read_and_apply(delivery, translate, self._read_turn))
         return report
 
-    async def rehearse(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> Rehearsal:
+    async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
         """What applying these deliveries again would change; nothing of it is kept."""
         deliveries = await self._on_a_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
         turn = await self._read_turn(deliveries, translate)
-        told: Rehearsal = await self._writer.ask(partial(rehearse_turn, client=client, turn=turn, now_us=now_us))
+        told: DryRunResult = await self._writer.ask(partial(rehearse_turn, client=client, turn=turn, now_us=now_us))
         return told
 
     async def migrate(self) -> list[str]:
@@ -208,9 +201,9 @@ class SqliteStore:
         self.warnings = [*self.warnings, *told_of(copied)]
         return names
 
-    async def scrub(self, *, whole: bool = False) -> bool:
+    async def vacuum(self, *, whole: bool = False) -> bool:
         """Write the file anew, as rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
-        emptied: bool = await self._writer.ask(partial(Writer.scrub, most=None if whole else SMALL_FILE))
+        emptied: bool = await self._writer.ask(partial(Writer.vacuum, most=None if whole else SMALL_FILE))
         return emptied
 
     async def check(self) -> None:
@@ -237,7 +230,7 @@ class SqliteStore:
         """Commands accepted since the store was opened."""
         return self._writer.taken
 
-    async def _read_turn(self, deliveries: Sequence[Delivery], translate: Translate) -> Turn:
+    async def _read_turn(self, deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
         return await read_turn(deliveries, translate, lambda: self._on_a_thread(partial(_translated, deliveries, translate)))
 
     async def _write_alone(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
@@ -283,11 +276,11 @@ def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
     return _read(connection, plan)
 
 
-def _is_small(turn: Turn) -> bool:
+def _is_small(turn: InboxBatch) -> bool:
     """Whether the event loop may apply a turn itself."""
     bodies, events = sum(len(seen.delivery.body) for seen in turn.claimed), sum(weight(seen) for seen in turn.claimed)
     return bodies < SMALL_BYTES and events <= SMALL_EVENTS and not turn.broken
 
 
-def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> Turn:
+def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> InboxBatch:
     return translated(deliveries, translate)

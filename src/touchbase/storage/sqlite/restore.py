@@ -11,8 +11,8 @@ from pathlib import Path
 
 import apsw
 
-from touchbase.domain.errors import UnusableStore
-from touchbase.storage.part_file import BESIDE, part_of
+from touchbase.common.atomic_file import BESIDE, part_of
+from touchbase.errors import UnusableStore
 from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
 
 IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"

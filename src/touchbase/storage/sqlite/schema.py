@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from touchbase.storage.sql.migrate import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
+from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
 
 _FOREIGN = """SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
 AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration') ORDER BY name"""

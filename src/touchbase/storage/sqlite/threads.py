@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from touchbase.storage.sql.group import WITHOUT_MEMORY
+from touchbase.storage.batch import WITHOUT_MEMORY
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import apsw
 
-from touchbase.domain.ports import Sealer
-from touchbase.storage.sql.migrate import Migration, out_of_date, packaged
-from touchbase.storage.sql.sealed import check_keys, seal_again
+from touchbase.connections.encrypted_columns import check_keys, seal_again
+from touchbase.encryption.protocol import Cipher
+from touchbase.sql.migrations import Migration, out_of_date, packaged
 from touchbase.storage.sqlite.backup import copy_before
 from touchbase.storage.sqlite.connection import open_writer, read, write
 from touchbase.storage.sqlite.schema import migrate, refuse_others, todo
@@ -19,7 +19,7 @@ from touchbase.storage.sqlite.schema import migrate, refuse_others, todo
 class Change:
     """What may be done to a store that is opened."""
 
-    sealer: Sealer
+    sealer: Cipher
     upgrade: bool
     """Whether migrations may run; where they may not, a store that waits for some is refused."""
     copies: bool

@@ -17,19 +17,15 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.domain.commands import (
-    Command,
-    CountRepeat,
-    CreateCompany,
-    CreateContact,
-    EnsureClient,
-    KeepDelivery,
-    UpdateCompany,
-    UpdateContact,
-)
-from touchbase.domain.errors import Overloaded
-from touchbase.domain.shares import Shares
-from touchbase.storage.sql.group import (
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.fair_quota import FairQuota
+from touchbase.errors import Overloaded
+from touchbase.inbox.commands import CountRepeat, StoreDelivery
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Plan, SerializationConflict
+from touchbase.storage.batch import (
     WITHOUT_MEMORY,
     Commands,
     Handlers,
@@ -44,11 +40,9 @@ from touchbase.storage.sql.group import (
     settle,
     take,
 )
-from touchbase.storage.sql.ids import Ids
-from touchbase.storage.sql.op import Plan, Retry
 from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, failures, unavailable, write
-from touchbase.storage.sqlite.log import LONGEST_LOG, Behind, Log
 from touchbase.storage.sqlite.threads import LoopThreads
+from touchbase.storage.sqlite.wal import LONGEST_LOG, Behind, WriteAheadLog
 
 T = TypeVar("T")
 Job = Callable[["Writer"], object]
@@ -61,7 +55,7 @@ SLOW_FLUSH = 0.002
 """Seconds: while flushes take longer, the event loop does not wait for them itself."""
 LARGE = 256 * 1024
 """Bytes of webhook bodies: the event loop does not write more than this itself."""
-SMALL = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, KeepDelivery, CountRepeat, EnsureClient, Probe})
+SMALL = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, StoreDelivery, CountRepeat, EnsureClient, Probe})
 """Commands that change a few rows each; others may change thousands."""
 COPIES = 3
 """Copies of a long log, each of what came during the one before, so each is shorter."""
@@ -79,7 +73,7 @@ class Writer:
         self._connection = connection
         self._handlers = handlers
         self._limit = queue_limit
-        self._shares = Shares(queue_limit)
+        self._shares = FairQuota(queue_limit)
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[Command[Any], Waiter]] = deque()
         self._jobs: deque[tuple[Job, Waiter, bool]] = deque()
@@ -90,7 +84,7 @@ class Writer:
         self._job_next = False
         self._closing: Waiter | None = None
         self._flush = 0.0
-        self._log = Log(connection, copying)
+        self._log = WriteAheadLog(connection, copying)
 
     @property
     def depth(self) -> int:
@@ -134,12 +128,12 @@ class Writer:
                 self.ids.fill(name, write(self.cursor, reserve(name, count)), count)
             try:
                 return write(self.cursor, plan(), self._flushed)
-            except Retry:
+            except SerializationConflict:
                 if attempt == TRIES:
                     raise Overloaded("others keep writing the same records; send this again in a moment") from None
         raise AssertionError("TRIES is above 0")
 
-    def scrub(self, most: int | None) -> bool:
+    def vacuum(self, most: int | None) -> bool:
         """Write a file of up to `most` bytes anew, and empty the log, which still holds pages as they were; on the thread.
 
         `secure_delete` writes over what is removed, but not over copies that stay in the unused part of a page when its rows are
@@ -307,5 +301,5 @@ def is_small(commands: Commands) -> bool:
     for command in commands:
         if type(command) not in SMALL:
             return False
-        weight += len(command.body) if isinstance(command, KeepDelivery) else 0
+        weight += len(command.body) if isinstance(command, StoreDelivery) else 0
     return weight < LARGE

@@ -11,15 +11,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_record
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import dig, first, objects, text
+from touchbase.adapters.kit.extract import dig, first, objects, text
+from touchbase.adapters.kit.signatures import hashed_body
 from touchbase.adapters.kit.times import when
-from touchbase.domain.connection import IGNORE
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.connections.models import IGNORE
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 KINDS = {"people": CONTACT, "person": CONTACT, "contact": CONTACT, "companies": COMPANY, "company": COMPANY}
 OBJECTS = {CONTACT: "people", COMPANY: "companies"}

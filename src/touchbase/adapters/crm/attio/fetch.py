@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
-from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 SHAPES = {
     CONTACT: Shape(
@@ -30,7 +30,7 @@ _OBJECTS = ("people", "companies")
 _NOT_CHANGES = ("interaction",)
 
 
-def _make(asked: Asked) -> ApiCall | None:
+def _make(asked: Asked) -> ApiRequest | None:
     if asked.word not in _OBJECTS:
         return None
     return asked.get(path_of("v2", "objects", asked.word, "records", asked.ids[0]), asked.bearer())

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.close.proof import CLOSE
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, STATUS_CHANGED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
-from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {"date_updated", "date_created", "updated_by", "updated_by_name", "created_by", "created_by_name", "html_url", "status_type"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import HEX, WINDOW, Scheme, in_time, keyed, same, window_of
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.signatures import HEX, WINDOW, Scheme, in_time, keyed, same, window_of
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:

@@ -11,16 +11,17 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.copper.fetch import FETCHER, read_record, word_of
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
+from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
-from touchbase.adapters.kit.proof_body import ANY_FIELD
-from touchbase.adapters.kit.reading import first, text
+from touchbase.adapters.kit.signatures_body import ANY_FIELD
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 NOISE = frozenset({"date_modified", "date_created", "date_last_contacted", "interaction_count", "assignee_id"})
 _PERSON = Shape(

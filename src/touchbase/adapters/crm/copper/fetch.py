@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from touchbase.adapters.kit.crm import UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked
-from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
-from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 _OF_ALL = frozenset({"interaction_count", "assignee_id", "date_created", "custom_fields"})
 _PLACES = {"person": "people", "lead": "leads", "company": "companies"}
 
 
-def _make(asked: Asked) -> ApiCall | None:
+def _make(asked: Asked) -> ApiRequest | None:
     if asked.word not in _PLACES or not all(one.isascii() and one.isdecimal() for one in asked.ids):
         return None
     headers = {

@@ -14,15 +14,15 @@ from dataclasses import replace
 from typing import ClassVar
 
 from touchbase.adapters.crm.espocrm.proof import ESPOCRM, key_in, webhook_of
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, first_of, in_query, mail
+from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.connection import MOST_SECRETS
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.connections.models import MOST_SECRETS
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

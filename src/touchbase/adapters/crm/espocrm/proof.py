@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from touchbase.adapters.kit.proof import Scheme, keyed, one_of, unbase64
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.signatures import Scheme, keyed, one_of, unbase64
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 
 _HEADERS = ("signature", "x-signature")
 _BOUND = re.compile(r"([0-9a-z]{10,24}):(.{8,})")

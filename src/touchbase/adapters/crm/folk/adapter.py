@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.crm.folk.fetch import FETCHER, read_record
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.proof import standard_webhooks
-from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.extract import dig, first, text
+from touchbase.adapters.kit.signatures import standard_webhooks
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 SHAPES = {
     "person": Shape(

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from touchbase.adapters.kit.crm import UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
-from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 _PLACES = {"person": "people", "company": "companies"}
 
 
-def _make(asked: Asked) -> ApiCall | None:
+def _make(asked: Asked) -> ApiRequest | None:
     if asked.word not in _PLACES:
         return None
     return asked.get(path_of("v1", _PLACES[asked.word], asked.ids[0]), asked.bearer())

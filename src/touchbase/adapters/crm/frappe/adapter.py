@@ -17,16 +17,16 @@ from dataclasses import replace
 from typing import ClassVar
 
 from touchbase.adapters.crm.frappe.proof import FRAPPE
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, in_query
+from touchbase.adapters.kit.event_name_parser import said
+from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import first, text
-from touchbase.adapters.kit.said import said
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
-from touchbase.domain.times import to_text
+from touchbase.common.timestamps import to_text
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

@@ -32,14 +32,14 @@ from touchbase.adapters.crm.generic.shapes import (
     with_company,
 )  # fmt: skip
 from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import first_of, host, in_query, mail
+from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 
 class Told(NamedTuple):

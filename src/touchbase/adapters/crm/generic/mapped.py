@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
 from touchbase.adapters.kit.crm_values import in_query
-from touchbase.adapters.kit.reading import dig, text
+from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.connection import IGNORE
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.connections.models import IGNORE
+from touchbase.history.events import Event
 
 SHAPES = {
     CONTACT: Shape(

@@ -7,7 +7,7 @@ from touchbase.adapters.crm.generic.words import OTHERS, US, noun_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, first_of, host, mail
-from touchbase.adapters.kit.reading import first
+from touchbase.adapters.kit.extract import first
 
 _ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
 _BESIDE_THE_ID = ("attributes", "fields")

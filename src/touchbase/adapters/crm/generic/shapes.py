@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_adapter import Body
+from touchbase.adapters.kit.extract import first, items, text
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.reading import first, items, text
 
 EVENT_KEYS = (
     "event",

@@ -13,15 +13,15 @@ import re
 from typing import ClassVar
 
 from touchbase.adapters.crm.gohighlevel.proof import SIGNED
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, link
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 PERSON = Shape(
     CONTACT, email=("email",), first_name=("firstName", "first_name"), last_name=("lastName", "last_name"),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.adapters.kit.proof import Scheme
-from touchbase.adapters.kit.proof_body import call_of
-from touchbase.adapters.kit.proof_keys import ED25519_KEY, ed25519_body, rsa_body
-from touchbase.adapters.kit.reading import text
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.extract import text
+from touchbase.adapters.kit.signatures import Scheme
+from touchbase.adapters.kit.signatures_body import call_of
+from touchbase.adapters.kit.signatures_public_key import ED25519_KEY, ed25519_body, rsa_body
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 
 
 def _bound(signed: Scheme) -> Scheme:

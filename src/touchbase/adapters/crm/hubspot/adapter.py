@@ -16,14 +16,15 @@ from typing import ClassVar
 from touchbase.adapters.crm.hubspot.fetch import FETCHER, STATUS, read_fetched
 from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, member_of_list, properties_of, read_object
 from touchbase.adapters.crm.hubspot.proof import HUBSPOT
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_list, mail
+from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 KINDS = {"contact": CONTACT, CONTACT_ID: CONTACT, "company": COMPANY, COMPANY_ID: COMPANY}
 NOISE = frozenset({"lastmodifieddate", "hs_lastmodifieddate", "hs_object_id", "createdate", "hs_all_owner_ids"})

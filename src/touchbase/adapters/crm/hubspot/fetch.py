@@ -13,12 +13,12 @@ from touchbase.adapters.crm.hubspot.objects import SHAPES
 from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked, path_of
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 STATUS: Mapping[str, tuple[str, ...]] = {
     "contact": ("lifecyclestage", "hs_lead_status"),
@@ -30,7 +30,7 @@ _NEVER_ASKED = ("identity", "associated_domain", "associated_name", "associated_
 _TIMES = ("lastmodifieddate", "hs_lastmodifieddate")
 
 
-def _make(asked: Asked) -> ApiCall | None:
+def _make(asked: Asked) -> ApiRequest | None:
     place = _PLACES.get(asked.word) or (asked.word if _OWN_KIND.fullmatch(asked.word) else None)
     if place is None:
         return None

@@ -11,10 +11,10 @@ from __future__ import annotations
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.extract import dig, first, flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, flag, text
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
+from touchbase.history.events import Event
 
 CONTACT_ID = "0-1"
 COMPANY_ID = "0-2"

@@ -11,9 +11,9 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 
-from touchbase.adapters.kit.proof import WINDOW, Scheme, in_time, keyed, same, window_of
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.signatures import WINDOW, Scheme, in_time, keyed, same, window_of
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 
 _MILLISECOND: Micros = 1_000
 # Version 3 signs the query with these characters, and no others, decoded.

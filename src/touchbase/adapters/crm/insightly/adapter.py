@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, choices, link
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 _PERSON = Shape(
     CONTACT, email=("EMAIL_ADDRESS", "EMAIL"), first_name=("FIRST_NAME",), last_name=("LAST_NAME",),

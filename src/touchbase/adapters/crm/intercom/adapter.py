@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Changes, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, choices, linked_id
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.signatures import hashed_body
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Change, Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Change, Event
 
 _LINKED = "linked company id"
 """The property under which the id of the company stands that a contact belongs to."""

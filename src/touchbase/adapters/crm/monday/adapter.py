@@ -16,14 +16,14 @@ from typing import ClassVar
 from touchbase.adapters.crm.monday.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.proof import MONDAY
+from touchbase.adapters.interface import Call, ProtocolAnswer
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
 from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link
-from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.delivery import ProtocolAnswer
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 SHAPES = {
     CONTACT: Shape(CONTACT, email=("email",), full_name=("name",), linkedin=("link",)),

@@ -14,12 +14,12 @@ import msgspec
 from touchbase.adapters.kit.crm import DELETED, UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked
-from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall, NotAnswered
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.connections.tools import ApiRequest, FetchFailed
+from touchbase.history.events import Event
 
 QUERY = (
     "query ($ids: [ID!]) { items (ids: $ids, limit: 100) { id name state updated_at board { id } group { title } "
@@ -28,7 +28,7 @@ QUERY = (
 _STATUS = ("color", "status")
 
 
-def _make(asked: Asked) -> ApiCall | None:
+def _make(asked: Asked) -> ApiRequest | None:
     if asked.word != "item":
         return None
     body = {"query": QUERY, "variables": {"ids": list(asked.ids)}}
@@ -40,7 +40,7 @@ def _listed(answer: object) -> Iterable[object]:
     if not isinstance(found, list):
         waits = [dig(one, "extensions", "retry_in_seconds") for one in as_list(dig(answer, "errors"))]
         seconds = max((wait for wait in waits if isinstance(wait, int)), default=None)
-        raise NotAnswered("it answered with an error instead of items", retry_after=seconds)
+        raise FetchFailed("it answered with an error instead of items", retry_after=seconds)
     return found
 
 

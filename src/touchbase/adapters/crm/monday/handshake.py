@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from touchbase.domain.delivery import ProtocolAnswer
+from touchbase.adapters.interface import ProtocolAnswer
 
 _LONGEST = 4_096
 _PLACE = 40

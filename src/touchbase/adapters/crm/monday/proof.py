@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from touchbase.adapters.kit.proof import WINDOW, Scheme, keyed, same, unbase64
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import SECOND, Micros
+from touchbase.adapters.kit.signatures import WINDOW, Scheme, keyed, same, unbase64
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Arrival
 
 
 class _Head(msgspec.Struct):

@@ -14,16 +14,16 @@ import re
 from dataclasses import replace
 from typing import ClassVar
 
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, host, in_query, linked_id
+from touchbase.adapters.kit.event_name_parser import said
+from touchbase.adapters.kit.extract import address, first, flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.reading import address, first, flag, text
-from touchbase.adapters.kit.said import said
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import dig, first, text
+from touchbase.adapters.kit.extract import dig, first, text
+from touchbase.adapters.kit.signatures import hashed_body
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

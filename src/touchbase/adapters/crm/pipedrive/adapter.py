@@ -12,17 +12,17 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, differences, label
+from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.deals import Deal
+from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.own_fields import with_linkedin_of_fields
-from touchbase.adapters.kit.reading import first, text
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.history.events import Event
 
 NOISE = frozenset(
     {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from touchbase.adapters.crm.salesforce.outbound import is_outbound
-from touchbase.domain.delivery import ProtocolAnswer
+from touchbase.adapters.interface import ProtocolAnswer
 
 ACKNOWLEDGED = (
     b'<?xml version="1.0" encoding="UTF-8"?>'

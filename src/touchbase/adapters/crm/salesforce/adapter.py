@@ -15,11 +15,10 @@ from touchbase.adapters.crm.salesforce.acknowledge import acknowledge
 from touchbase.adapters.crm.salesforce.outbound import is_outbound, read_outbound
 from touchbase.adapters.crm.salesforce.picked import picked_in, read_picked, what_of
 from touchbase.adapters.crm.salesforce.retold import PLACES, is_retold, message_in, read_retold
+from touchbase.adapters.interface import Call, ProtocolAnswer
 from touchbase.adapters.kit.crm import note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.domain.delivery import ProtocolAnswer
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 _SIGNS = records.SIGNS | stream.SIGNS | frozenset(PLACES)
 

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import moment
-from touchbase.domain.events import Event
+from touchbase.history.events import Event
 
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
 _OBJECTS = b"urn:sobject."

@@ -9,8 +9,8 @@ from touchbase.adapters.crm.salesforce.shapes import PREFIXES
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict
-from touchbase.adapters.kit.reading import first, flag, text
-from touchbase.domain.events import Event
+from touchbase.adapters.kit.extract import first, flag, text
+from touchbase.history.events import Event
 
 _ID = re.compile(r"[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?")
 _FIELDS = frozenset({"FirstName", "LastName", "Email", "Name", "Company", "Website", "Status", "LastModifiedDate", "AccountId", "OwnerId"})

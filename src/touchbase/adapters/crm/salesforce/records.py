@@ -6,10 +6,10 @@ from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id,
 from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
+from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.reading import dig, text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
+from touchbase.history.events import Event
 
 PLACES = ("payload", "data", "record", "sobject", "sObject", "object")
 _VERSIONS = frozenset({"new", "old", "New", "Old"})

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from touchbase.adapters.crm.salesforce.outbound import NAMESPACE, read_notification, read_outbound
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.reading import text
-from touchbase.domain.events import Event
+from touchbase.adapters.kit.extract import text
+from touchbase.history.events import Event
 
 PLACES = ("body", "payload", "data", "xml", "rawBody", "raw")
 _DEEPEST = 6

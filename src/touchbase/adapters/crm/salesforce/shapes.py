@@ -6,8 +6,8 @@ import re
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, Shape
 from touchbase.adapters.kit.crm_values import Record, linked_id
+from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.reading import flag, text
 
 NOISE = frozenset(
     {

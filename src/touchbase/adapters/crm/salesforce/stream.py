@@ -14,10 +14,10 @@ from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id,
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.reading import dig, first, text
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
+from touchbase.history.events import Event
 
 HEADER = "ChangeEventHeader"
 CHANGES = {"CREATE": CREATED, "UPDATE": UPDATED, "DELETE": DELETED, "UNDELETE": UPDATED}

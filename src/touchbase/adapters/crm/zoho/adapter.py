@@ -14,15 +14,16 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.zoho.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, as_told, is_record, module_of
+from touchbase.adapters.interface import Call
 from touchbase.adapters.kit.crm import CREATED, DELETED, UNTOLD, UPDATED, Item, note
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.proof_body import field_of
-from touchbase.adapters.kit.reading import dig, first, text
-from touchbase.adapters.kit.said import said
+from touchbase.adapters.kit.event_name_parser import said
+from touchbase.adapters.kit.extract import dig, first, text
+from touchbase.adapters.kit.signatures_body import field_of
 from touchbase.adapters.kit.times import moment, when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call, Fetcher
+from touchbase.connections.tools import Fetcher
+from touchbase.history.events import Event
 
 _IDS = (
     "Lead_Id", "Contact_Id", "Account_Id", "Record_Id", "Lead_ID", "Contact_ID", "Account_ID", "lead_id", "contact_id", "account_id",

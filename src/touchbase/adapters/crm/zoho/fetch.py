@@ -12,11 +12,11 @@ from touchbase.adapters.crm.zoho.tokens import ZohoTokens
 from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, Asked
-from touchbase.adapters.kit.reading import text
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.fetching import ApiCall
+from touchbase.connections.tools import ApiRequest
+from touchbase.history.events import Event
 
 _PERSON = ("Email", "First_Name", "Last_Name", "Full_Name", "Phone", "Mobile", "Lead_Source", "Modified_Time")
 FIELDS = {
@@ -27,7 +27,7 @@ FIELDS = {
 _USUAL = {"Leads": ("Lead_Status",)}
 
 
-def _make(asked: Asked) -> ApiCall | None:
+def _make(asked: Asked) -> ApiRequest | None:
     if asked.word not in FIELDS:
         return None
     statuses = statuses_of(_USUAL, asked.connection.settings, asked.kind, asked.word)

@@ -10,10 +10,10 @@ import re
 from urllib.parse import urlencode
 
 from touchbase.adapters.kit.crm_values import as_dict
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import parsed
-from touchbase.adapters.kit.reading import text
-from touchbase.domain.fetching import ApiAnswer, ApiCall, NotAnswered
-from touchbase.domain.grants import Grant
+from touchbase.connections.oauth import Grant
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 
 _API = re.compile(r"https://\w+\.zohoapis\.((?:com\.)?[a-z]{2,3})/?", re.ASCII)
 _ELSEWHERE = {"ca": "https://accounts.zohocloud.ca"}
@@ -25,7 +25,7 @@ _LATER = 600.0
 class ZohoTokens:
     """Asks Zoho's accounts server for access tokens."""
 
-    def call(self, base: str, grant: Grant) -> tuple[str, ApiCall]:
+    def call(self, base: str, grant: Grant) -> tuple[str, ApiRequest]:
         """The secrets go into the body, as addresses are written down in many places."""
         fields = {
             "grant_type": "refresh_token",
@@ -34,19 +34,19 @@ class ZohoTokens:
             "refresh_token": grant.refresh_token,
         }
         headers = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
-        return _accounts(base), ApiCall("POST", "/oauth/v2/token", headers, urlencode(fields).encode())
+        return _accounts(base), ApiRequest("POST", "/oauth/v2/token", headers, urlencode(fields).encode())
 
-    def token(self, answer: ApiAnswer) -> str:
+    def token(self, answer: ApiResponse) -> str:
         """The access token, or why there is none, in words of ours."""
         told = as_dict(parsed(answer))
         token = text(told.get("access_token")) or ""
         if token and token.isascii() and token.isprintable() and " " not in token:
             return token
         if (text(told.get("error")) or "").replace(" ", "_") in _NEVER:
-            raise NotAnswered(
+            raise FetchFailed(
                 "zoho does not take the refresh token: connect it again with a new one, and see that api_base fits", stop=True
             )
-        raise NotAnswered("zoho gave no access token for the refresh token", retry_after=_LATER)
+        raise FetchFailed("zoho gave no access token for the refresh token", retry_after=_LATER)
 
 
 def _accounts(base: str) -> str:

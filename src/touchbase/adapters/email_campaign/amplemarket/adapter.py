@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import status_of, words
-from touchbase.adapters.kit.reading import address, flag, person, text
-from touchbase.adapters.kit.table import Item, Shape, Table, at, batch, each, paths, pick
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, each, paths, pick
+from touchbase.adapters.kit.extract import address, flag, person, text
+from touchbase.adapters.kit.status_labels import status_of, words
+from touchbase.history.events import Event
 
 _STAGE = paths("sequence_stage.type sequence_step.type")
 _WRITER = paths("from email_message.from")

@@ -8,12 +8,12 @@ A step of an automation calls without an event's name and time. What set it off 
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import flag, text
-from touchbase.adapters.kit.table import Item, Shape, Table, at, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag, text
+from touchbase.history.events import Event
 
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
 _BLACKLISTED = ("content", 0, "emailBlacklist")

@@ -8,11 +8,11 @@ keys that end in `_local` or `_est` are not UTC. A relay puts all levels into on
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.reading import person, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.extract import person, text
+from touchbase.history.events import Event
 
 _WORKSPACE = paths("event.workspace_id workspace_id")
 _MAIL = paths("data.scheduled_email.id scheduled_email_id")

@@ -14,18 +14,18 @@ from touchbase.adapters.email_campaign.generic import places
 from touchbase.adapters.email_campaign.generic.channel import on_its_channel
 from touchbase.adapters.email_campaign.generic.spelling import spelt_out
 from touchbase.adapters.email_campaign.generic.spread import spread
-from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.client_overrides import reworded
 from touchbase.adapters.kit.crm_values import in_query
-from touchbase.adapters.kit.decided import reworded
-from touchbase.adapters.kit.labels import bounce_kind, label_of, status_of
-from touchbase.adapters.kit.meaning import Meaning, meaning_of
-from touchbase.adapters.kit.reading import address, flag, linkedin, person, split_name, text
-from touchbase.adapters.kit.table import Item, Path, at, batch, pick
+from touchbase.adapters.kit.declarative import Item, Path, at, batch, pick
+from touchbase.adapters.kit.event_types import Meaning, meaning_of
+from touchbase.adapters.kit.extract import address, flag, linkedin, person, split_name, text
+from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import when
-from touchbase.domain.delivery import EMAIL_CAMPAIGN
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
-from touchbase.domain.times import Micros
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.events import Event
 
 T = TypeVar("T")
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.generic import places
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import words
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, pick
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, pick
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import text
+from touchbase.adapters.kit.status_labels import words
 
 _ON_LINKEDIN = {
     m.SENT: m.LINKEDIN_SENT,

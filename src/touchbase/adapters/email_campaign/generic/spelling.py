@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from touchbase.adapters.kit.labels import words
-from touchbase.adapters.kit.table import Item
+from touchbase.adapters.kit.declarative import Item
+from touchbase.adapters.kit.status_labels import words
 
 _BLANKS = str.maketrans(" -", "__")
 _LONGEST_KNOWN = 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.generic import places
 from touchbase.adapters.email_campaign.generic.spelling import spellings, spelt_out
-from touchbase.adapters.kit.reading import person
-from touchbase.adapters.kit.table import Item, pick
+from touchbase.adapters.kit.declarative import Item, pick
+from touchbase.adapters.kit.extract import person
 
 _WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData", "customData")
 _BELOW = frozenset({"fields", "leads", "contacts", "prospects", "subscribers", "records", "rows"})

@@ -8,13 +8,13 @@ correlates is not known for sure, so nothing is recognised again by it.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import flag
-from touchbase.adapters.kit.table import Item, Shape, Table, at, batch
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 
 class HeyReach(Table):

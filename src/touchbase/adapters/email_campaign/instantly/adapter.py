@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import status_of
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.table import Item, Shape, Table
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.status_labels import status_of
 
 _SYSTEM_NAME = re.compile(
     r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|website|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.proof_body import field_of
-from touchbase.adapters.kit.reading import address, text
-from touchbase.adapters.kit.table import Item, Shape, Table, at, paths, pick, plain
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import address, text
+from touchbase.adapters.kit.signatures_body import field_of
 
 _GROUPS_ON_LINKEDIN = {
     "contacted": m.LINKEDIN_SENT,

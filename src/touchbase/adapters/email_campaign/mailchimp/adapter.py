@@ -6,10 +6,10 @@ leave, are cleaned, or change. `fired_at` has no zone and is taken as UTC.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import text
 
 _TYPES = frozenset({"subscribe", "unsubscribe", "profile", "upemail", "cleaned", "campaign"})
 _REASON, _ACTION, _STATUS = paths("data.reason"), paths("data.action"), paths("status")

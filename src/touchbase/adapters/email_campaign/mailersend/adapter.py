@@ -7,8 +7,8 @@ levels further down; in the second `data` is flat, with the address at `recipien
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mailersend.proof import SIGNED, TEST
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
 
 ADAPTER = Table(
     tool="mailersend",

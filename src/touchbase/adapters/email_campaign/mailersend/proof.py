@@ -6,10 +6,10 @@ a secret that its pages print. What that secret proves is answered and dropped: 
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, hashed_body
-from touchbase.adapters.kit.proof_body import fields
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.signatures import Scheme, hashed_body
+from touchbase.adapters.kit.signatures_body import fields
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 
 _PRINTED = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
 _TEST = "webhook.test"

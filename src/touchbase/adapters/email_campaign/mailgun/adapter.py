@@ -9,10 +9,10 @@ mail back. `rejected` names whom the mail was for only in the mail's own header.
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mailgun.proof import MAILGUN
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import text
 
 _SEVERITY = paths("event-data.severity severity")
 _SUPPRESSED = frozenset({"suppress-unsubscribe", "suppress-complaint"})

@@ -8,11 +8,11 @@ Older webhooks are forms with the three at the top; a subaccount's calls carry i
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, one_of, window_of
-from touchbase.adapters.kit.proof_body import fields
-from touchbase.adapters.kit.reading import text
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import SECOND, Micros
+from touchbase.adapters.kit.extract import text
+from touchbase.adapters.kit.signatures import Scheme, in_time, keyed, one_of, window_of
+from touchbase.adapters.kit.signatures_body import fields
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Arrival
 
 RETRIED: Micros = 12 * 3600 * SECOND
 """How long after its signature a call may come: 10 + 10 + 15 + 30 minutes and 1 + 2 + 4 hours of retries, and the way."""

@@ -5,10 +5,10 @@ A list when events are grouped, else one object. `sent` is the receiving server'
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import flag
-from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag
 
 
 class Mailjet(Table):

@@ -7,10 +7,10 @@ there: `object` says what that is, and of a reply its `type` whether it is one.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import text
-from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import text
 
 _KINDS = {
     "reply": {

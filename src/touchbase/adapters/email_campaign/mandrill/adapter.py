@@ -7,12 +7,12 @@ is when the mail was sent, not when the event happened.
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mandrill.proof import MANDRILL
-from touchbase.adapters.kit import meaning as m
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table, each
+from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.parse import unquoted
-from touchbase.adapters.kit.reading import objects
-from touchbase.adapters.kit.table import Shape, Table, each
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 
 class Mandrill(Table):

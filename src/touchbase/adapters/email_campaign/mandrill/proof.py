@@ -5,9 +5,9 @@ from __future__ import annotations
 from base64 import b64encode
 from urllib.parse import parse_qsl
 
-from touchbase.adapters.kit.proof import Scheme, keyed, same
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import Micros
+from touchbase.adapters.kit.signatures import Scheme, keyed, same
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:

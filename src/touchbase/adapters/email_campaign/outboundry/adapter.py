@@ -7,9 +7,9 @@ which it is belongs to the campaign's type.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.table import Item, Shape, Table, any_name, at, plain
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, any_name, at, plain
+from touchbase.adapters.kit.event_types import Meaning
 
 _ON_LINKEDIN = {m.SENT: m.LINKEDIN_SENT, m.REPLIED: m.LINKEDIN_REPLIED}
 

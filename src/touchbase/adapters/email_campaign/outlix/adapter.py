@@ -5,9 +5,9 @@ A call names the lead by id only. Events wait under that id until one with an ad
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.table import Shape, Table, any_name
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table, any_name
+from touchbase.adapters.kit.signatures import hashed_body
 
 ADAPTER = Table(
     tool="outlix",

@@ -8,14 +8,14 @@ Integrators also write the second version of a call down without `meta`, with na
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import label_of
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import flag, text
-from touchbase.adapters.kit.table import Item, Shape, Table, at, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag, text
+from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.adapters.kit.status_labels import label_of
+from touchbase.history.events import Event
 
 
 class Outreach(Table):

@@ -8,13 +8,13 @@ other key has the lead, it is the one that has written a reply, or that a mail o
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import status_of
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import person
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import person
+from touchbase.adapters.kit.status_labels import status_of
+from touchbase.history.events import Event
 
 _MARKED, _MARKED_BESIDE = "lead_marked_as_", "lead_marked_as"
 _WRITER, _WRITTEN_TO = paths("from_email"), paths("to_email")

@@ -5,8 +5,8 @@ Flat, one event a call. A sent event carries a reply's text key as well: only th
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
 
 ADAPTER = Table(
     tool="reachinbox",

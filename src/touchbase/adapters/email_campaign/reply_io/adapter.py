@@ -8,8 +8,8 @@ that Reply.io has kept and tells again has its blocks in `payload`.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
 
 ADAPTER = Table(
     tool="reply_io",

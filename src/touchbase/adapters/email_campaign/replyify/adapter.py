@@ -6,12 +6,12 @@ with an answer afterwards is about the answer, so about the one who wrote it.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import person
-from touchbase.adapters.kit.table import Item, Shape, Table, any_name, paths, pick, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, any_name, paths, pick, plain
+from touchbase.adapters.kit.extract import person
+from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.history.events import Event
 
 _FROM, _TO = paths("data.from_email data.email"), paths("data.to_email data.email")
 _ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forwarded"})

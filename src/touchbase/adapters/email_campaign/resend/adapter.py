@@ -7,13 +7,13 @@ the suppression list says why the address is on it.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.proof import standard_webhooks
-from touchbase.adapters.kit.reading import flag, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag, text
+from touchbase.adapters.kit.signatures import standard_webhooks
+from touchbase.history.events import Event
 
 _UNSUBSCRIBED, _ORIGIN = paths("data.unsubscribed"), paths("data.origin")
 _SUPPRESSED = {"bounce": m.HARD_BOUNCED, "complaint": m.COMPLAINED}

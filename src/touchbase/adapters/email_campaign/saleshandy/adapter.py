@@ -8,11 +8,11 @@ tasks is known by its name alone: no prospect need be in it.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Item, Shape, Table, plain
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
 from touchbase.adapters.kit.times import when
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.history.events import Event
 
 _ABOUT_NOBODY = {
     "email_account_disconnected": m.ACCOUNT,

@@ -8,13 +8,13 @@ relay has lost the header, links to Salesloft's API show whose a resource is, an
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.reading import flag, objects, text
-from touchbase.adapters.kit.table import Item, Shape, Table, at, paths, pick, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import flag, objects, text
+from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.history.events import Event
 
 _RECIPIENT = paths("recipient.id person.id person_id recipient_id")
 _API = "https://api.salesloft.com/"

@@ -6,12 +6,12 @@ keys. `type` tells a bounce from a block; the address is where the mail went, wh
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import bounce_kind
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.proof_keys import ecdsa_timed_body
-from touchbase.adapters.kit.table import Item, Shape, Table, plain
-from touchbase.domain.times import SECOND, Micros
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.signatures_public_key import ecdsa_timed_body
+from touchbase.adapters.kit.status_labels import bounce_kind
+from touchbase.common.timestamps import SECOND, Micros
 
 RETRIED: Micros = (24 * 3600 + 300) * SECOND
 """How long after its signature a call may come: it is tried again for 24 hours, and the signature stays the first one's."""

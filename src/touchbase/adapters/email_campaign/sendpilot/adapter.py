@@ -7,8 +7,8 @@ key to a person. `eventId` is the event's own.
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.sendpilot.proof import SENDPILOT
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
 
 ADAPTER = Table(
     tool="sendpilot",

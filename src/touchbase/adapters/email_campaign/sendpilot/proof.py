@@ -6,9 +6,9 @@ an hour and a quarter, and nothing says that it is then signed anew: the window 
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.proof import Scheme, in_time, keyed, same, window_of
-from touchbase.domain.connection import Arrival
-from touchbase.domain.times import SECOND, Micros
+from touchbase.adapters.kit.signatures import Scheme, in_time, keyed, same, window_of
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections.models import Arrival
 
 RETRIED: Micros = 2 * 3600 * SECOND
 """How long after its signature a call may come: 5 seconds to an hour between retries, and the way."""

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import re
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.labels import status_of
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.proof import hashed_body
-from touchbase.adapters.kit.proof_body import field_of
-from touchbase.adapters.kit.reading import address, flag, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import address, flag, text
+from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.adapters.kit.signatures_body import field_of
+from touchbase.adapters.kit.status_labels import status_of
+from touchbase.history.events import Event
 
 _BY_TIME = {
     "time_replied": "EMAIL_REPLY",

@@ -7,11 +7,11 @@ A reply may name only its two sides: the lead is the one that has written it.
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.reading import person, text
-from touchbase.adapters.kit.table import Item, Shape, Table, paths, pick
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.extract import person, text
+from touchbase.history.events import Event
 
 _LEAD = (
     "email email.email prospect.email recipient.email data.email recipient_email prospect_email prospectEmail data.prospect.email"

@@ -6,12 +6,12 @@ number; some classes are no bounces but machines that answer, or people who want
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.meaning import Meaning
-from touchbase.adapters.kit.reading import objects, text
-from touchbase.adapters.kit.table import Item, Shape, Table, batch, each, plain
-from touchbase.domain.events import Event
-from touchbase.domain.ports import Call
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, each, plain
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import objects, text
+from touchbase.history.events import Event
 
 _CLASSES = {
     **dict.fromkeys(("10", "30"), m.HARD_BOUNCED),

@@ -6,8 +6,8 @@ A call is a list of up to a hundred events of one kind. A colleague may be the o
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import meaning as m
-from touchbase.adapters.kit.table import Shape, Table
+from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.declarative import Shape, Table
 
 ADAPTER = Table(
     tool="woodpecker",

@@ -201,7 +201,7 @@ CREATE TABLE event (
   occurred_us bigint NOT NULL,            -- when it happened, as the tool says; else when it was received
   key text NOT NULL,                      -- identifies the fact: made of the tool's event id, or of the content
   event text NOT NULL,                    -- such as email_replied, contact.updated
-  effect text NOT NULL,                   -- what it does to the status (domain/status.py); '': nothing
+  effect text NOT NULL,                   -- what it does to the status (history/status.py); '': nothing
   status text,
   tool text NOT NULL,                     -- api for an API write
   channel text NOT NULL,                  -- api for an API write
@@ -239,7 +239,7 @@ CREATE TABLE delivery (
   body_removed_us bigint,
   duplicate_of bigint,                    -- id of the delivery with equal bytes that it came after
   dated bigint,                           -- 1: all its facts have a time or an id, so that equal bytes are a repeat; NULL: not read yet
-  problems text,                          -- JSON: what had no effect, by code (domain/problems.py)
+  problems text,                          -- JSON: what had no effect, by code (history/problems.py)
   PRIMARY KEY (client, id)
 );
 CREATE INDEX delivery_waiting ON delivery (client, next_attempt_us, id) WHERE state = 'received';
@@ -282,7 +282,7 @@ CREATE TABLE refusal (
   client_id text NOT NULL,                -- the id in the address
   channel text NOT NULL,
   tool text,                              -- the tool that it looks like; NULL: none
-  cause text NOT NULL,                    -- a code of domain/refusals.py
+  cause text NOT NULL,                    -- a code of inbox/refused.py
   size bigint NOT NULL,                   -- bytes of the body
   calls bigint NOT NULL,                  -- how many alike came within a second
   headers text NOT NULL,                  -- JSON object
@@ -371,7 +371,7 @@ CREATE INDEX erased_together ON erased (client, erasure);
 -- Row-level security, and the first rows of id_block
 
 -- A row is visible, and can be written or removed, only in a transaction whose scope includes its client. The scope is the setting
--- touchbase.clients (storage/sql/scope.py): ',1,5,9,' for three clients; 'all' for all of them; 'clients' for the tables that say
+-- touchbase.clients (storage/rls_scope.py): ',1,5,9,' for three clients; 'all' for all of them; 'clients' for the tables that say
 -- which clients exist, their former ids, and hashes of whom they erased; empty or unset for none. FORCE, as the server connects
 -- as the tables' owner. The loop covers every table with a column `client`, and client itself.
 DO $$

@@ -201,7 +201,7 @@ CREATE TABLE event (
   occurred_us INTEGER NOT NULL,           -- when it happened, as the tool says; else when it was received
   key TEXT NOT NULL,                      -- identifies the fact: made of the tool's event id, or of the content
   event TEXT NOT NULL,                    -- such as email_replied, contact.updated
-  effect TEXT NOT NULL,                   -- what it does to the status (domain/status.py); '': nothing
+  effect TEXT NOT NULL,                   -- what it does to the status (history/status.py); '': nothing
   status TEXT,
   tool TEXT NOT NULL,                     -- api for an API write
   channel TEXT NOT NULL,                  -- api for an API write
@@ -239,7 +239,7 @@ CREATE TABLE delivery (
   body_removed_us INTEGER,
   duplicate_of INTEGER,                   -- id of the delivery with equal bytes that it came after
   dated INTEGER,                          -- 1: all its facts have a time or an id, so that equal bytes are a repeat; NULL: not read yet
-  problems TEXT,                          -- JSON: what had no effect, by code (domain/problems.py)
+  problems TEXT,                          -- JSON: what had no effect, by code (history/problems.py)
   PRIMARY KEY (client, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX delivery_waiting ON delivery (client, next_attempt_us, id) WHERE state = 'received';
@@ -283,7 +283,7 @@ CREATE TABLE refusal (
   client_id TEXT NOT NULL,                -- the id in the address
   channel TEXT NOT NULL,
   tool TEXT,                              -- the tool that it looks like; NULL: none
-  cause TEXT NOT NULL,                    -- a code of domain/refusals.py
+  cause TEXT NOT NULL,                    -- a code of inbox/refused.py
   size INTEGER NOT NULL,                  -- bytes of the body
   calls INTEGER NOT NULL,                 -- how many alike came within a second
   headers TEXT NOT NULL,                  -- JSON object

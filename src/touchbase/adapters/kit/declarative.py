@@ -1,0 +1,304 @@
+"""A campaign tool as a table: what its event names mean, and where in a body each thing stands.
+
+Most tools differ in nothing else. Places are written as paths, `data.lead.email`, several of them
+separated by blanks; the first that holds something usable counts. A tool with a quirk is a subclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from touchbase.adapters.interface import Call
+from touchbase.adapters.kit.client_overrides import reworded
+from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
+from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
+from touchbase.adapters.kit.signatures import Scheme
+from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
+from touchbase.adapters.kit.times import when
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.events import Event
+
+STEPS = (
+    "step step_number stepNumber step_id sequence_number current_sequence_number sequenceStep sequence_step sequence_step_order "
+    "sequence_step_id data.step data.step_number data.sequence_step sequence_stage.index data.scheduled_email.sequence_step_id"
+)
+"""Where tools name the step of a campaign that a mail was sent in."""
+CAMPAIGN_IDS = (
+    "campaign_id campaignId campaign.id camp_id sequence_id sequenceId sequence.id mj_campaign_id data.campaign.id data.campaign_id "
+    "data.sequence.id event-data.campaigns.0 CampaignId params.campaign_id sequence_fields.id "
+    "cadence.id data.relationships.sequence.data.id"
+)
+LINKS = (
+    "url link link_url clicked_link clicked_url click_url target_link_url OriginalLink link_clicked link_clicked.0 link_clicked.0.url "
+    "link.url link_details.0.url data.url data.link data.click.link event-data.url "
+    "params.clicked_link"
+)
+"""Where a click names the address that was clicked. Read of clicks alone: elsewhere such keys name other pages."""
+
+T = TypeVar("T")
+Path = tuple[str | int, ...]
+Item = dict[str, object]
+_PLAIN = str.maketrans("-. ", "___")
+
+
+def paths(written: str) -> tuple[Path, ...]:
+    """Paths out of `a.b c.0.d`: a number is a place in a list."""
+    return tuple(tuple(int(key) if key.isdecimal() else key for key in one.split(".")) for one in written.split())
+
+
+def at(item: object, path: Path) -> object:
+    """What stands at a path, or None."""
+    for key in path:
+        if isinstance(item, dict):
+            item = item.get(key)
+        elif isinstance(item, list) and isinstance(key, int) and key < len(item):
+            item = item[key]
+        else:
+            return None
+    return item
+
+
+def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | None]) -> T | None:
+    """The first of these places that `read` makes something of."""
+    if not isinstance(item, dict):
+        values = (at(item, path) for path in places)
+        return next((found for value in values if value is not None and (found := read(value)) is not None), None)
+    for path in places:
+        # Most places are not there, and most of the others are one key of an object: that is worth not asking `at`.
+        value = item.get(path[0])
+        if value is not None and len(path) > 1:
+            value = at(value, path[1:])
+        if value is not None:
+            found = read(value)
+            if found is not None:
+                return found
+    return None
+
+
+def batch(data: object) -> list[object]:
+    """The items of a body: a list's elements, or the one object. The empty object of a test button is none."""
+    if isinstance(data, list):
+        return data
+    return [data] if isinstance(data, dict) and data else []
+
+
+def each(data: object, read: Callable[[Item], Event]) -> list[Event]:
+    """The events of a body's items; an item that cannot be read is `unknown` and harms no other."""
+    return [_safely(item, read) for item in batch(data)]
+
+
+def _safely(item: object, read: Callable[[Item], Event]) -> Event:
+    if not isinstance(item, dict):
+        return Event("unknown")
+    try:
+        return read(item)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return Event("unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Keys (as paths) that a tool's bodies show together, or a header, and how sure they make us.
+
+    `named` asks besides that the event's name is one of the tool's, `spelt` how it is written.
+    """
+
+    keys: str
+    sure: int
+    header: str = ""
+    named: bool = False
+    spelt: Callable[[str], bool] | None = None
+    starts: str = ""
+    """How the text at the first of the keys, which stands at the top, begins."""
+
+    @property
+    def sign(self) -> str:
+        """The key or header by which the adapter is found."""
+        return self.header or self.keys.split()[0].partition(".")[0]
+
+
+@dataclass
+class Table:
+    """An adapter made of tables."""
+
+    tool: str
+    shapes: tuple[Shape, ...]
+    names: Mapping[str, Meaning]
+    """Event names in lower case, with `_` between words. Other names are read by their words."""
+    name: str
+    email: str
+    time: str
+    nameless: Mapping[str, str] = field(default_factory=dict)
+    """By a key, the name that a body stands for which has the key and no name."""
+    beginnings: Mapping[str, Meaning] = field(default_factory=dict)
+    """What names that begin so mean, where the table has them not."""
+    times: Mapping[str, str] = field(default_factory=dict)
+    """Where an event of ours has its own time, before the common places."""
+    linkedin: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    full_name: str = ""
+    campaign: str = ""
+    campaign_id: str = CAMPAIGN_IDS
+    step: str = STEPS
+    link: str = LINKS
+    message: str = ""
+    key: str = ""
+    label: str = ""
+    bounce: str = ""
+    automated: str = ""
+    """Flags that make an automatic reply of a reply."""
+    reply_label: str = ""
+    """Where a reply's own label stands: one that tells of absence makes an automatic reply of it."""
+    object_type: str | None = None
+    object_id: str = ""
+    channel: str = EMAIL_CAMPAIGN
+    proofs: tuple[Scheme, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.signs = frozenset(shape.sign for shape in self.shapes)
+        self._places = {name: paths(getattr(self, name)) for name in _PLACES}
+        self._times = {event: paths(f"{own} {self.time}") for event, own in self.times.items()}
+        self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.sure)]
+        # Of one that looks for itself nothing is known.
+        self.most_sure = self._shapes[0].shape.sure if type(self).recognise is Table.recognise else 100
+
+    def recognise(self, call: Call) -> int:
+        """How sure the surest fitting shape makes us of the surest of the call's first objects."""
+        # Without a loop where there is nothing to loop over: most calls are one object.
+        if isinstance(call.data, dict):
+            return self._sure(call.data, call)
+        return max((self._sure(item, call) for item in objects(call.data)), default=0)
+
+    def translate(self, call: Call) -> list[Event]:
+        """One event per item."""
+        return each(call.data, lambda item: self.read(item, call))
+
+    def named(self, item: Item, call: Call) -> str | None:
+        """The tool's own name of the event."""
+        name = pick(item, self._places["name"], text)
+        return name or next((stood_for for key, stood_for in self.nameless.items() if key in item), None)
+
+    def meaning(self, name: str, item: Item) -> Meaning:
+        """What that name means in our words."""
+        begun = (meaning for beginning, meaning in self.beginnings.items() if plain(name).startswith(beginning))
+        return self.listed(name) or next(begun, None) or meaning_of(name)
+
+    def listed(self, name: str) -> Meaning | None:
+        """What the table says of a name, however its words are joined."""
+        return self.names.get(plain(name)) or self.names.get(words(name).replace(" ", "_"))
+
+    def read(self, item: Item, call: Call) -> Event:
+        """One item as an event."""
+        name = self.named(item, call)
+        meaning = UNKNOWN if name is None else self.meaning(name, item)
+        if meaning.event == "email_replied" and self._is_automatic(item):
+            meaning = AUTO_REPLIED
+        event = self._event(meaning, name, item)
+        if call.settings.status_labels:
+            reworded(event, call.settings, self.find(item, "label", label_of), name)
+        return event
+
+    def _is_automatic(self, item: Item) -> bool:
+        if self.automated and any(flag(at(item, path)) for path in self._places["automated"]):
+            return True
+        return bool(self.reply_label) and self.find(item, "reply_label", status_of) == "out_of_office"
+
+    def find(self, item: Item, what: str, read: Callable[[object], T | None]) -> T | None:
+        """What stands at the places named `what`."""
+        return pick(item, self._places[what], read)
+
+    def _event(self, meaning: Meaning, name: str | None, item: Item) -> Event:
+        status = meaning.status
+        if meaning.event == "lead_status_changed" and status is None:
+            status = self.find(item, "label", status_of)
+            meaning = meaning if status else OTHER
+        first_name, last_name = self._names(item)
+        object_id = self.find(item, "object_id", text)
+        # What is told of a mailbox or an account names its owner, who is one of us.
+        is_ours = meaning.came_in or meaning.event == "account_event"
+        return Event(
+            event=meaning.event,
+            occurred_us=pick(item, self._times.get(meaning.event) or self._places["time"], when),
+            email=None if is_ours else self.find(item, "email", address),
+            linkedin_url=None if is_ours else self.find(item, "linkedin", linkedin),
+            status=status,
+            kind=self._kind(meaning, item) if meaning.event == "email_bounced" else None,
+            counts_as_sent=meaning.counts_as_sent,
+            first_name=first_name,
+            last_name=last_name,
+            campaign=self.find(item, "campaign", text),
+            campaign_id=self.find(item, "campaign_id", text),
+            step=self.find(item, "step", text),
+            link=self.find(item, "link", text) if meaning.event == "email_clicked" else None,
+            message_id=self.find(item, "message", text),
+            object_type=self.object_type if object_id else None,
+            object_id=object_id,
+            key=self.find(item, "key", text),
+            source_event=name,
+        )
+
+    def _names(self, item: Item) -> tuple[str | None, str | None]:
+        first_name, last_name = self.find(item, "first_name", text), self.find(item, "last_name", text)
+        if first_name is None and last_name is None and self.full_name:
+            return split_name(self.find(item, "full_name", text))
+        return first_name, last_name
+
+    def _kind(self, meaning: Meaning, item: Item) -> str:
+        return meaning.kind or bounce_kind(*(at(item, path) for path in self._places["bounce"]))
+
+    def _sure(self, item: Item, call: Call) -> int:
+        for asked in self._shapes:
+            if asked.tops <= item.keys() and self._fits(asked, item, call):
+                return asked.shape.sure
+        return 0
+
+    def _fits(self, asked: _Asked, item: Item, call: Call) -> bool:
+        shape = asked.shape
+        if shape.header and shape.header not in call.headers:
+            return False
+        if not all(_shown(item, path) for path in asked.deep):
+            return False
+        if shape.starts and not (text(item[asked.first]) or "").startswith(shape.starts):
+            return False
+        if not shape.named and shape.spelt is None:
+            return True
+        name = self.named(item, call)
+        if name is None or (shape.spelt is not None and not shape.spelt(name)):
+            return False
+        return not shape.named or plain(name) in self.names
+
+
+class _Asked:
+    """A shape made ready for asking: most bodies already fail for want of a key at the top."""
+
+    def __init__(self, shape: Shape) -> None:
+        keys = paths(shape.keys)
+        self.shape = shape
+        self.tops = frozenset(str(path[0]) for path in keys)
+        self.deep = [path for path in keys if len(path) > 1]
+        self.first = str(keys[0][0]) if keys else ""
+
+
+_PLACES = (
+    "name", "email", "time", "linkedin", "first_name", "last_name", "full_name", "campaign", "campaign_id", "step", "link", "message",
+    "key", "label", "bounce", "automated", "reply_label", "object_id",
+)  # fmt: skip
+
+
+def plain(name: str) -> str:
+    """An event's name as tables write it."""
+    return name.lower().translate(_PLAIN)
+
+
+def any_name(_: str) -> bool:
+    """For a shape that asks only for a name that is a text, where other tools have an object."""
+    return True
+
+
+def _shown(item: object, path: Path) -> bool:
+    """Whether the last key of a path is there, be it with null."""
+    parent = at(item, path[:-1])
+    return path[-1] in parent if isinstance(parent, dict) else False

@@ -1,0 +1,188 @@
+"""What an event's name means, where its words are all we have: the first rule that fits decides.
+
+Only the name is read, never the texts of a body: sent mails quote replies, replies quote opt-out lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from touchbase.adapters.kit.status_labels import words
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One of our events, with what its name alone tells about status or bounce."""
+
+    event: str
+    status: str | None = None
+    kind: str | None = None
+    counts_as_sent: bool = False
+    came_in: bool = False
+    """Whom the body names is one of us."""
+
+
+SENT = Meaning("email_sent")
+DELIVERED = Meaning("email_delivered")
+DELIVERED_AS_SENT = Meaning("email_delivered", counts_as_sent=True)
+"""From a tool that tells of no sent mail: the delivery report stands for it."""
+MANUAL = Meaning("manual_email_sent")
+OPENED = Meaning("email_opened")
+CLICKED = Meaning("email_clicked")
+DEFERRED = Meaning("email_deferred")
+SEND_FAILED = Meaning("email_send_failed")
+REPLIED = Meaning("email_replied")
+AUTO_REPLIED = Meaning("email_auto_replied")
+BOUNCED = Meaning("email_bounced")
+HARD_BOUNCED = Meaning("email_bounced", kind="hard")
+SOFT_BOUNCED = Meaning("email_bounced", kind="soft")
+UNSUBSCRIBED = Meaning("email_unsubscribed")
+COMPLAINED = Meaning("email_spam_complaint")
+RESUBSCRIBED = Meaning("email_resubscribed")
+LABELLED = Meaning("lead_status_changed")
+"""A status change whose status stands elsewhere in the body."""
+LINKEDIN_SENT = Meaning("linkedin_sent")
+LINKEDIN_REPLIED = Meaning("linkedin_replied")
+LINKEDIN_INVITED = Meaning("linkedin_invite_sent")
+LINKEDIN_ACCEPTED = Meaning("linkedin_invite_accepted")
+LINKEDIN_OTHER = Meaning("linkedin_other")
+COMPLETED = Meaning("campaign_completed")
+SAVED = Meaning("contact_saved")
+ACCOUNT = Meaning("account_event")
+OTHER = Meaning("other")
+CAME_IN = Meaning("other", came_in=True)
+"""A mail that came in at a sender's: no event of a campaign, and the address it was for is no lead's."""
+UNKNOWN = Meaning("unknown")
+
+
+def status(word: str) -> Meaning:
+    """A status change whose name says the status."""
+    return Meaning("lead_status_changed", status=word)
+
+
+_DONE_TO_A_REPLY = (
+    r"(un)?archived|(un)?assigned|deleted|removed|updated|edited|(re)?scheduled|queued|approved|snoozed|starred|(un)?read|seen|tagged"
+    r"|labell?ed|analy[sz]ed|forwarded|draft(ed)?|generated|suggested|needed|required|due|rate|limit|sentiment|intent|failed|sent"
+)
+_HANDLED = re.compile(rf"\b(reply|replies|response)\b.*\b({_DONE_TO_A_REPLY})\b")
+_UNANSWERED = re.compile(r"\b(no|without|never|not) repl")
+
+
+def _linkedin(name: str) -> Meaning:
+    if _HANDLED.search(name) or _UNANSWERED.search(name):
+        return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
+    is_invitation = re.search(r"invit|connect", name)
+    # One that failed or was taken back was not made; one that was received is not ours.
+    if re.search(r"fail|withdr|declin|reject|cancel|expired|skipped", name) or (is_invitation and "received" in name):
+        return LINKEDIN_OTHER
+    if re.search(r"\brepl(y|ied|ies)\b|received", name):
+        return LINKEDIN_REPLIED
+    if re.search(r"\baccept(ed)?\b|\bconnected\b", name):
+        return LINKEDIN_ACCEPTED
+    if is_invitation:
+        return LINKEDIN_INVITED
+    return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
+
+
+def _bounce(name: str) -> Meaning:
+    return HARD_BOUNCED if re.search(r"hard|permanent|invalid", name) else SOFT_BOUNCED if re.search(r"soft|temporary", name) else BOUNCED
+
+
+def _automatic(name: str) -> Meaning:
+    return status("out_of_office") if re.match(r"(lead|marked)\b", name) else AUTO_REPLIED
+
+
+def _ours(name: str) -> Meaning:
+    return MANUAL if re.search(r"\b(sent|replied)\b", name) else OTHER
+
+
+def _account(name: str) -> Meaning:
+    return OTHER if re.search(r"\b(task|tag|tags|paused)\b", name) else ACCOUNT
+
+
+def _always(meaning: Meaning) -> Callable[[str], Meaning]:
+    return lambda _: meaning
+
+
+_BARS = r"unsub\w*|opt(?:ed)? ?out|suppression|do not contact|dnc|bl[ao]c?klist\w*"
+_NO_CAMPAIGN = (
+    r"^(?!.*mail).*\b(form|survey|quiz|poll|ticket|chat|comment|review|invoice|order|payment|proposal|quote|document|envelope|contract"
+    r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
+)
+_RULES: list[tuple[str, Callable[[str], Meaning]]] = [
+    # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
+    (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
+    (r"\b(web ?)?push\b|\bpush ?notification|\bin ?app( ?message)?\b|\bcontent ?card", _always(OTHER)),
+    # What somebody has made of a reply afterwards is no reply, and an account that is cut off no invitation.
+    (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
+    (r"\b(linked ?in|e ?mail|sender|sending) accounts?\b|\bwarm ?up\b", _always(ACCOUNT)),
+    (r"\b(campaign|sequence)\b.*\bpaused\b", _always(OTHER)),
+    # How many there are says nothing of one person.
+    (r"\b(bounced?|spam|complaint|unsubscribed?|reply) (rate|threshold)\b", _always(ACCOUNT)),
+    # What is undone or has failed is not what was done, a test is no mail, and a list of domains or of our own addresses names no person.
+    (rf"\b({_BARS}|interested) ([a-z]+ )*(removed|deleted|lifted|cleared|revoked|failed)\b", _always(OTHER)),
+    (rf"\b(removed|deleted) from( the)? ({_BARS})\b|\bunmarked\b", _always(OTHER)),
+    (r"\bspam (test|check|score|filter)s?\b|\bnot (as )?spam\b|(?<!\bab )\btest (e ?mail|message)\b", _always(OTHER)),
+    (r"\b(domain|ip|mailbox|sender)s? (\w+ )*bl[ao]c?klist|\bbl[ao]c?klist\w* (\w+ )*(domain|ip|mailbox|sender)\b", _always(OTHER)),
+    (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
+    (r"\b(label|category|status)\b.*\b(removed|deleted|cleared|unset)\b", _always(OTHER)),
+    (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
+    (r"\b(calendar|user|member|team|workspace)\b.*\binvit", _always(OTHER)),
+    (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
+    (r"\bre ?subscri", _always(RESUBSCRIBED)),
+    (r"\bun ?sub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
+    # What somebody fills in, buys, signs or asks of support is no answer to a mail, and what is sent there no campaign's mail.
+    (_NO_CAMPAIGN, _always(OTHER)),
+    (r"\bspam|complain|\babuse", _always(COMPLAINED)),
+    (r"bounce|\binvalid|\bundeliver|\bmailbox not found|failed permanent|permanent fail", _bounce),
+    (r"\bauto ?(reply|replied|replies|response|responded|responder)\b|\bautomat(ic|ed)(?!.*\bsent\b)", _automatic),
+    (r"out of (the )?office|\booo\b|\b(vacation|absence) (reply|response|message|notice)\b", _automatic),
+    (rf"{_HANDLED.pattern}|\bforwarded\b|\bdrafted\b|\bcategori[sz]ed\b", _ours),
+    (r"\b(admin|agent|teammate)\b.*\breplied\b|\b(await(s|ing)?|needs?|pending) (a )?(reply|response)\b", _ours),
+    (_UNANSWERED.pattern, _always(COMPLETED)),
+    (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
+    (r"\bmeeting\b.*\b(cancel|reschedul)", _always(OTHER)),
+    (r"\bnot interested|\buninterested", _always(status("not_interested"))),
+    (r"\binterested\b|\bpositive\b", _always(status("interested"))),
+    (r"\b(meeting|demo|call) (booked|scheduled)\b", _always(status("meeting_booked"))),
+    (r"\b(meeting|demo) (completed|done|held)\b", _always(status("meeting_completed"))),
+    (r"\bno ?show\b", _always(status("no_show"))),
+    (r"\bwrong (person|contact)\b", _always(status("wrong_person"))),
+    (r"\bmaybe later\b", _always(status("maybe_later"))),
+    (r"\bdo not contact\b|\bdnc\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
+    (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
+    # What stands with a mail, a campaign or a mailbox does not stand so with the person.
+    (r"\b(message|delivery|e ?mail|campaign|sequence|cadence|task|list|import|verification|webhook) status\b", _always(OTHER)),
+    (r"\b(account|mailbox|inbox|sender|domain|warm ?up|integration|workspace) status\b", _always(ACCOUNT)),
+    (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
+    (r"\blost\b|\bskip(s|ped)?\b|\b(campaign|sequence|conversation|thread|chat|ticket|task)s?\b.*\bclosed\b", _always(OTHER)),
+    (r"^(?!.*\baccount\b).*\b(closed|won)\b", _always(status("closed"))),
+    (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
+    (r"\bclick(ed|s)?\b", _always(CLICKED)),
+    (r"\bopen(ed|s)?\b", _always(OPENED)),
+    (r"\b(deferred|deferral|delayed|delay)\b|\bfail(ed|ure)? temporary|\btemporary fail", _always(DEFERRED)),
+    (r"\bdeliver(ed|y)?\b(?!.*\b(fail|reject|block|drop))", _always(DELIVERED)),
+    (r"\b(failed|failure|drop(ped)?|reject(ed)?|block(ed)?|suppressed)\b", _always(SEND_FAILED)),
+    (r"\b(accounts?|mailbox|limit)\b", _account),
+    (r"\bmanual\b.*\bsent\b", _always(MANUAL)),
+    (r"\b(lead|contact|prospect|record)s? sent to\b|\bsend to\b", _always(OTHER)),
+    (r"\b(sent|send)\b|^(e ?mail |message )?processed$|^(email |mail |message )?requests?$|\bfirst contacted\b", _always(SENT)),
+    (r"\b(task|tags?|paused)\b", _always(OTHER)),
+    (r"\b(completed?|finished)\b", _always(COMPLETED)),
+]  # fmt: skip
+_COMPILED = [(re.compile(pattern), meaning) for pattern, meaning in _RULES]
+_LONGEST_NAME = 200
+
+
+def meaning_of(name: str) -> Meaning:
+    """What a name means by its words; `UNKNOWN` when no rule fits."""
+    return _meaning(name[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=2_048)
+def _meaning(name: str) -> Meaning:
+    plain = words(name)
+    return next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)

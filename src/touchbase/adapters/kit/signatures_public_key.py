@@ -1,0 +1,140 @@
+"""Proofs by public key: Ed25519, ECDSA and RSA signatures. The connection's "secret" is then the tool's public key.
+
+The library that does the mathematics is loaded when the first such signature comes.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import lru_cache
+from string import hexdigits
+from typing import TYPE_CHECKING
+
+from touchbase.adapters.kit.signatures import WINDOW, Form, Scheme, in_time, unbase64, window_of
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import Arrival
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+
+# How the binary form (SubjectPublicKeyInfo) of each kind begins: a sequence, then the kind's number.
+_KINDS = (b"\x06\x03\x2b\x65\x70", b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01", b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01")
+_PEM = "-----BEGIN PUBLIC KEY-----"
+
+
+def is_public_key(secret: str) -> bool:
+    """Whether a connection's secret is a public key, which proves nothing by being known."""
+    return _binary(secret) is not None
+
+
+PUBLIC_KEY = Form("the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`) or its base64", is_public_key)
+
+
+def is_raw_ed25519(secret: str) -> bool:
+    """Whether a secret is an Ed25519 key's 32 bytes: 64 hex digits, or 44 characters of base64 with their `=`."""
+    return _raw(secret) is not None
+
+
+ED25519_KEY = Form(
+    "the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`), its base64, or an Ed25519 key's 32 bytes in base64 or hex",
+    lambda secret: is_public_key(secret) or is_raw_ed25519(secret),
+)
+
+
+def ed25519_body(header: str) -> Scheme:
+    """A header holds the Ed25519 signature of the body, in base64 or hex."""
+
+    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
+        raw = _raw(secret)
+        return _holds(secret if raw is None else _wrapped(raw), arrival.headers.get(header), arrival.body)
+
+    return Scheme(f"header `{header}`: Ed25519 signature of the body; the secret is the vendor's public key", check, form=ED25519_KEY)
+
+
+def rsa_body(header: str) -> Scheme:
+    """A header holds the RSA-SHA256 signature of the body, in base64 or hex."""
+
+    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
+        return _holds(secret, arrival.headers.get(header), arrival.body)
+
+    return Scheme(f"header `{header}`: RSA-SHA256 signature of the body; the secret is the vendor's public key", check, form=PUBLIC_KEY)
+
+
+def ecdsa_timed_body(header: str, time_header: str, window: Micros = WINDOW, shown: str = "5 minutes") -> Scheme:
+    """A header holds the ECDSA-SHA256 signature of time and body, in base64."""
+
+    def check(arrival: Arrival, secret: str, now: Micros) -> bool:
+        at = arrival.headers.get(time_header)
+        if at is None or not in_time(at, now, past=window_of(arrival, window)):
+            return False
+        return _holds(secret, arrival.headers.get(header), at.encode("ascii") + arrival.body)
+
+    about = f"header `{header}`: ECDSA-SHA256 signature of `{time_header}` and body; the secret is the public key; {shown}"
+    return Scheme(about, check, form=PUBLIC_KEY, window=window)
+
+
+def _holds(secret: str, given: str | None, message: bytes) -> bool:
+    key, signature = _loaded(secret), _signature(given)
+    if key is None or signature is None:
+        return False
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    try:
+        if isinstance(key, ed25519.Ed25519PublicKey):
+            key.verify(signature, message)
+        elif isinstance(key, ec.EllipticCurvePublicKey):
+            key.verify(signature, message, ec.ECDSA(SHA256()))
+        elif isinstance(key, rsa.RSAPublicKey):
+            key.verify(signature, message, padding.PKCS1v15(), SHA256())
+        else:
+            return False
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _signature(given: str | None) -> bytes | None:
+    if given is None:
+        return None
+    try:
+        return bytes.fromhex(given)
+    except ValueError:
+        return unbase64(given)
+
+
+@lru_cache(maxsize=1000)
+def _loaded(secret: str) -> PublicKeyTypes | None:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    binary = _binary(secret)
+    try:
+        return None if binary is None else load_der_public_key(binary)
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+
+
+def _raw(secret: str) -> bytes | None:
+    """An Ed25519 key's 32 bytes. Base64 needs its `=`: without it, it may be a random text that is itself the secret."""
+    text = secret.strip()
+    if len(text) == 64 and not set(text) - set(hexdigits):
+        return bytes.fromhex(text)
+    found = unbase64(text) if len(text) == 44 else None
+    return found if found is not None and len(found) == 32 else None
+
+
+def _wrapped(raw: bytes) -> str:
+    """The usual form (SubjectPublicKeyInfo) of an Ed25519 key, in base64."""
+    return b64encode(b"\x30\x2a\x30\x05" + _KINDS[0] + b"\x03\x21\x00" + raw).decode()
+
+
+def _binary(secret: str) -> bytes | None:
+    """A public key's binary form, out of PEM or base64; None when the text is no public key."""
+    text = secret.strip()
+    if text.startswith(_PEM):
+        text = text.removeprefix(_PEM).partition("-----END")[0]
+    joined = "".join(text.split())
+    binary = unbase64(joined) if len(joined) >= 40 else None
+    return binary if binary is not None and binary[:1] == b"\x30" and any(kind in binary[:24] for kind in _KINDS) else None

@@ -1,0 +1,96 @@
+"""Labels that people give leads and reasons that servers give for bounces, in our words."""
+
+from __future__ import annotations
+
+import re
+
+from touchbase.adapters.kit.extract import first, text
+
+STATUS_WORDS = {
+    "interested": "interested|positive|positive reply|positive response|marked as interested|lead interested",
+    "not_interested": (
+        "not interested|notinterested|uninterested|no interest|negative|negative reply|negative response|lead not interested|hard no"
+    ),
+    "neutral": "neutral",
+    "maybe_later": ("maybe later|later|not now|not right now|interested later|follow up later|contact later|asked to circle back later"),
+    "meeting_booked": "meeting booked|meeting scheduled|demo booked|demo scheduled|call booked|booked|meeting set",
+    "meeting_completed": "meeting completed|meeting done|meeting held|demo completed|demo done",
+    "no_show": "no show|noshow|meeting no show",
+    "out_of_office": (
+        "out of office|ooo|out of the office|automatic reply|auto reply|autoreply|automated reply|auto response|automatic response"
+    ),
+    "wrong_person": "wrong person|wrong contact|not the right person|not right person",
+    "closed": "closed|won|closed won|deal won",
+    "do_not_contact": (
+        "do not contact|donotcontact|dnc|blacklisted|blacklist|blocklisted|blocklist|unsubscribed|unsubscribe|opted out|lead opted out"
+    ),
+}
+"""Our statuses, and the labels that tools use for them."""
+
+_LONGEST_LABEL = 200
+_MOST_LABELS = 50
+_NAMES = ("new_name", "newName", "name", "label", "title", "displayName", "display_name", "value")
+"""Where an object that stands for a label has its name."""
+_NO_LABEL = frozenset({"none", "null", "undefined"})
+_BY_LABEL = {label: status for status, labels in STATUS_WORDS.items() for label in labels.split("|")}
+_NO_LETTERS = re.compile(r"[\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_HARD = re.compile(
+    r"(?:\b|_)(?:hard|permanent|invalid|bad_?mailbox|non-?existent|(?:does|do) ?n[o'\u2019]t exist|no such user|user unknown"
+    r"|unknown (?:user|recipient)|unroute?able address"
+    r"|(?:address|user|recipient|mailbox|domain(?: name)?) (?:(?:was |is )?not|(?:could|can) ?n[o'\u2019]t be) found)",
+    re.IGNORECASE,
+)
+_SOFT = re.compile(
+    r"(?:\b|_)(?:soft(?!ware)|temporar|transient|block(?:ed|s|ing|list|listed)?(?![a-z])|greylist|try again"
+    r"|(?:mail|in)box ?(?:is )?full|over ?(?:the )?quota|quota exceeded|(?:too large|exceed\w{0,8}(?: \w+){0,3} size|size exceed)"
+    r"|(?:as|likely|probable|suspected|considered|probability of) spam\b|spam (?:content|detected|message)|policy reasons"
+    r"|sender (?:address )?(?:rejected|denied)|too many (?:connections|messages))",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(r"(?<![\d.])5\.7\.\d{1,3}\b")
+"""A server's code for a mail that it will not have from us: of the address it says nothing."""
+_CODE = re.compile(r"(?<![\d.])([45])(?:\d\d\b|\.\d{1,3}\.\d{1,3}\b)")
+
+
+def words(label: str) -> str:
+    """A name in lower-case words: `emailsSent`, `EMAIL-SENT` and `Email sent` all read alike."""
+    return _NO_LETTERS.sub(" ", _CAMEL.sub(" ", label)).strip().lower()
+
+
+def label_of(value: object) -> str | None:
+    """A label as a person reads it: a text, the name in an object, or one of several: the first that we have a word for, else the first.
+
+    A number stands for a label and is none, and neither is the word for none, which tells that one was taken off.
+    """
+    if isinstance(value, list):
+        several = [label for one in value[:_MOST_LABELS] if not isinstance(one, list) and (label := label_of(one))]
+        return next((label for label in several if words(label) in _BY_LABEL), several[0] if several else None)
+    if isinstance(value, dict):
+        value = first(value, *_NAMES)
+    found = text(value) if isinstance(value, str) else None
+    plain = "" if found is None else words(found)
+    return None if plain in _NO_LABEL or plain.replace(" ", "").isdecimal() else found
+
+
+def status_of(label: object) -> str | None:
+    """Our word for a label; one that we have no word for stays as it is, behind `custom:`."""
+    found = label_of(label)
+    if found is None:
+        return None
+    return _BY_LABEL.get(words(found)) or f"custom:{found.removeprefix('custom:')[:_LONGEST_LABEL]}"
+
+
+def bounce_kind(*reasons: object) -> str:
+    """hard, soft or unknown, from the first of these texts that tells; a server's code tells where words do not."""
+    texts = [found for reason in reasons if (found := text(reason))]
+    for found in texts:
+        if _SOFT.search(found):
+            return "soft"
+        if _HARD.search(found):
+            return "hard"
+    if any(map(_REFUSED.search, texts)):
+        return "soft"
+    codes = [match[1] for found in texts if (match := _CODE.search(found))]
+    return {"5": "hard", "4": "soft"}[codes[0]] if codes else "unknown"

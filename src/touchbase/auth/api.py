@@ -1,0 +1,205 @@
+"""The administrator's calls about API keys: list, make, look at, rotate, revoke.
+
+A key of one client manages that client's keys only, and gives none more than it may do itself.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.auth import service
+from touchbase.auth.api_key import KEY_STATES, ApiKey
+from touchbase.auth.authentication import Principal
+from touchbase.auth.commands import RevokeKey, StoreKey
+from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
+from touchbase.clients.models import DELETING
+from touchbase.common import field_limits as limits
+from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.http.endpoint import Call
+from touchbase.http.json_body import read_json, read_struct
+from touchbase.http.query_parameters import Parameters, cursor_text, moment
+from touchbase.http.responses import Response
+from touchbase.http.schemas import Time, encode
+from touchbase.inbox.api.deliveries import client_number
+from touchbase.records.validation import raise_if_any
+
+KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
+KeyScope = Literal["records:read", "records:write", "admin"]
+_ENV = {"pattern": "^[a-z0-9]{1,16}$"}
+USUAL_SCOPES: list[KeyScope] = ["records:read", "records:write"]
+
+
+class KeyRequest(Struct, forbid_unknown_fields=True):
+    """A key to be made."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=limits.NAME, description="What or whom the key is for.")]
+    client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")] = None
+    scopes: Annotated[list[KeyScope], Meta(min_length=1, max_length=3, description="Reading and writing records, where left out.")] = (
+        msgspec.field(default_factory=USUAL_SCOPES.copy)
+    )
+    env: Annotated[
+        str, Meta(max_length=16, extra_json_schema=_ENV, description="A word in the key's text, for people who hold several.")
+    ] = "live"
+    expires_time: Annotated[str | None, Meta(description="When it ends; null: never.")] = None
+
+
+class KeyRotation(Struct, forbid_unknown_fields=True):
+    """How long a key stays valid beside its successor."""
+
+    keep_old_seconds: Annotated[int, Meta(ge=0, le=LONGEST_KEPT_SECONDS)] = KEEP_OLD_SECONDS
+
+
+class KeyOut(Struct):
+    """One key; its text is never answered, but for one just made."""
+
+    key_id: str
+    prefix: Annotated[str, Meta(description="The beginning of its text.")]
+    name: str
+    client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")]
+    scopes: list[Annotated[str, Meta(extra_json_schema={"enum": list(get_args(KeyScope))})]]
+    state: Annotated[str, Meta(extra_json_schema={"enum": list(KEY_STATES)})]
+    created_time: Time
+    expires_time: Time | None
+    revoked_time: Time | None
+    last_used_time: Annotated[Time | None, Meta(description="To the minute, and up to a minute late.")]
+    replaces: Annotated[str | None, Meta(description="The key that it came after.")]
+    replaced_by: Annotated[str | None, Meta(description="Its successor.")]
+
+
+class NewKeyOut(KeyOut):
+    """A key just made. `key` is its text, shown this once: a repeat with the same Idempotency-Key is answered without it."""
+
+    key: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class KeyPage(Struct):
+    """A page of keys, newest first; `next_cursor` is null on the last one."""
+
+    data: list[KeyOut]
+    next_cursor: str | None
+
+
+_request = msgspec.json.Decoder(KeyRequest)
+_rotation = msgspec.json.Decoder(KeyRotation)
+
+
+async def keys(call: Call) -> Response:
+    """`GET` of a page of keys."""
+    limited = await call.administrator()
+    parameters = Parameters(call.query)
+    client_id, state = parameters.text("client"), parameters.choice("state", KEY_STATES)
+    limit, before = parameters.limit(), parameters.cursor("keys", tuple[int, str])
+    parameters.done(strict=True)
+    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
+    page, place = await service.list_keys(call.api.parts.store, call.api.parts.clock(), limit, client=client, state=state, before=before)
+    return Response(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))
+
+
+async def create(call: Call) -> Response:
+    """`POST` of a new key; its text is answered this once."""
+    holder = await call.holder()
+    parts = call.api.parts
+    body = await read_json(call.receive, call.headers, parts.limits)
+    at = parts.clock()
+    asked = read_struct(body, _request, KeyRequest, lambda partly: _expiry(partly, holder, at))
+    expires = _expiry(asked, holder, at)
+    client = await _client_of(call, asked.client_id, holder)
+    scopes = list(dict.fromkeys(asked.scopes))
+    made = service.make_key(asked.env)
+    key = ApiKey(made.key_id, made.digest, tuple(scopes), client, asked.name.strip(), at, asked.env, expires)
+    command = StoreKey(key.key_id, key.digest, list(key.scopes), client, key.name, at, key.env, expires)
+    client_id = await _client_id(call, key)
+    return await call.settle(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, made.text))
+
+
+async def key(call: Call) -> Response:
+    """`GET` of one key."""
+    return Response(body=encode(await _known(call, await _key(call))))
+
+
+async def rotate(call: Call) -> Response:
+    """`POST` that makes a key's successor and lets the key end; the successor's text is answered this once."""
+    known, parts = await _key(call), call.api.parts
+    body = await read_json(call.receive, call.headers, parts.limits)
+    asked = read_struct(body, _rotation, KeyRotation, lambda partly: None)
+    at, client_id = parts.clock(), await _client_id(call, known)
+    text, command = service.rotation_of(known, at, asked.keep_old_seconds * SECOND)
+    answer = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
+    for changed in (known.key_id, known.replaces):
+        if changed is not None:
+            call.api.door.forget(changed)
+    return answer
+
+
+async def revoke(call: Call) -> Response:
+    """`DELETE` that ends a key; here at once, in other processes within a second."""
+    known = await _key(call)
+    await call.api.parts.store.write(RevokeKey(known.key_id, call.api.parts.clock()))
+    call.api.door.forget(known.key_id)
+    return Response(204)
+
+
+async def _known(call: Call, found: ApiKey) -> KeyOut:
+    return described(found, await _client_id(call, found), call.api.parts.clock())
+
+
+def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
+    """A key as it may be shown."""
+    return KeyOut(
+        found.key_id, found.prefix, found.name, client_id, list(found.scopes), found.state(at),
+        to_text(found.created_us), _time(found.expires_us), _time(found.revoked_us), _time(found.last_used_us),
+        found.replaces, found.replaced_by,
+    )  # fmt: skip
+
+
+def _shown(call: Call, made: ApiKey, client_id: str | None, at: Micros, text: str) -> Response:
+    """The answer that shows a key's text this once; it is kept for repeats without it."""
+    plain = described(made, client_id, at)
+    headers = [(b"location", call.api.parts.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
+    return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, kept_body=encode(plain))
+
+
+async def _client_id(call: Call, key: ApiKey) -> str | None:
+    return None if key.client is None else (await call.api.clients.by_number(key.client)).client_id
+
+
+async def _key(call: Call) -> ApiKey:
+    limited, key_id = await call.administrator(), call.path("key_id")
+    found = await service.get_key(call.api.parts.store, key_id)
+    if limited is not None and found.client != limited:
+        raise NotFound(f"there is no key {key_id[:40]!r}")
+    return found
+
+
+async def _client_of(call: Call, client_id: str | None, holder: Principal) -> int | None:
+    """The number of the client that a new key is for; a key of one client makes keys for that one only."""
+    if client_id is None:
+        return holder.client
+    found = await call.api.clients.find(client_id)
+    if found is None or found.state == DELETING or holder.client not in (None, found.number):
+        raise Invalid([Fault("/client_id", "client_not_found", f"there is no client {client_id[:100]!r}")])
+    return found.number
+
+
+def _expiry(asked: KeyRequest, holder: Principal, at: Micros) -> Micros | None:
+    """When a new key ends; raises `Invalid` with everything that is wrong beyond its types."""
+    faults: list[Fault] = []
+    if not asked.name.strip():
+        faults.append(Fault("/name", "blank", "must say what or whom the key is for"))
+    if beyond := [scope for scope in asked.scopes if scope not in holder.scopes]:
+        faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give it"))
+    if service.ENV.fullmatch(asked.env) is None:
+        faults.append(Fault("/env", "env", "must be 1 to 16 small letters and digits"))
+    expires = moment(asked.expires_time, "/expires_time", faults)
+    if expires is not None and expires <= at:
+        faults.append(Fault("/expires_time", "past", "must lie in the future"))
+    raise_if_any(faults)
+    return expires
+
+
+def _time(at: Micros | None) -> str | None:
+    return None if at is None else to_text(at)

@@ -1,0 +1,46 @@
+"""API keys: what is kept of one, and whether it opens anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+
+ACTIVE = "active"
+EXPIRED = "expired"
+REVOKED = "revoked"
+KEY_STATES = (ACTIVE, EXPIRED, REVOKED)
+MINUTE: Micros = 60_000_000
+
+
+@dataclass(slots=True)
+class ApiKey:
+    """A kept API key: never its text, only the SHA-256 of it."""
+
+    key_id: str
+    digest: bytes
+    scopes: tuple[str, ...]
+    client: int | None
+    """The number of the client whose records it opens; None: any client's."""
+    name: str
+    created_us: Micros = 0
+    env: str = "live"
+    """A word in the key's text, for people who hold several."""
+    expires_us: Micros | None = None
+    revoked_us: Micros | None = None
+    last_used_us: Micros | None = None
+    """To the minute."""
+    replaces: str | None = None
+    """The key that this one came after."""
+    replaced_by: str | None = None
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of its text: enough to recognise it, and to open nothing."""
+        return f"tb_{self.env}_{self.key_id}"
+
+    def state(self, at: Micros) -> str:
+        """One of `KEY_STATES`, at this time."""
+        if self.revoked_us is not None:
+            return REVOKED
+        return EXPIRED if self.expires_us is not None and self.expires_us <= at else ACTIVE

@@ -1,0 +1,1 @@
+"""Clients: the organisations that records belong to, their settings and their life."""

@@ -1,0 +1,1 @@
+"""HTTP resources of clients and their settings."""

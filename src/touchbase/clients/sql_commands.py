@@ -1,0 +1,141 @@
+"""Making, renaming and suspending clients, and giving them other ids."""
+
+from __future__ import annotations
+
+from touchbase.clients import statements as clients_sql
+from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client
+from touchbase.clients.rows import client_of
+from touchbase.clients.sql import former_owners
+from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import settings_text
+from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement, delete
+
+_ONE = (("id", "bigint"),)
+_MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"))
+ADD_CLIENT = Statement(
+    "add_client",
+    _MADE,
+    body="INSERT INTO client (id, client_id, created_us, settings, name, made_by) "
+    f"SELECT p.*, '{BY_ADMINISTRATOR}' FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
+)
+RENAME = Statement(
+    "rename_client",
+    (*_ONE, ("name", "text")),
+    sqlite="UPDATE client SET name = ?2 WHERE id = ?1",
+    body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id",
+)
+SET_STATE = Statement(
+    "set_client_state",
+    (*_ONE, ("state", "text"), ("state_us", "bigint")),
+    sqlite="UPDATE client SET state = ?2, state_us = ?3 WHERE id = ?1",
+    body="UPDATE client AS t SET state = p.state, state_us = p.state_us FROM p WHERE t.id = p.id",
+)
+SET_CLIENT_ID = Statement(
+    "set_client_id",
+    (*_ONE, ("client_id", "text")),
+    sqlite="UPDATE client SET client_id = ?2 WHERE id = ?1",
+    body="UPDATE client AS t SET client_id = p.client_id FROM p WHERE t.id = p.id",
+)
+KEEP_FORMER_ID = Statement(
+    "keep_former_id",
+    (("client_id", "text"), ("client", "bigint"), ("until_us", "bigint")),
+    body="INSERT INTO client_alias (client_id, client, until_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)
+TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text"), ("client", "bigint")))
+
+
+def create_client(c: CreateClient, ids: Ids) -> Plan[Client | Conflict]:
+    """Make a client; of two with one id the first is made."""
+    if (yield from _taken(c.client_id)) is not None:
+        return _conflict(c.client_id)
+    made = yield Execute(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
+    yield from _still_ours(c.client_id)
+    rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
+    return client_of(rows[0]) if made else _conflict(c.client_id)
+
+
+def rename_client(command: RenameClient) -> Plan[Client | TouchbaseError]:
+    """Give a client another name."""
+    found = yield from _changeable(command.client)
+    if isinstance(found, Client):
+        yield Execute(RENAME, [(command.client, command.name)])
+        found.name = command.name
+    return found
+
+
+def set_state(command: SetClientState) -> Plan[Client | TouchbaseError]:
+    """Suspend or resume a client."""
+    found = yield from _changeable(command.client)
+    if isinstance(found, Client) and found.state != command.state:
+        yield Execute(SET_STATE, [(command.client, command.state, command.at)])
+        found.state = command.state
+    return found
+
+
+def rotate_id(command: RotateClientId) -> Plan[Client | TouchbaseError]:
+    """Give a client another id, and keep the one before as a former id."""
+    client = yield from _changeable(command.client)
+    if not isinstance(client, Client):
+        return client
+    former = client.client_id
+    if former == command.client_id:
+        return WrongState(f"{former!r} is the client's id already; name another one, or none to get one made")
+    owner = yield from _taken(command.client_id)
+    if owner not in (None, client.number):
+        return _conflict(command.client_id)
+    if owner is not None:
+        yield Execute(TAKE_FORMER_ID, [(command.client_id, client.number)])
+    yield Execute(SET_CLIENT_ID, [(client.number, command.client_id)])
+    yield Execute(KEEP_FORMER_ID, [(former, client.number, command.keep_until_us)])
+    yield from _still_ours(command.client_id)
+    client.client_id = command.client_id
+    return client
+
+
+def begin_deletion(command: BeginDeletion) -> Plan[Client | NotFound]:
+    """Close a client for good; its data is removed piece by piece afterwards."""
+    found = yield from locked(command.client)
+    if found is not None and found.state != DELETING:
+        yield Execute(SET_STATE, [(command.client, DELETING, command.at)])
+        found = yield from locked(command.client)
+    return found or _nobody()
+
+
+def locked(number: int) -> Plan[Client | None]:
+    """The client of this number, which nobody else changes until the transaction ends."""
+    rows = yield Execute(clients_sql.CLIENT_BY_NUMBER, [(number,)])
+    return client_of(rows[0]) if rows else None
+
+
+def _changeable(number: int) -> Plan[Client | TouchbaseError]:
+    found = yield from locked(number)
+    if found is None:
+        return _nobody()
+    if found.state == DELETING:
+        return WrongState(f"client {found.client_id!r} is being deleted; nothing of it can be changed any more")
+    return found
+
+
+def _taken(client_id: str) -> Plan[int | None]:
+    """The number of the client that has or had this id."""
+    rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(client_id,)])
+    if rows:
+        return int(rows[0][0])
+    former = yield from former_owners([client_id])
+    return former[client_id][0].number if former else None
+
+
+def _still_ours(client_id: str) -> Plan[None]:
+    """An id that its owner gave up while we took it is a former id now, and stays the owner's: look again."""
+    if (yield from former_owners([client_id])):
+        raise SerializationConflict
+
+
+def _nobody() -> NotFound:
+    return NotFound("this client is no longer there")
+
+
+def _conflict(client_id: str) -> Conflict:
+    return Conflict(f"{client_id!r} is, or was, the id of another client; choose another one, or leave it out to get one made")

@@ -1,0 +1,1 @@
+"""Small mechanisms without knowledge of records: times, caches, buckets, encodings."""

@@ -1,0 +1,313 @@
+"""Every setting, read once into one frozen dataclass.
+
+A setting is a field here and a line in `docs/reference/settings.md`. Its environment name is `TOUCHBASE_` and the
+field's name in capitals; a secret one may come from a file instead, named by the same with `_FILE`. A
+command-line option beats the environment, and that beats the default. What must stand in no process list has no option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from touchbase.config_values import is_address, is_api_origin, is_loopback, is_network, is_origin
+
+PREFIX = "TOUCHBASE_"
+LOG_FORMATS = ("auto", "json", "text")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+TRUE = ("1", "true", "yes", "on")
+FALSE = ("0", "false", "no", "off")
+NO_SETTINGS = ("TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES")
+"""Names that are taken for other things: the key in our examples of calls, and the server that tests may use."""
+_OF_CONTAINERS = re.compile(r"TOUCHBASE_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP)(?:_(?:PROTO|PORT|ADDR))?)")
+"""What Kubernetes and Docker set for a service or container that is called touchbase."""
+
+
+class BadSettings(Exception):
+    """A setting has a value that cannot be used; the text says which and what to do."""
+
+
+def _setting(
+    default: object, about: str, *, choices: tuple[str, ...] = (), secret: bool = False, least: float = 0, option: bool = True
+) -> Any:
+    about_it = {"about": about, "choices": choices, "secret": secret, "least": least, "option": option}
+    return field(default=default, metadata=about_it, repr=not secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the operator has decided; without any decision a first run works on this machine only."""
+
+    database: str = _setting("sqlite:///touchbase.db", "Where records are kept: sqlite:///FILE or postgresql://...", secret=True)
+    host: str = _setting("127.0.0.1", "Address to listen on.")
+    port: int = _setting(8000, "Port to listen on; 0 picks a free one.")
+    workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
+    auth: str = _setting(
+        "auto",
+        "none: no keys. api-key: every call but webhooks needs one. auto: none on a loopback address without a public URL or proxies, else "
+        "api-key.",
+        choices=("auto", "none", "api-key"),
+    )
+    public_url: str = _setting(
+        "",
+        "Address at which tools reach this server, such as https://hooks.example.com or https://example.com/touchbase; empty: as each call "
+        "says. Some tools sign it.",
+    )
+    trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
+    cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
+    allow_unauthenticated: bool = _setting(
+        False,
+        "Allow open mode where other machines can reach us, and for calls by any name: something in front checks who calls. By the public "
+        "URL's name and through trusted proxies, only webhook addresses answer.",
+    )
+    migration_copy: bool = _setting(True, "Copy a SQLite store to a file beside it before its schema is brought up to date.")
+    inbox_worker: bool = _setting(
+        True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase worker` runs elsewhere."
+    )
+    fetch_allowed_origins: str = _setting(
+        "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443."
+    )
+    log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
+    log_format: str = _setting(
+        "auto",
+        "json: log lines are JSON objects. text: lines for people. auto: text where standard error is a terminal, else JSON.",
+        choices=LOG_FORMATS,
+    )
+    access_log: bool = _setting(True, "Write one line for every request.")
+    header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
+    body_timeout: float = _setting(10.0, "Seconds from the end of a request's headers to the end of its body.", least=0.05)
+    body_idle_timeout: float = _setting(5.0, "Seconds without a byte of a body that is still expected.", least=0.05)
+    keep_alive: float = _setting(75.0, "Seconds that a connection may stay open with nothing to do.", least=0.05)
+    send_timeout: float = _setting(30.0, "Seconds that a caller may take to make room for more of an answer.", least=0.05)
+    shutdown_timeout: float = _setting(8.0, "Seconds that requests in progress get to finish when the server is stopped.", least=0)
+    max_headers: int = _setting(100, "Most header fields in a request.", least=1)
+    max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
+    max_api_body_bytes: int = _setting(1_048_576, "Most bytes in the body of an API call, also unpacked; more are answered 413.", least=1)
+    max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook call; more are answered 413.", least=1)
+    max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
+    max_body_memory: int = _setting(
+        134_217_728, "Most bytes of request bodies that one process holds at once; more are answered 503; 0: no limit."
+    )
+    max_connections: int = _setting(
+        4096, "Most open connections of one process; for more an idle one is closed, and where none is they are answered 503.", least=1
+    )
+
+    encryption_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
+    encryption_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
+
+    max_connections_per_address: int = _setting(
+        512, "Most open connections of one address (IPv6: one /64); more are answered 503 and closed; 0: no limit."
+    )
+    rate_limit_requests: int = _setting(50_000, "Requests a second for one client, webhooks aside; more are answered 429; 0: no limit.")
+    rate_limit_key_requests: int = _setting(50_000, "Requests a second with one key; more are answered 429; 0: no limit.")
+    rate_limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
+    rate_limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
+    rate_limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
+    rate_limit_webhook_bytes: int = _setting(
+        16_777_216, "Bytes a second in bodies of webhook calls for one client; more are answered 503; 0: no limit."
+    )
+    rate_limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
+    rate_limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys work there; 0: no limit.")
+    rate_limit_failed_calls: int = _setting(
+        20,
+        "Webhook calls from one address in a minute that lead to no client, or (for each client) fail its secret; then only what "
+        "succeeded there before is heard, and the rest answered 503; 0: no limit.",
+    )
+
+    keep_unrecognised_days: int = _setting(
+        90, "Days after which the body of a webhook call goes that nobody understood and nothing verified; 0: never."
+    )
+    keep_unrecognised_bytes: int = _setting(
+        1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest go first; 0: no limit."
+    )
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
+        """The settings from command-line options (None: not given), the environment and the defaults."""
+        check_names(environ)
+        given = {name: value for name, value in options.items() if value is not None}
+        for each in fields(cls):
+            text = None if each.name in given else _from_environment(each, environ)
+            if text is not None:
+                given[each.name] = _parsed(each, text)
+        if given.get("auth") in RENAMED_AUTH:
+            given["auth"] = RENAMED_AUTH[str(given["auth"])]
+        settings = cls(**given)  # type: ignore[arg-type]
+        for each in fields(cls):
+            _check(each, getattr(settings, each.name))
+        return settings
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the address that we listen on."""
+        return self.host == "localhost" or is_loopback(self.host)
+
+    @property
+    def guards_browsers(self) -> bool:
+        """Whether pages of strangers must be kept out: without keys, this machine's own address is all that guards the data."""
+        return self.open_mode and self.is_loopback and not self.allow_unauthenticated
+
+    @property
+    def fetch_allowed(self) -> tuple[str, ...]:
+        """The origins in `fetch_allowed_origins`."""
+        return _listed(self.fetch_allowed_origins)
+
+    @property
+    def open_mode(self) -> bool:
+        """Whether calls need no key."""
+        return self.auth == "none" or (self.auth == "auto" and self.is_loopback and not self.is_public)
+
+    @property
+    def public_names(self) -> tuple[str, ...]:
+        """The name in the public URL, unless it means this machine itself."""
+        name = urlsplit(self.public_url).hostname or ""
+        is_here = name == "localhost" or name.endswith(".localhost") or is_loopback(name)
+        return (name,) if name and not is_here else ()
+
+    @property
+    def is_public(self) -> bool:
+        """Whether other machines reach us through something in front: a public URL names another machine, or proxies are listed."""
+        return bool(self.public_names or self.proxies)
+
+    @property
+    def on_sqlite(self) -> bool:
+        """Whether records are kept in one SQLite file, which one process serves."""
+        return self.database.startswith("sqlite")
+
+    def check_listening(self, address: str) -> None:
+        """Raise `BadSettings` when open mode would serve others: a name such as localhost may stand for any address."""
+        if self.open_mode and not self.allow_unauthenticated and not is_loopback(address):
+            raise BadSettings(
+                f"open mode needs no key, and {self.host} stands for {address}, which can be reached from other machines: "
+                "use --host 127.0.0.1, or --auth api-key"
+            )
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """The networks whose word on their callers is taken."""
+        return _listed(self.trusted_proxies)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins whose pages may call from a browser."""
+        return _listed(self.cors_origins)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The names that are ours beside localhost and bare addresses."""
+        return tuple(name for name in (self.host, urlsplit(self.public_url).hostname) if name)
+
+    def check_serving(self) -> None:
+        """Raise `BadSettings` for combinations that must not be served."""
+        if self.open_mode and self.is_public and not self.allow_unauthenticated:
+            reason = f"{self.public_names[0]} is not this machine" if self.public_names else "calls come through trusted proxies"
+            raise BadSettings(
+                f"open mode needs no key, and {reason}: use --auth api-key, or add --allow-unauthenticated to serve webhook addresses "
+                "there and everything else without keys on this machine's own address"
+            )
+        if self.open_mode and not self.is_loopback and not self.allow_unauthenticated:
+            raise BadSettings(
+                f"open mode needs no key, and {self.host} can be reached from other machines: use --auth api-key, "
+                "or add --allow-unauthenticated if something in front of Touchbase checks who calls"
+            )
+        if self.workers > 1 and self.on_sqlite:
+            raise BadSettings(f"SQLite is served by one process: use --workers 1, or a postgresql:// database for {self.workers}")
+
+
+def environment_name(setting: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + setting.upper()
+
+
+RENAMED = {
+    "allow_open": "allow_unauthenticated",
+    "fetch_allow": "fetch_allowed_origins",
+    "master_key": "encryption_key",
+    "master_key_old": "encryption_key_old",
+    **{each.name.removeprefix("rate_"): each.name for each in fields(Settings) if each.name.startswith("rate_limit_")},
+}
+"""Old names of settings: in the environment an error that names the new one, as options of `serve` accepted."""
+RENAMED_AUTH = {"open": "none", "keys": "api-key"}
+"""Old values of `auth`, still accepted."""
+
+
+def check_names(environ: Mapping[str, str]) -> None:
+    """Raise `BadSettings` for a name that begins as settings do and is none: a typing error would change nothing, and show nowhere."""
+    for _, why in unknown_names(environ):
+        raise BadSettings(why)
+
+
+def unknown_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Names that begin as settings do and are none, each with a sentence that gives the nearest name of a setting."""
+    known = [environment_name(each.name) for each in fields(Settings)]
+    known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
+    renamed = {environment_name(old) + end: environment_name(new) + end for old, new in RENAMED.items() for end in ("", "_FILE")}
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
+            nearest = get_close_matches(renamed.get(name, name), known, 1, cutoff=0.0)[0]
+            yield name, f"{name} is no setting: the nearest is {nearest}; correct the name, or unset it"
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The entries of a setting that is a list: between commas or white space."""
+    return tuple(text.replace(",", " ").split())
+
+
+def _from_environment(each: Field[Any], environ: Mapping[str, str]) -> str | None:
+    name = environment_name(each.name)
+    path = environ.get(f"{name}_FILE") if each.metadata["secret"] else None
+    if not path:
+        return environ.get(name) or None
+    if environ.get(name):
+        raise BadSettings(f"both {name} and {name}_FILE are set: keep one of them")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{name}_FILE names a file that cannot be read: {error}") from None
+
+
+def _parsed(each: Field[Any], text: str) -> object:
+    kind: Any = type(each.default)
+    try:
+        if kind is bool:
+            return _flag(text)
+        return text if kind is str else kind(text)
+    except ValueError:
+        wanted = {bool: "on or off", int: "a whole number", float: "a number"}[kind]
+        raise BadSettings(f"{environment_name(each.name)} must be {wanted}, not {text!r}") from None
+
+
+def _flag(text: str) -> bool:
+    word = text.strip().casefold()
+    if word not in TRUE + FALSE:
+        raise ValueError(text)
+    return word in TRUE
+
+
+def _check(each: Field[Any], value: Any) -> None:
+    choices, least = each.metadata["choices"], each.metadata["least"]
+    if choices and value not in choices:
+        raise BadSettings(f"{environment_name(each.name)} must be one of {', '.join(choices)}, not {value!r}")
+    if isinstance(value, (int, float)) and not value >= least:
+        raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
+    if each.name == "public_url" and value and not is_address(value):
+        raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
+    if each.name == "port" and value > 65_535:
+        raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
+    if each.name in _LISTS:
+        is_one, wanted = _LISTS[each.name]
+        for one in _listed(value):
+            if not is_one(one):
+                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
+
+
+_LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not everybody"),
+    "cors_origins": (is_origin, "origins such as https://app.example.com, each in full"),
+    "fetch_allowed_origins": (is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
+}

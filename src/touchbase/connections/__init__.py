@@ -1,0 +1,1 @@
+"""Connections: a client's tools, their secrets and settings."""

@@ -1,0 +1,135 @@
+"""Asking tools for records: who may ask, what is wanted, and how it went. One worker at a time asks for one client and tool."""
+
+from __future__ import annotations
+
+from touchbase.common.timestamps import Micros
+from touchbase.connections.commands import ClaimFetch, DueFetches, FinishFetch, ListFetching
+from touchbase.connections.fetch_state import ClaimedFetch, FetchRequest, FetchState
+from touchbase.sql.rows import Columns
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete, only_row
+
+_SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
+_OURS = "t.client = p.client AND t.tool = p.tool"
+INSERT_SOURCE = Statement(
+    "insert_source",
+    _SOURCE,
+    body="INSERT INTO fetch_state (client, tool, next_us, failures, stopped) SELECT p.client, p.tool, 0, 0, 0 FROM p WHERE true "
+    "ON CONFLICT DO NOTHING",
+)
+CLAIM_SOURCE = Statement(
+    "claim_source",
+    (*_SOURCE, ("now_us", "bigint"), ("until_us", "bigint")),
+    sqlite="UPDATE fetch_state SET next_us = ?4 WHERE client = ?1 AND tool = ?2 AND stopped = 0 AND next_us <= ?3 RETURNING failures",
+    body="UPDATE fetch_state AS t SET next_us = p.until_us FROM p "
+    f"WHERE {_OURS} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
+)
+_DUE = (
+    "SELECT object_type, object_id, requested_us, attempts FROM fetch_queue "
+    "WHERE client = {} AND tool = {} AND next_us <= {} ORDER BY rank, next_us LIMIT {}"
+)
+_DUE_ROW: Columns = (*_SOURCE, ("now_us", "bigint"), ("most", "bigint"))
+WANTED_NOW = Statement(
+    "wanted_now",
+    _DUE_ROW,
+    sqlite=_DUE.format("?1", "?2", "?3", "?4"),
+    postgres=_DUE.format(*only_row(_DUE_ROW)),
+)
+_FINISH: Columns = (
+    *_SOURCE, ("until_us", "bigint"), ("next_us", "bigint"), ("failures", "bigint"), ("stopped", "bigint"), ("error", "text"),
+    ("error_us", "bigint"), ("fetched_us", "bigint"),
+)  # fmt: skip
+FINISH_SOURCE = Statement(
+    "finish_source",
+    _FINISH,
+    sqlite="UPDATE fetch_state SET next_us = ?4, failures = ?5, stopped = ?6, error = COALESCE(?7, error), "
+    "error_us = COALESCE(?8, error_us), fetched_us = COALESCE(?9, fetched_us) "
+    "WHERE client = ?1 AND tool = ?2 AND next_us = ?3 RETURNING client",
+    body="UPDATE fetch_state AS t SET next_us = p.next_us, failures = p.failures, stopped = p.stopped, "
+    "error = COALESCE(p.error, t.error), error_us = COALESCE(p.error_us, t.error_us), "
+    f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_OURS} AND t.next_us = p.until_us RETURNING t.client",
+)
+_ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("requested_us", "bigint"))
+_SAME_WANT = f"{_OURS} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.requested_us = p.requested_us"
+_SAME_WANT_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND requested_us = ?5"
+DROP_WANTED = delete("drop_wanted", "fetch_queue", _ONE)
+ASK_LATER = Statement(
+    "ask_later",
+    (*_ONE, ("next_us", "bigint")),
+    sqlite=f"UPDATE fetch_queue SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANT_SQLITE}",
+    body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANT}",
+)
+RESUME_SOURCE = Statement(
+    "resume_source",
+    _SOURCE,
+    sqlite="UPDATE fetch_state SET stopped = 0, failures = 0, next_us = CASE WHEN stopped = 1 OR failures > 0 THEN 0 ELSE next_us END, "
+    "error = NULL, error_us = NULL WHERE client = ?1 AND tool = ?2",
+    body="UPDATE fetch_state AS t SET stopped = 0, failures = 0, "
+    "next_us = CASE WHEN t.stopped = 1 OR t.failures > 0 THEN 0 ELSE t.next_us END, "
+    f"error = NULL, error_us = NULL FROM p WHERE {_OURS}",
+)
+WANT_ONCE_MORE = Statement(
+    "want_once_more",
+    (*_SOURCE, ("next_us", "bigint")),
+    sqlite="UPDATE fetch_queue SET next_us = ?3, attempts = 0 WHERE client = ?1 AND tool = ?2 AND next_us IS NULL",
+    body=f"UPDATE fetch_queue AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_OURS} AND t.next_us IS NULL",
+)
+
+
+def claim_fetch(command: ClaimFetch) -> Plan[ClaimedFetch | None]:
+    """Let one worker ask, and tell it what is wanted."""
+    yield Execute(INSERT_SOURCE, [(command.client, command.tool)])
+    rows = yield Execute(CLAIM_SOURCE, [(command.client, command.tool, command.now_us, command.until_us)])
+    if not rows:
+        return None
+    found = yield Execute(WANTED_NOW, [(command.client, command.tool, command.now_us, command.limit)])
+    return ClaimedFetch([FetchRequest(*row) for row in found], rows[0][0])
+
+
+def finish_fetch(c: FinishFetch) -> Plan[bool]:
+    """Note how asking went; what came is wanted no more even where the claim has ended meanwhile."""
+    error_us = c.at if c.error is not None else None
+    row = (c.client, c.tool, c.until_us, c.next_us, c.failures, int(c.stopped), c.error, error_us, c.fetched_us)
+    rows = yield Execute(FINISH_SOURCE, [row])
+    if c.done:
+        yield Execute(DROP_WANTED, sorted(_row(c, one) for one in c.done))
+    later = [(*_row(c, one), next_us) for one, next_us in c.again] + [(*_row(c, one), None) for one in c.noted]
+    if later:
+        yield Execute(ASK_LATER, sorted(later, key=lambda one: one[:4]))
+    return bool(rows)
+
+
+def resume(client: int, tool: str, at: Micros, *, new_token: bool) -> Plan[None]:
+    """Ask again, although a worker had stopped; with a new token also for what was not found."""
+    yield Execute(RESUME_SOURCE, [(client, tool)])
+    if new_token:
+        yield Execute(WANT_ONCE_MORE, [(client, tool, at)])
+
+
+def due(query: DueFetches) -> Plan[list[tuple[int, str]]]:
+    """Whom one may ask for something now, those first whose turn came first."""
+    rows = yield Select(
+        "SELECT c.client, c.tool FROM connection c JOIN client k ON k.id = c.client AND k.state = 'active' "
+        "LEFT JOIN fetch_state s ON s.client = c.client AND s.tool = c.tool "
+        "WHERE c.channel = 'crm' AND c.access_token <> '' AND COALESCE(s.stopped, 0) = 0 AND COALESCE(s.next_us, 0) <= ? "
+        "AND EXISTS (SELECT 1 FROM fetch_queue w WHERE w.client = c.client AND w.tool = c.tool AND w.next_us <= ?) "
+        "ORDER BY COALESCE(s.next_us, 0), c.client, c.tool",
+        (query.now_us, query.now_us),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def fetching(query: ListFetching) -> Plan[list[FetchState]]:
+    """How asking goes, by tool."""
+    rows = yield Select(
+        "SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (query.client,)
+    )
+    found = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
+    counted = yield Select("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (query.client,))
+    for tool, wanted, all_of_them in counted:
+        one = found.setdefault(tool, FetchState(tool))
+        one.wanted, one.noted = wanted, all_of_them - wanted
+    return [found[tool] for tool in sorted(found)]
+
+
+def _row(command: FinishFetch, one: FetchRequest) -> Row:
+    return (command.client, command.tool, one.object_type, one.object_id, one.wanted_us)

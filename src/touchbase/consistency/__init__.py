@@ -1,0 +1,1 @@
+"""`touchbase verify`: derived values recomputed from the stored events."""

@@ -1,0 +1,138 @@
+"""Verification: recompute every derived value from the stored events, page by page, and report each difference.
+
+Only reads, also beside a running server: a page is read in one transaction, and a record that differs is read once more
+before its difference is reported. Memory holds one page, however many records there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+
+from touchbase.consistency.inbox import untrue_body, untrue_state
+from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
+from touchbase.consistency.records import Difference, differences
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.sql.store import Store
+
+PAGE = 200
+BODY_SHARE = 10
+"""By how many times a page of bodies is shorter than one of records: bodies are large."""
+KINDS = {CONTACT: "contact", COMPANY: "company"}
+
+
+@dataclass(slots=True)
+class Verified:
+    """Counts of the rows read so far, and of the differences."""
+
+    contacts: int = 0
+    companies: int = 0
+    events: int = 0
+    deliveries: int = 0
+    differences: int = 0
+
+
+async def verify(
+    store: Store, client: int, so_far: Verified, on_page: Callable[[], None] = lambda: None, page: int = PAGE, *, bodies: bool = False
+) -> AsyncIterator[Difference]:
+    """Yield every difference between one client's rows and its events, and count into `so_far`.
+
+    With `bodies` the body of each delivery is read too, and compared with the delivery's key.
+    """
+    for kind in KINDS:
+        after: int | None = 0
+        while after is not None:
+            records = await store.read(AuditRecords(client, kind, after, page))
+            _count(so_far, kind, records)
+            for difference in [each async for each in _of_records(store, client, kind, records)]:
+                so_far.differences += 1
+                yield difference
+            after = records.last
+            on_page()
+    for look in (_waiting, _deliveries, *([_bodies] if bodies else [])):
+        async for difference in look(store, client, so_far, page):
+            so_far.differences += 1
+            yield difference
+        on_page()
+
+
+def _count(so_far: Verified, kind: int, page: RecordPage) -> None:
+    so_far.events += sum(len(history) for _, history in page.records)
+    if kind == CONTACT:
+        so_far.contacts += len(page.records)
+    else:
+        so_far.companies += len(page.records)
+
+
+async def _of_records(store: Store, client: int, kind: int, page: RecordPage) -> AsyncIterator[Difference]:
+    doubtful = {record.id for record, history in page.records if any(_of(page, record, history))}
+    doubtful |= {number for _, number in page.strays} | {number for number, *_ in page.astray}
+    for number in sorted(doubtful):
+        again = await store.read(AuditRecords(client, kind, number - 1, 1))
+        for difference in _told(kind, again, number):
+            yield difference
+
+
+def _of(page: RecordPage, record: Contact | Company, history: list[StoredEvent]) -> Iterator[Difference]:
+    return differences(record, history, page.links.get(record.id, ()), page.companies)
+
+
+def _told(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:
+    for record, history in page.records:
+        if record.id == number:
+            yield from _of(page, record, history)
+    for what, stray in page.strays:
+        if stray == number:
+            yield Difference(f"{KINDS[kind]} {number}", what, "there", "gone, as there is no such record")
+    for at, what, found, wanted in page.astray:
+        if at == number:
+            yield Difference(f"{KINDS[kind]} {number}", what, found, wanted)
+
+
+async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
+    after: int | None = 0
+    while after is not None:
+        found = await store.read(AuditWaiting(client, after, page))
+        so_far.events += sum(count for _, count, _ in found.places)
+        for place, _, led_to in found.places:
+            if not led_to:
+                again = await store.read(AuditWaiting(client, place - 1, 1))
+                for difference in _forgotten(again, place):
+                    yield difference
+        after = found.last
+
+
+def _forgotten(page: WaitingPage, place: int) -> Iterator[Difference]:
+    for at, count, led_to in page.places:
+        if at == place and not led_to:
+            yield Difference(f"link {place}", "waiting events", str(count), "0, as no link without a record leads there")
+
+
+async def _deliveries(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
+    after: int | None = 0
+    while after is not None:
+        found = await store.read(AuditDeliveries(client, after, page))
+        so_far.deliveries += len(found.deliveries)
+        for number, _ in found.strays:
+            for missing, count in (await store.read(AuditDeliveries(client, number - 1, 1))).strays:
+                if missing == number:
+                    yield Difference(f"delivery {number}", "events", str(count), "0, as there is no such delivery")
+        for number in [each.id for each in found.deliveries if untrue_state(each)]:
+            for delivery in (await store.read(AuditDeliveries(client, number - 1, 1))).deliveries:
+                if delivery.id == number and (wanted := untrue_state(delivery)):
+                    yield Difference(f"delivery {number}", "state", repr(delivery.state), wanted)
+        after = found.last
+
+
+async def _bodies(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
+    after: int | None = 0
+    while after is not None:
+        found = await store.read(AuditBodies(client, after, max(1, page // BODY_SHARE)))
+        for number in [each.id for each in found.bodies if untrue_body(each)]:
+            for call in (await store.read(AuditBodies(client, number - 1, 1))).bodies:
+                if call.id == number and (wanted := untrue_body(call)):
+                    held = "missing" if call.body is None else f"{len(call.body)} bytes"
+                    yield Difference(f"delivery {number}", "body", held, wanted)
+        after = found.last

@@ -1,0 +1,154 @@
+"""Reads of `touchbase verify`: all rows of a client page by page, in ranges of ids, so that a page costs a few range reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
+from touchbase.consistency.queries import (
+    AuditBodies,
+    AuditDeliveries,
+    AuditRecords,
+    AuditWaiting,
+    BodyPage,
+    DeliveryPage,
+    RecordPage,
+    WaitingPage,
+)
+from touchbase.history import rows as history_rows
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.statements import LINK_BY_REF
+from touchbase.inbox import rows as inbox_rows
+from touchbase.records import rows as records_rows
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.value_sources import companies_of
+from touchbase.sql import rows as sql_rows
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+_RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
+_EVENTS = f"SELECT {sql_rows.names(history_rows.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
+_CUSTOM = f"SELECT {sql_rows.names(records_rows.CUSTOM_FIELD)} FROM custom_field WHERE {_RANGE} ORDER BY record_id, name"
+_LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE}"
+_LED_TO = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
+# A record that became part of another leads there; one that is there is part of none.
+_PART_OF_ANOTHER = (
+    "SELECT l.record_id, t.id FROM link l JOIN {table} t ON t.client = l.client AND t.id = CAST(l.object_id AS bigint) "
+    "WHERE l.client = ? AND l.record_kind = ? AND l.record_id > ? AND l.record_id <= ? AND l.tool = '' AND l.object_type = '{table}'"
+)
+_OF_NO_COMPANY = (
+    "SELECT c.id, c.company_id FROM contact c WHERE c.client = ? AND c.id > ? AND c.id <= ? AND c.company_id IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM company t WHERE t.client = c.client AND t.id = c.company_id)"
+)
+_PLACES = "SELECT DISTINCT record_id FROM event WHERE client = ? AND record_kind = ? AND record_id > ? ORDER BY record_id LIMIT ?"
+_ALONE = "SELECT id FROM link WHERE client = ? AND record_id IS NULL AND id > ? AND id <= ?"
+_WAITING = f"SELECT record_id, count(*) FROM event WHERE {_RANGE} GROUP BY record_id"
+_DELIVERIES = "SELECT id, state, error, applied_us, body_removed FROM delivery WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
+_BODIES = (
+    "SELECT d.id, d.channel, d.received_us, d.tool, d.key, d.body_removed, b.query, b.headers, b.body FROM delivery d "
+    "LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ? AND d.id > ? ORDER BY d.id LIMIT ?"
+)
+_CAUSED = (
+    "SELECT delivery_id, record_kind, count(*) FROM event WHERE client = ? AND delivery_id > ? AND delivery_id <= ? "
+    "GROUP BY delivery_id, record_kind"
+)
+
+
+def records(query: AuditRecords) -> Plan[RecordPage]:
+    """A page of records with their events, custom fields and links."""
+    is_contact = query.kind == CONTACT
+    table, columns = ("contact", sql_rows.names(records_rows.CONTACT)) if is_contact else ("company", sql_rows.names(records_rows.COMPANY))
+    sql = f"SELECT {columns} FROM {table} WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
+    rows = yield Select(sql, (query.client, query.after, query.limit))
+    found: dict[int, tuple[Contact | Company, list[StoredEvent]]] = {
+        row[1]: (records_rows.contact_of(row) if is_contact else records_rows.company_of(row), []) for row in rows
+    }
+    last = rows[-1][1] if len(rows) == query.limit else None
+    bounds = (query.client, query.kind, query.after, LARGEST_ID if last is None else last)
+    strays: set[tuple[str, int]] = set()
+    for row in (yield Select(_EVENTS, bounds)):
+        event = history_rows.event_of(row)
+        if event.record_id in found:
+            found[event.record_id][1].append(event)
+        else:
+            strays.add(("event", event.record_id))
+    for row in (yield Select(_CUSTOM, bounds)):
+        if row[2] in found:
+            found[row[2]][0].custom_fields.append(records_rows.custom_field_of(row))
+        else:
+            strays.add(("custom field", row[2]))
+    links: dict[int, list[Ref]] = {}
+    for *ref, number in (yield Select(_LINKS, bounds)):
+        if number in found:
+            links.setdefault(number, []).append((ref[0], ref[1], ref[2]))
+        else:
+            strays.add(("link", number))
+    astray = yield from _astray(query, table, bounds)
+    refs = {ref for record, history in found.values() if is_contact for ref in companies_of(history)}
+    companies = yield from _companies(query.client, sorted(refs))
+    return RecordPage(list(found.values()), sorted(strays), [each for each in astray if each[0] in found], links, companies, last)
+
+
+def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
+    """The companies that these refs lead to, without the refs that lead to none yet."""
+    if not refs:
+        return {}
+    rows = yield Execute(LINK_BY_REF, [(client, *ref) for ref in refs])
+    return {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+
+
+def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
+    """Links and companies of records of these ids that contradict other rows."""
+    parts = yield Select(_PART_OF_ANOTHER.format(table=table), bounds)
+    found = [(number, "link", f"of {table} {part}", f"gone, as there is a {table} {part}") for number, part in parts]
+    if query.kind == CONTACT:
+        lost = yield Select(_OF_NO_COMPANY, (query.client, *bounds[2:]))
+        found += [(number, "company_id", str(company), "unset, as there is no such company") for number, company in lost]
+    return found
+
+
+def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
+    """A page of places where events wait."""
+    rows = yield Select(_PLACES, (query.client, EXTERNAL, query.after, query.limit))
+    if not rows:
+        return WaitingPage([], None)
+    last = rows[-1][0]
+    bounds = (query.client, EXTERNAL, query.after, last)
+    alone = yield Select(_ALONE, (query.client, query.after, last))
+    together = yield Select(_LED_TO, bounds)
+    led_to = {row[0] for row in (*alone, *together)}
+    counted = yield Select(_WAITING, bounds)
+    places = sorted((place, count, place in led_to) for place, count in counted)
+    return WaitingPage(places, last if len(rows) == query.limit else None)
+
+
+def deliveries(query: AuditDeliveries) -> Plan[DeliveryPage]:
+    """A page of deliveries with the counts of their events."""
+    rows = yield Select(_DELIVERIES, (query.client, query.after, query.limit))
+    last = rows[-1][0] if len(rows) == query.limit else None
+    events: Counter[int] = Counter()
+    waits: Counter[int] = Counter()
+    for number, kind, count in (yield Select(_CAUSED, (query.client, query.after, LARGEST_ID if last is None else last))):
+        events[number] += count
+        waits[number] += count if kind == EXTERNAL else 0
+    found = [AuditedDelivery(row[0], row[1], row[2], row[3], row[4], events[row[0]], waits[row[0]]) for row in rows]
+    strays = sorted((number, events[number]) for number in events.keys() - {row[0] for row in rows})
+    return DeliveryPage(found, strays, last)
+
+
+def bodies(query: AuditBodies) -> Plan[BodyPage]:
+    """A page of deliveries with their bodies."""
+    rows = yield Select(_BODIES, (query.client, query.after, query.limit))
+    found = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
+    return BodyPage(found, rows[-1][0] if len(rows) == query.limit else None)
+
+
+def _headers(text: bytes | None) -> dict[str, str]:
+    """The headers; none where they cannot be read, so that the call is not the one that its key was made of."""
+    with suppress(ValueError):
+        return inbox_rows.headers_of(text)
+    return {}

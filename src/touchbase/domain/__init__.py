@@ -1,1 +1,0 @@
-"""Records, rules, events, errors and ports: what Touchbase means, free of web, SQL and clocks."""

@@ -1,0 +1,1 @@
+"""Encryption at rest: keys, and the cipher for secrets."""

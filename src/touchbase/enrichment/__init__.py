@@ -1,0 +1,1 @@
+"""Fetching records that thin webhooks only name."""

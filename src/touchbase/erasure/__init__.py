@@ -1,0 +1,1 @@
+"""Erasing a person, and exporting what is stored about one."""

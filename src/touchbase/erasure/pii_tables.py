@@ -1,0 +1,83 @@
+"""Where things about one contact are kept: the one list that erasing reads, in the order in which they go.
+
+A new table that holds something of a person is one line here. A test finds every table whose columns name a record and asks
+whether it is in the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.history.events import CONTACT
+from touchbase.records.statements import DELETE_CONTACT
+from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.statement import Execute, Plan, Statement, delete
+
+
+@dataclass(frozen=True, slots=True)
+class PiiTable:
+    """One table: its name, what the summary calls its rows, and how they are counted and removed for one contact."""
+
+    table: str
+    name: str
+    count: Statement
+    remove: Statement
+
+
+def _by_record(table: str, name: str) -> PiiTable:
+    """A table whose rows name their record by client, record_kind and record_id."""
+    match = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
+    return PiiTable(
+        table,
+        name,
+        Statement(f"count_{table}", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN {table} t WHERE {match}"),
+        delete(f"erase_{table}", table, RECORD),
+    )
+
+
+_ITS_LINKS = "l.client = p.client AND l.record_kind = p.record_kind AND l.record_id = p.record_id"
+_SAME_OBJECT = "t.client = l.client AND t.tool = l.tool AND t.object_type = l.object_type AND t.object_id = l.object_id"
+_WANTED = PiiTable(
+    "fetch_queue",
+    "queued_fetches",
+    Statement(
+        "count_wanted", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN link l JOIN fetch_queue t ON {_SAME_OBJECT} WHERE {_ITS_LINKS}"
+    ),
+    Statement(
+        "erase_wanted",
+        RECORD,
+        sqlite="DELETE FROM fetch_queue WHERE client = ?1 AND (tool, object_type, object_id) IN "
+        "(SELECT tool, object_type, object_id FROM link WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3)",
+        body=f"DELETE FROM fetch_queue t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
+    ),
+)
+PLACES = (
+    _by_record("custom_field", "custom_fields"),
+    _by_record("event", "events"),
+    _WANTED,  # before the links that it is found by
+    _by_record("link", "links"),
+    _by_record("pending_company_link", "pending_company_links"),
+    _by_record("idempotency_key", "idempotency_keys"),
+)
+COUNT_CONTACT = Statement(
+    "count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"
+)
+
+
+def count_all(client: int, contact: int) -> Plan[dict[str, int]]:
+    """How many rows each place holds of this contact."""
+    rows = yield Execute(COUNT_CONTACT, [(client, contact)])
+    counts: dict[str, int] = {"contacts": rows[0][0]}
+    for place in PLACES:
+        rows = yield Execute(place.count, [(client, CONTACT, contact)])
+        counts[place.name] = rows[0][0]
+    return counts
+
+
+def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
+    """Remove the contact from every place; answers how many rows went."""
+    counts = yield from count_all(client, contact)
+    for place in PLACES:
+        yield Execute(place.remove, [(client, CONTACT, contact)])
+    yield Execute(DELETE_CONTACT, [(client, contact)])
+    return counts

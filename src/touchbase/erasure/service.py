@@ -1,0 +1,155 @@
+"""Erasing a person: first everything that is known to be theirs, at once; then the inbox is searched for calls that name them.
+
+The search needs nothing but the keyed hashes that the erasure left: it asks of every body whom it names, and of those whether
+they were erased. So whoever is killed goes on where the last page ended, and a restored backup is searched in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+
+from touchbase.common.field_limits import Refused
+from touchbase.common.timestamps import Clock
+from touchbase.erasure.commands import (
+    ErasePerson,
+    EraseWaiting,
+    Erasure,
+    FindErased,
+    FindPerson,
+    GetErasure,
+    ReadBodies,
+    ReadLinks,
+    SweepErasure,
+)
+from touchbase.erasure.erase_pending import PendingDeliveries, named_in
+from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.events.fair_scheduler import TURN
+from touchbase.events.work import ProcessingStore, Translate
+from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
+from touchbase.history.identity_links import Ref
+from touchbase.records.queries import ListContacts
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
+
+PAGE = 200
+LATE = 0
+"""In the place of an erasure's number: the search for what came after the erasures."""
+Progress = Callable[[Erasure], None]
+
+
+def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
+    """The identities that these addresses are; raises `Invalid` for what is no address."""
+    refs: list[Ref] = []
+    if email is not None:
+        try:
+            refs.append(email_ref(email))
+        except Refused as refused:
+            raise Invalid([Fault("email", refused.code, refused.detail)]) from None
+    if linkedin_url is not None:
+        found = linkedin_ref(linkedin_url)
+        if found is None:
+            raise Invalid([Fault("linkedin_url", "linkedin_url", "names nobody")])
+        refs.append(found)
+    return refs
+
+
+class Eraser:
+    """Erases people of one store, and searches its inbox for what names them."""
+
+    def __init__(self, store: ProcessingStore, read: Read, clock: Clock, connections: ConnectionsOf = no_connections) -> None:
+        self._store = store
+        self._read = read
+        self._clock = clock
+        self._connections = connections
+        self._waiting = PendingDeliveries(store, clock)
+
+    async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
+        """What an erasure would remove, by place; the whole inbox is read for it. Nothing is changed."""
+        person = await self._store.read(FindPerson(client, contact_id, list(refs)))
+        after: int | None = 0
+        bodies = 0
+        while after is not None:
+            found, after = await self._page(client, after, None)
+            bodies += sum(1 for named in found.values() if not person.refs.isdisjoint(named))
+        return person.counts | {"deliveries": bodies}
+
+    async def erase(self, client: int, contact_id: int | None = None, refs: Iterable[Ref] = (), *, search: bool = True) -> Erasure:
+        """Erase a contact, or whoever these identities are of; the search of the inbox is still to come. `NotFound`."""
+        return await self._store.write(ErasePerson(client, self._clock(), contact_id, sorted(set(refs)), search))
+
+    async def apply_waiting(self, client: int) -> None:
+        """Apply what waits in the inbox: what it says about erased people is dropped on the way."""
+        translate = await self._translate(client)
+        while (await self._store.work(client, TURN, translate, self._clock())).taken:
+            pass
+
+    async def search(self, erasure: Erasure, until_us: int | None = None, on_page: Progress = lambda erasure: None) -> Erasure:
+        """Search the inbox, page by page, until all is seen or the time is over; `done_us` tells which."""
+        while erasure.done_us is None and (until_us is None or self._clock() < until_us):
+            erasure = await self.step(erasure)
+            on_page(erasure)
+        if erasure.done_us is not None:
+            await self._store.vacuum()
+        return erasure
+
+    async def step(self, erasure: Erasure) -> Erasure:
+        """Look through one page; answers the erasure as it stands then."""
+        client = erasure.client
+        if erasure.swept_to < 0:
+            await self._erase_records(client)
+            found, last = dict[int, set[Ref]](), 0
+        else:
+            found, after = await self._page(client, erasure.swept_to, erasure.sweep_until)
+            last = erasure.sweep_until if after is None else after
+        done = erasure.swept_to >= 0 and last >= erasure.sweep_until
+        applied = 0
+        if done:
+            applied, done = await self._waiting.page(client, erasure.id, await self._translate(client))
+        erased = await self._erased(client, set().union(*found.values()))
+        clear = [number for number, named in found.items() if not erased.isdisjoint(named)]
+        await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock(), applied))
+        now = await self._store.read(GetErasure(client, erasure.id))
+        if now is None:
+            raise NotFound(f"there is no erasure with id {erasure.id}")
+        return now
+
+    async def look_again(self, client: int) -> bool:
+        """Look through one page of what waits for a suspended client, as late calls tell of erased people too; True at the end of it."""
+        _, done = await self._waiting.page(client, LATE, await self._translate(client))
+        return done
+
+    async def _erase_records(self, client: int) -> None:
+        """Erase the records whose identities are erased: a restored backup holds people who were erased after it."""
+        place: tuple[int, int] | None = None
+        while contacts := await self._store.read(ListContacts(client, PAGE, place)):
+            keys = {("", EMAIL, each.email_key) for each in contacts if each.email_key}
+            keys |= {("", LINKEDIN, each.linkedin_key) for each in contacts if each.linkedin_key}
+            for ref in sorted(await self._erased(client, keys)):
+                await self.erase(client, refs=[ref], search=False)
+            place = (contacts[-1].created_us, contacts[-1].id)
+        after: Ref | None = ("", "", "")
+        while after is not None:
+            page = await self._store.read(ReadLinks(client, PAGE, after))
+            for ref in sorted(await self._erased(client, {ref for ref, _ in page.links})):
+                await self.erase(client, refs=[ref], search=False)
+            await self._erase_waiting(client, [ref for ref, contact in page.links if contact is None])
+            after = page.last
+
+    async def _erase_waiting(self, client: int, refs: list[Ref]) -> None:
+        """What waits under an object that an erased person was seen with was known to be theirs before the backup was restored."""
+        theirs = await self._store.read(FindErased(client, refs, derived=True)) if refs else set()
+        if theirs:
+            await self._store.write(EraseWaiting(client, sorted(theirs), self._clock()))
+
+    async def _page(self, client: int, after: int, until: int | None) -> tuple[dict[int, set[Ref]], int | None]:
+        """Whom each delivery of a page names, and where the next page begins."""
+        page = await self._store.read(ReadBodies(client, after, PAGE, until))
+        translate = await self._translate(client)
+        found = await asyncio.to_thread(lambda: {each.id: named_in(each, translate) for each in page.deliveries})
+        return found, page.last
+
+    async def _translate(self, client: int) -> Translate:
+        return translator(self._read, await self._connections(client))
+
+    async def _erased(self, client: int, refs: set[Ref]) -> set[Ref]:
+        return await self._store.read(FindErased(client, sorted(refs))) if refs else set()

@@ -1,0 +1,182 @@
+"""Reading for erasures: whom they would remove, what was erased, and the bodies and links that a search looks through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+
+import msgspec
+
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.erasure.commands import (
+    BodyPage,
+    ErasedKey,
+    ErasedPage,
+    Erasure,
+    FindErased,
+    FindPerson,
+    GetErasure,
+    LinkPage,
+    ListErasures,
+    OpenErasures,
+    Person,
+    ReadBodies,
+    ReadLinks,
+)
+from touchbase.erasure.pii_tables import count_all
+from touchbase.events import claim_statements
+from touchbase.history import statements as history_sql
+from touchbase.history.events import CONTACT
+from touchbase.history.identity_links import Ref
+from touchbase.inbox.rows import delivery_of
+from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
+from touchbase.suppression.sql import marks_of
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, names_person
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Bytes of bodies in one page."""
+_ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, removed FROM erasure"
+
+
+def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
+    """The contacts that this id or these identities are of."""
+    found: set[int] = set()
+    if contact_id is not None:
+        rows = yield Select("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))
+        found |= {row[0] for row in rows}
+    for ref in refs:
+        rows = yield from _having(client, ref)
+        found |= {row[0] for row in rows}
+        rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref)])
+        found |= {row[6] for row in rows if row[5] == CONTACT}
+    return sorted(found)
+
+
+def held_by_others(client: int, refs: Iterable[Ref], contacts: Container[int] = ()) -> Plan[set[Ref]]:
+    """Those of these addresses that somebody else has now: a person may have had them formerly, and they are not theirs any more."""
+    held: set[Ref] = set()
+    for ref in refs:
+        rows = yield from _having(client, ref)
+        if any(row[0] not in contacts for row in rows):
+            held.add(ref)
+    return held
+
+
+def _having(client: int, ref: Ref) -> Plan[list[Row]]:
+    """The contact that has this address now."""
+    if ref[:2] not in (("", EMAIL), ("", LINKEDIN)):
+        return []
+    column = "email_key" if ref[1] == EMAIL else "linkedin_key"
+    return (yield Select(f"SELECT id FROM contact WHERE client = ? AND {column} = ?", (client, ref[2])))
+
+
+def find_person(query: FindPerson) -> Plan[Person]:
+    """A person with all identities, and how many rows there are of them."""
+    client = query.client
+    contacts = yield from find_contacts(client, query.contact_id, query.refs)
+    refs, counts = set(query.refs), Counter[str]()
+    for contact in contacts:
+        rows = yield Select("SELECT email_key, linkedin_key FROM contact WHERE client = ? AND id = ?", (client, contact))
+        links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
+        refs |= identities(rows, links)
+        counts.update((yield from count_all(client, contact)))
+    refs -= yield from held_by_others(client, refs, contacts)
+    return Person(contacts, refs, dict(counts))
+
+
+def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
+    """The identities of a contact from its (email_key, linkedin_key) and its links."""
+    refs = {ref for row in links if names_person(ref := (row[1], row[2], row[3]))}
+    for row in keys:
+        refs |= {("", word, key) for word, key in zip((EMAIL, LINKEDIN), row, strict=True) if key is not None}
+    return refs
+
+
+def erasure_of(row: Row) -> Erasure:
+    """An erasure of its row."""
+    client, number, asked_us, done_us, swept_to, sweep_until, removed = row
+    return Erasure(client, number, asked_us, done_us, swept_to, sweep_until, msgspec.json.decode(removed, type=dict[str, int]))
+
+
+def find_erasure(client: int, number: int) -> Plan[list[Row]]:
+    """The row of one erasure, if it is there."""
+    return (yield Select(f"{_ERASURE} WHERE client = ? AND id = ?", (client, number)))
+
+
+def get_erasure(query: GetErasure) -> Plan[Erasure | None]:
+    """One erasure."""
+    rows = yield from find_erasure(query.client, query.id)
+    return erasure_of(rows[0]) if rows else None
+
+
+def open_erasures(query: OpenErasures) -> Plan[list[Erasure]]:
+    """Erasures that are not at their end; few, so they are found at once for all clients."""
+    rows = yield Select(f"{_ERASURE} WHERE done_us IS NULL", ())
+    return sorted(map(erasure_of, rows), key=lambda erasure: (erasure.client, erasure.id))
+
+
+def find_erased(query: FindErased) -> Plan[set[Ref]]:
+    """Which of these identities were erased."""
+    key = yield from erasure_key_of(query.client)
+    if key is None:
+        return set()
+    marks = yield from marks_of(key, query.client, query.refs)
+    return {ref for ref, mark in marks.items() if query.derived or not mark.derived}
+
+
+def list_erasures(query: ListErasures) -> Plan[ErasedPage]:
+    """A page of erased keys."""
+    key = yield from find_erasure_key()
+    rows = yield Select(
+        "SELECT digest, erasure, derived, erased_us FROM erased WHERE client = ? AND digest > ? ORDER BY digest LIMIT ?",
+        (query.client, query.after, query.limit),
+    )
+    keys = [ErasedKey(bytes(row[0]), row[1], bool(row[2]), row[3]) for row in rows]
+    return ErasedPage(key, keys, keys[-1].digest if len(keys) == query.limit else None)
+
+
+def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
+    """A page of deliveries with their bodies."""
+    bounds = (query.client, query.after, LARGEST_ID if query.until is None else query.until)
+    if query.contact is None:
+        where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_removed IS NULL" + (
+            " AND d.state = 'received'" if query.waiting else ""
+        )
+        rows = yield Select(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, query.limit))
+    else:
+        told = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"
+        rows = yield Select(
+            f"SELECT d.id, d.size FROM ({told}) t JOIN delivery d ON d.client = ? AND d.id = t.delivery_id "
+            "WHERE d.id > ? AND d.id <= ? ORDER BY d.id LIMIT ?",
+            (query.client, CONTACT, query.contact, *bounds, query.limit),
+        )
+    ids = _within(rows)
+    found = (yield Execute(claim_statements.DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
+    whole = len(ids) == len(rows) < query.limit
+    return BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
+
+
+def _within(rows: list[Row]) -> list[int]:
+    """As many of these deliveries as fit into a page, at least one."""
+    ids: list[int] = []
+    total = 0
+    for number, size in rows:
+        total += size
+        if ids and total > MOST_BYTES:
+            break
+        ids.append(number)
+    return ids
+
+
+def read_links(query: ReadLinks) -> Plan[LinkPage]:
+    """A page of links."""
+    who = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
+    known = () if query.contact is None else (query.contact,)
+    rows = yield Select(
+        f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {who} "
+        "AND (tool, object_type, object_id) > (?, ?, ?) ORDER BY tool, object_type, object_id LIMIT ?",
+        (query.client, *known, *query.after, query.limit),
+    )
+    links = [((row[0], row[1], row[2]), row[4] if row[3] == CONTACT else None) for row in rows]
+    return LinkPage(links, links[-1][0] if len(links) == query.limit else None)

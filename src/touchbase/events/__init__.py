@@ -1,0 +1,1 @@
+"""Processing deliveries: events, identity resolution and the projection of records."""

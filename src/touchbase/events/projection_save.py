@@ -1,0 +1,143 @@
+"""Writing what a batch changed: new records, folded ones, united ones and links."""
+
+from __future__ import annotations
+
+from touchbase.events.identity_resolution import Resolver
+from touchbase.events.projection_batch import Batch
+from touchbase.events.projection_companies import DELETE_CLAIMS_OF
+from touchbase.history import statements as history_sql
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.last_writer_wins import CLEARED, NEVER, beats
+from touchbase.history.rows import event_of
+from touchbase.idempotency.sql import MOVE_ANSWERS
+from touchbase.records import statements as records_sql
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.custom_field import CustomField
+from touchbase.records.primary_keys import keys_of, shown_values
+from touchbase.records.projection import Record
+from touchbase.records.rows import company_row, contact_row, custom_field_of, custom_field_row
+from touchbase.records.sql_update_save import fold_of, fold_status_of
+from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
+
+
+def save_records(batch: Batch) -> Plan[None]:
+    """Insert the records that the batch made and write those that it changed."""
+    for kind, resolver in sorted(batch.resolvers.items(), reverse=True):  # companies first, as contacts refer to them
+        changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
+        resolver.touched |= {kept.id for _, kept in resolver.united}
+        changed |= set(resolver.rekeyed) | resolver.touched
+        old = [resolver.by_id[number] for number in sorted(changed - set(resolver.created)) if number in resolver.by_id]
+        for record in old:
+            if record.id in resolver.touched or shown_values(record) != resolver.shown[record.id]:
+                record.updated_us = max(batch.now_us, record.updated_us + 1)
+        new = [record for number, record in resolver.created.items() if number in resolver.by_id]
+        if kind == CONTACT:
+            yield from _save_contacts(resolver, old, new)
+        else:
+            yield from _save_companies(resolver, old, new)
+        if resolver.links.changed:
+            rows = [(batch.client, *link.ref, link.id, link.record_kind, link.record_id) for link in resolver.links.changed.values()]
+            yield Execute(history_sql.SAVE_LINK, rows)
+
+
+def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
+    whole: list[tuple[Record, Row]] = []
+    folded: list[Row] = []
+    moved: list[Row] = []
+    for record in old:
+        assert isinstance(record, Contact)
+        row = contact_row(record)
+        if record.id in resolver.rekeyed:
+            whole.append((record, row))
+        elif record.status == resolver.statuses[record.id]:
+            folded.append(fold_of(row))
+        else:
+            moved.append(fold_status_of(row))
+    yield from _update_whole(records_sql.UPDATE_CONTACT, resolver, whole)
+    for op, rows in ((records_sql.FOLD_CONTACT, folded), (records_sql.FOLD_CONTACT_STATUS, moved)):
+        if rows:
+            yield Execute(op, rows)
+    yield from _insert(records_sql.INSERT_CONTACT, [contact_row(record) for record in new if isinstance(record, Contact)])
+
+
+def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
+    yield from _update_whole(
+        records_sql.UPDATE_COMPANY, resolver, [(record, company_row(record)) for record in old if isinstance(record, Company)]
+    )
+    yield from _insert(records_sql.INSERT_COMPANY, [company_row(record) for record in new if isinstance(record, Company)])
+
+
+def _update_whole(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
+    """Write whole rows: last those that take an address which another of them has in the store still."""
+    had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
+    taking = [any(had.get(key or "", record.id) != record.id for key in keys_of(record)) for record, _ in rows]
+    for takes in (False, True):
+        if part := [row for (_, row), each in zip(rows, taking, strict=True) if each == takes]:
+            yield Execute(op, part)
+
+
+def _insert(op: Statement, rows: list[Row]) -> Plan[None]:
+    if not rows:
+        return
+    made = yield Execute(op, rows)
+    if len(made) != len(rows):
+        raise SerializationConflict("another process made one of these records at the same moment")
+
+
+def unite_records(batch: Batch) -> Plan[None]:
+    """Carry the history, custom fields and links of united records over, and take the emptied ones away."""
+    for kind, resolver in batch.resolvers.items():
+        for gone, kept in resolver.united:
+            yield from unite_record(batch, kind, gone, kept)
+
+
+def unite_record(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
+    """The same of one record."""
+    resolver = batch.resolvers[kind]
+    if gone.id in resolver.created:
+        return
+    one = (batch.client, kind, gone.id)
+    rows = yield Execute(history_sql.EVENTS_OF, [one])
+    yield Execute(history_sql.DELETE_EVENTS_OF, [one])
+    for row in rows:
+        event = event_of(row)
+        event.record_id = kept.id
+        batch.moved.append(event)
+    yield from _unite_custom_fields(batch.client, kind, gone, kept)
+    yield Execute(history_sql.MOVE_LINKS, [(*one, kept.id)])
+    yield Execute(MOVE_ANSWERS, [(*one, kept.id)])
+    yield Execute(DELETE_CLAIMS_OF, [one])  # the events that move with the record make them again
+    if kind == COMPANY:
+        yield from _move_contacts(batch, gone.id, kept.id)
+        yield Execute(records_sql.DELETE_COMPANY, [(batch.client, gone.id)])
+    else:
+        yield Execute(records_sql.DELETE_CONTACT, [(batch.client, gone.id)])
+
+
+def _move_contacts(batch: Batch, gone: int, kept: int) -> Plan[None]:
+    """Contacts of a company that goes: in the table, and as they were loaded, because some are written whole afterwards."""
+    yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone, kept, batch.now_us)])
+    for contact in batch.resolvers[CONTACT].by_id.values():
+        if isinstance(contact, Contact) and contact.company_id == gone:
+            contact.company_id = kept
+            contact.updated_us = max(batch.now_us, contact.updated_us + 1)
+
+
+def _unite_custom_fields(client: int, kind: int, gone: Record, kept: Record) -> Plan[None]:
+    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, gone.id), (client, kind, kept.id)])
+    best: dict[str, tuple[int, CustomField]] = {}
+    for row in sorted(rows, key=lambda row: row[2] != kept.id):
+        one = custom_field_of(row)
+        stamp = (one.priority, one.stamped_us, one.stamp_key)
+        held = best.get(one.name)
+        if held is None or beats(stamp, (held[1].priority, held[1].stamped_us, held[1].stamp_key)):
+            best[one.name] = (row[2], one)
+    moved = {one.name: one for owner, one in best.values() if owner == gone.id}
+    cleared = kept.stamps.get(CLEARED, NEVER)
+    for one in (each for _, each in best.values() if beats(cleared, (each.priority, each.stamped_us, each.stamp_key))):
+        one.value, (one.priority, one.stamped_us, one.stamp_key) = None, cleared
+        moved[one.name] = one
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, gone.id)])
+    if moved:
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, kept.id, one) for one in moved.values()])

@@ -1,0 +1,56 @@
+"""Giving records other addresses, in the maps of a resolver too."""
+
+from __future__ import annotations
+
+from touchbase.common.normalize import ADDRESS_KEYS
+from touchbase.events.identity_resolution import Resolver
+from touchbase.history.last_writer_wins import NEVER, Stamp
+from touchbase.records.contact import Contact
+from touchbase.records.primary_keys import primary_key
+from touchbase.records.projection import Record
+
+
+def held_key(record: Record, name: str) -> str | None:
+    """The normal form of an address that a record has."""
+    if name == "linkedin_url":
+        return record.linkedin_key if isinstance(record, Contact) else None
+    return primary_key(record)
+
+
+def holder_of(resolver: Resolver, name: str, value: str | None) -> Record | None:
+    """The record that has an address, of those that are loaded."""
+    key = None if value is None else ADDRESS_KEYS[name](value)
+    return None if key is None else _owners(resolver, name).get(key)
+
+
+def release(resolver: Resolver, record: Record, name: str) -> None:
+    """Let others take an address that a record has."""
+    known, key = _owners(resolver, name), held_key(record, name)
+    if key is not None and known.get(key) is record:
+        del known[key]
+
+
+def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:
+    """Give a record an address, or none; one that another record has stays with that, and a company keeps one always."""
+    key = None if value is None else ADDRESS_KEYS[name](value)
+    known = _owners(resolver, name)
+    if key is not None and known.get(key, record) is not record:
+        key, value, stamp = None, None, NEVER
+    if isinstance(record, Contact):
+        if name == "email":
+            record.email, record.email_key = value, key
+        else:
+            record.linkedin_url, record.linkedin_key = value, key
+    elif key is not None:
+        record.domain = key
+    if (held := held_key(record, name)) is not None:
+        known[held] = record
+    if stamp == NEVER:
+        record.stamps.pop(name, None)
+    else:
+        record.stamps[name] = stamp
+    resolver.rekeyed[record.id] = record
+
+
+def _owners(resolver: Resolver, name: str) -> dict[str, Record]:
+    return resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary

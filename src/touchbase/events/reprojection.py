@@ -1,0 +1,146 @@
+"""Projecting records again from their whole history, where one event after the other does not give their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from touchbase.common.timestamps import Micros
+from touchbase.events.identity_lookup import load_holders
+from touchbase.events.projection_batch import Batch, Target
+from touchbase.events.projection_companies import forget_company
+from touchbase.events.rekey import assign, held_key, release
+from touchbase.history import statements as history_sql
+from touchbase.history import status as st
+from touchbase.history.events import StoredEvent
+from touchbase.history.last_writer_wins import NEVER, Place
+from touchbase.history.rows import event_of
+from touchbase.records import statements as records_sql
+from touchbase.records.contact import Contact
+from touchbase.records.custom_field import CustomField
+from touchbase.records.field_projection import (
+    Written,
+    has_several_objects,
+    last_address,
+    named_addresses,
+    object_of,
+    projected_custom_fields,
+    projected_fields,
+)
+from touchbase.records.primary_keys import former_key_of
+from touchbase.records.projection import FIELDS, JOINED, Folded, Record
+from touchbase.records.rows import custom_field_of, custom_field_row
+from touchbase.sql.statement import Execute, Plan
+
+
+def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
+    """Project the records that events have left or moved in, and those of several objects that these new events change.
+
+    Answers the events that name the company of such a contact: which one it is is decided again.
+    """
+    stale: dict[Target, set[Place]] = {target: set(places) for target, places in batch.left.items()}
+    for (kind, number), place in batch.retimed:
+        stale.setdefault((kind, batch.final(kind, number)), set()).add(place)
+    several = yield from _of_several_objects(batch, new)
+    targets = sorted(stale.keys() | several)
+    told_again: list[StoredEvent] = []
+    if not targets:
+        return told_again
+    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, *target) for target in targets])
+    histories: dict[Target, list[StoredEvent]] = {target: [] for target in targets}
+    for row in rows:
+        histories[row[1], row[2]].append(event_of(row))
+    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, *target) for target in targets])
+    fields: dict[Target, list[CustomField]] = {target: [] for target in targets}
+    for row in rows:
+        fields[row[1], row[2]].append(custom_field_of(row))
+    changed = []
+    for target in targets:
+        record = batch.resolvers[target[0]].by_id[target[1]]
+        gone = stale.get(target, set())
+        if gone:
+            _project_dates(record, histories[target])
+            yield from _project_identities(batch, target, record, gone, histories[target])
+            if isinstance(record, Contact):
+                told_again += yield from forget_company(batch, record, gone, histories[target])
+        if gone or has_several_objects(histories[target]):
+            _project_fields(record, histories[target], gone)
+            moved = _project_custom(fields[target], histories[target], gone, batch.now_us)
+            if any(one.updated_us == batch.now_us for one in moved):
+                batch.resolvers[target[0]].touched.add(target[1])
+            left = yield from _without_unset(batch, target, fields[target], moved)
+            changed += [custom_field_row(batch.client, *target, one) for one in left]
+            batch.folded.setdefault(target, Folded()).changed = True
+    if changed:
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
+    return told_again
+
+
+def _of_several_objects(batch: Batch, new: Iterable[StoredEvent]) -> Plan[set[Target]]:
+    told = {(event.record_kind, event.record_id) for event in new if object_of(event) is not None}
+    if not told:
+        return set()
+    objects: dict[Target, set[tuple[str, str, str]]] = {target: set() for target in told}
+    for row in (yield Execute(history_sql.LINKS_OF, [(batch.client, *target) for target in sorted(told)])):
+        objects[row[5], row[6]].add(row[1:4])
+    for kind, resolver in batch.resolvers.items():
+        for ref, link in resolver.links.changed.items():
+            if link.record_id is not None and (kind, link.record_id) in objects:
+                objects[kind, link.record_id].add(ref)
+    return {target for target, refs in objects.items() if sum(ref[0] != "" for ref in refs) > 1}
+
+
+def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
+    if isinstance(record, Contact):
+        sent = [event.occurred_us for event in history if event.effect == st.SENT]
+        record.first_sent_us, record.last_sent_us = min(sent, default=None), max(sent, default=None)
+        record.last_reply_us = max((event.occurred_us for event in history if event.effect == st.REPLY), default=None)
+
+
+def _project_identities(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> Plan[None]:
+    """An address that came with an event which is older now, or another record's, is that of the event that wins without it."""
+    resolver = batch.resolvers[target[0]]
+    for name in ("email", "linkedin_url", "domain"):
+        if record.stamps.get(name, NEVER)[1:] not in gone:
+            continue
+        best, old = last_address(named_addresses(record, history, name, gone)), held_key(record, name)
+        yield from load_holders(batch.client, target[0], resolver, name, [best.value])
+        release(resolver, record, name)
+        assign(resolver, record, name, best.value, best.stamp)
+        if old is not None and old != held_key(record, name):
+            resolver.links.lead(former_key_of(name, old), record.id)
+
+
+def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Place]) -> None:
+    for name in FIELDS["contact" if isinstance(record, Contact) else "company"]:
+        if name not in JOINED and record.stamps.get(name, NEVER)[1:] in gone:
+            setattr(record, name, None)
+            del record.stamps[name]
+    for name, held, best in projected_fields(record, history, gone):
+        setattr(record, name, best.value)
+        if best.stamp != held.stamp:
+            record.stamps[name] = best.stamp
+
+
+def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent], gone: set[Place], now_us: Micros) -> list[CustomField]:
+    known = {one.name: one for one in fields}
+    best_of = {name: best for name, _, best in projected_custom_fields(fields, history, gone)}
+    changed = []
+    for name, one in known.items():
+        held = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
+        best = best_of.get(name, held if held.stamp[1:] not in gone else Written(None, NEVER))
+        if (best.value, best.stamp) == (held.value, held.stamp):
+            continue
+        now = one.updated_us if best.value == one.value else now_us
+        priority, at, key = best.stamp
+        changed.append(replace(one, value=best.value, updated_us=now, priority=priority, stamped_us=at, stamp_key=key))
+    return changed
+
+
+def _without_unset(batch: Batch, target: Target, fields: Sequence[CustomField], moved: Sequence[CustomField]) -> Plan[list[CustomField]]:
+    """Delete the fields that no event sets any more; answers those to save."""
+    if all(one.priority != NEVER[0] for one in moved):
+        return [*moved]
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, *target)])
+    by_name = {one.name: one for one in fields} | {one.name: one for one in moved}
+    return [one for one in by_name.values() if one.priority != NEVER[0]]

@@ -1,0 +1,1 @@
+"""A record's history: events, identity links, status rules, last writer wins."""

@@ -1,0 +1,149 @@
+"""Statuses: how a record's history gives its status, whatever order the history arrived in.
+
+Every cause of a status is an *entry* with a time and a stable key. The status is what is left after
+walking the entries in (time, key) order with `advance`. Three kinds of entry:
+
+- explicit ones (an API write, a CRM status, a lead label in the campaign tool) always set their status;
+- campaign facts climb a short ladder: a sent mail makes "contacted" of a person not contacted yet, a
+  reply makes "replied" unless the person already stands further along, a hard bounce makes "bounced";
+  a CRM's "New" says only that nobody has worked on the person, so a reply replaces it like a sent mail;
+- an unsubscribe or a complaint makes "do_not_contact"; a re-subscription lifts that only when an
+  unsubscribe had set it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from touchbase.common.timestamps import Micros
+
+CONTACTED = "contacted"
+REPLIED = "replied"
+BOUNCED = "bounced"
+DO_NOT_CONTACT = "do_not_contact"
+
+NOT_CONTACTED_YET = frozenset(
+    {"new", "not contacted", "not_contacted", "not contacted yet", "not_contacted_yet", "uncontacted", "to contact"}
+)
+"""Statuses (case ignored) that a first sent mail turns into "contacted", and a reply into "replied" where a CRM's event set them."""
+
+FURTHER_ALONG = frozenset(
+    {
+        "interested", "not_interested", "not interested", "neutral", "maybe_later", "meeting_booked", "meeting booked",
+        "meeting_completed", "no_show", "wrong_person", "closed", "do_not_contact", "customer", "client", "won", "closed won",
+        "lost", "closed lost", "opportunity", "qualified",
+    }
+)  # fmt: skip
+"""Statuses given at creation (case ignored) that tell more than "replied" and are kept when a reply comes."""
+
+# What an entry does. They are stored with the event, so their spelling is for ever.
+INITIAL = "initial"
+STATUS = "status"
+SENT = "sent"
+REPLY = "reply"
+BOUNCE = "bounce"
+UNSUBSCRIBE = "unsubscribe"
+COMPLAINT = "complaint"
+RESUBSCRIBE = "resubscribe"
+
+CRM_STATUS = "crm_status"
+"""What a CRM's event does, which is stored as `STATUS`: in a walk only, where it is told from an API write and a label."""
+
+STATUS_EFFECTS = frozenset({INITIAL, STATUS, SENT, REPLY, BOUNCE, UNSUBSCRIBE, COMPLAINT, RESUBSCRIBE})
+
+
+class HasStatus(Protocol):
+    """A record whose status is folded: contact or company."""
+
+    created_us: Micros
+    initial_status: str | None
+    status: str | None
+    previous_status: str | None
+    status_changed_us: Micros | None
+    status_entry_us: Micros | None
+    status_entry_key: str | None
+    status_cause: str | None
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a walk through the whole history remembers besides the record."""
+
+    cause: str | None = None
+    """The record's `status_cause`, but `CRM_STATUS` for a CRM's, and after a re-subscription the cause of the status given back."""
+    previous_cause: str | None = None
+    """The same of the record's `previous_status`."""
+
+
+def may_add(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
+    """Whether `advance` may simply add an entry, because it comes after everything folded so far.
+
+    Not a reply where the record does not tell what it may replace: after a re-subscription, which gave back a status of
+    any cause, and where "New" is the word of a CRM or of a person.
+    """
+    if record.status_entry_us is None:
+        return True
+    if effect == REPLY and (record.status_cause == RESUBSCRIBE or (record.status_cause == STATUS and _is_untouched(record))):
+        return False
+    return (at, key) > (record.status_entry_us, record.status_entry_key or "")
+
+
+def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key: str, walk: Walk | None = None) -> None:
+    """Fold one entry, newer than all before it. Equal neighbours collapse into the first of them."""
+    record.status_entry_us, record.status_entry_key = at, key
+    if effect == RESUBSCRIBE:
+        if record.status_cause == UNSUBSCRIBE:
+            given_back = None if walk is None else walk.previous_cause
+            _set(record, record.previous_status, effect, at, walk)
+            if walk is not None:
+                walk.cause = given_back
+        return
+    if not _may_replace(record, effect, record.status_cause if walk is None else walk.cause):
+        return
+    if status == record.status:
+        # A complaint after an unsubscribe is final; an unsubscribe after anything firmer is not the cause.
+        if effect != UNSUBSCRIBE:
+            _note_cause(record, effect, walk)
+        return
+    if effect == INITIAL and record.status is None:
+        record.status = status
+        _note_cause(record, effect, walk)
+        return
+    _set(record, status, effect, at, walk)
+
+
+def restart(record: HasStatus) -> None:
+    """Forget the folded status, to walk the whole history again."""
+    record.status = record.previous_status = record.status_cause = record.status_entry_key = None
+    record.status_changed_us = record.status_entry_us = None
+
+
+def _set(record: HasStatus, status: str | None, effect: str, at: Micros, walk: Walk | None) -> None:
+    record.previous_status, record.status, record.status_changed_us = record.status, status, at
+    if walk is not None:
+        walk.previous_cause = walk.cause
+    _note_cause(record, effect, walk)
+
+
+def _note_cause(record: HasStatus, effect: str, walk: Walk | None) -> None:
+    record.status_cause = STATUS if effect == CRM_STATUS else effect
+    if walk is not None:
+        walk.cause = effect
+
+
+def _is_untouched(record: HasStatus) -> bool:
+    return (record.status or "").casefold() in NOT_CONTACTED_YET
+
+
+def _may_replace(record: HasStatus, effect: str, cause: str | None) -> bool:
+    word = (record.status or "").casefold()
+    if effect == SENT:
+        return record.status is None or _is_untouched(record)
+    if effect == REPLY:
+        if cause == INITIAL:
+            return word not in FURTHER_ALONG
+        return _is_untouched(record) if cause == CRM_STATUS else cause not in (STATUS, UNSUBSCRIBE, COMPLAINT)
+    if effect == BOUNCE:
+        return cause not in (UNSUBSCRIBE, COMPLAINT) and word != DO_NOT_CONTACT
+    return True

@@ -1,0 +1,1 @@
+"""The HTTP API: routing, requests, responses, problems and OpenAPI."""

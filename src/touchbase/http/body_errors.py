@@ -1,0 +1,255 @@
+"""Faults: everything that is wrong with a body, each with its JSON pointer.
+
+Reading a good body costs one pass of msgspec, which stops at the first fault. Only when it refuses is the
+body read again here, slowly, value by value against the same types: what is right is kept, what is wrong
+is noted and stands in as empty, so that the rules beyond types can be asked too.
+"""
+
+from __future__ import annotations
+
+import json
+from codecs import BOM_UTF8
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import msgspec
+from msgspec import inspect as types
+
+from touchbase.common.field_limits import NAME, why_unusable
+from touchbase.errors import Fault, Invalid, MalformedBody
+
+# An integer longer than this is out of every range; reading it digit by digit would take long.
+_LONGEST_INTEGER = 25
+MOST_TOLD = 100
+"""Faults from which on halves of surrogate pairs, and names that we do not know, are not told any more."""
+
+
+class _OutOfRange:
+    """An integer with more digits than anything that we take."""
+
+
+_OUT_OF_RANGE = _OutOfRange()
+
+
+def loaded(body: bytes) -> Any:
+    """The JSON of a body as plain values; raises `MalformedBody`."""
+    if not body.strip():
+        raise MalformedBody("the body is empty; send a JSON object, {} where there is nothing to say")
+    if body.startswith(BOM_UTF8):
+        raise MalformedBody("the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one")
+    try:
+        return json.loads(body.decode("utf-8"), parse_int=_integer, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise MalformedBody(f"the body is not UTF-8: byte {error.start} cannot be read") from None
+    except RecursionError:
+        raise MalformedBody("the body is nested too deeply") from None
+    except ValueError as error:
+        raise MalformedBody(f"the body is not JSON: {error}") from None
+
+
+def salvaged(data: Any, wanted: type[msgspec.Struct]) -> tuple[Any, list[Fault]]:
+    """The body as `wanted` with empty values in place of wrong ones, and a fault for each of these."""
+    faults: list[Fault] = []
+    made = _value(data, _described(wanted), "", faults)
+    _half_pairs(data, [], faults)
+    return made, _once_each(faults)
+
+
+def with_rules(faults: list[Fault], rules: Callable[[], object]) -> list[Fault]:
+    """These faults and those that `rules` raises about other values than theirs."""
+    try:
+        rules()
+    except Invalid as invalid:
+        wrong = {fault.pointer for fault in faults}
+        return faults + [fault for fault in invalid.faults if not _within(fault.pointer, wrong)]
+    return faults
+
+
+def _within(pointer: str, wrong: set[str]) -> bool:
+    while pointer not in wrong:
+        if not pointer:
+            return False
+        pointer = pointer.rpartition("/")[0]
+    return True
+
+
+def _once_each(faults: list[Fault]) -> list[Fault]:
+    return list({fault.pointer: fault for fault in reversed(faults)}.values())[::-1]
+
+
+@lru_cache
+def _described(wanted: type[msgspec.Struct]) -> types.Type:
+    return types.type_info(wanted)
+
+
+def _value(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) -> Any:
+    """The value as `kind`, or an empty one and a fault."""
+    read = _READERS.get(type(kind))
+    if read is not None:
+        return read(data, kind, pointer, faults)
+    fault = _scalar_fault(data, kind)
+    if fault is None:
+        return data
+    faults.append(Fault(pointer, *fault))
+    return _empty(kind)
+
+
+def _beneath(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]) -> Any:
+    return _value(data, kind.type, pointer, faults)
+
+
+def _of_union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
+    # Our unions are "something or null": there is one way to be wrong.
+    if data is None and any(isinstance(one, types.NoneType) for one in kind.types):
+        return None
+    something = next(one for one in kind.types if not isinstance(one, types.NoneType))
+    return _value(data, something, pointer, faults)
+
+
+def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]) -> Any:
+    values: dict[str, Any] = {}
+    if not isinstance(data, dict):
+        faults.append(Fault(pointer, *_wrong("an object", data)))
+        return kind.cls(**{field.name: _empty(field.type) for field in kind.fields if field.required})
+    for field in kind.fields:
+        below = f"{pointer}/{field.encode_name}"
+        if field.encode_name in data:
+            values[field.name] = _value(data[field.encode_name], field.type, below, faults)
+        elif field.required:
+            values[field.name] = _empty(field.type)
+            faults.append(Fault(below, "required", "is required"))
+    if kind.forbid_unknown_fields:
+        known = [field.encode_name for field in kind.fields]
+        told = f"is no field of this object; there are {', '.join(known)}"
+        unknown = (name for name in data if name not in known)
+        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", told) for name in islice(unknown, max(0, MOST_TOLD - len(faults)))]
+    return kind.cls(**values)
+
+
+def _list(data: Any, kind: types.ListType, pointer: str, faults: list[Fault]) -> list[Any]:
+    if not isinstance(data, list):
+        faults.append(Fault(pointer, *_wrong("a list", data)))
+        return []
+    if kind.max_length is not None and len(data) > kind.max_length:
+        faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} items, and has {len(data)}"))
+        return []
+    if kind.min_length is not None and len(data) < kind.min_length:
+        faults.append(Fault(pointer, "too_short", "must not be empty"))  # no list of ours has to have more than one item
+    return [_value(item, kind.item_type, f"{pointer}/{place}", faults) for place, item in enumerate(data)]
+
+
+def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        faults.append(Fault(pointer, *_wrong("an object", data)))
+        return {}
+    if kind.max_length is not None and len(data) > kind.max_length:
+        faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} entries, and has {len(data)}"))
+        return {}
+    made: dict[str, Any] = {}
+    for name, item in data.items():
+        below = f"{pointer}/{_escaped(name)}"
+        fault = _scalar_fault(name, kind.key_type)
+        if fault is not None:
+            faults.append(Fault(below, fault[0], f"the name {fault[1]}"))
+        made[name] = _value(item, kind.value_type, below, faults)
+    return made
+
+
+_READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = {
+    types.UnionType: _of_union,
+    types.Metadata: _beneath,
+    types.StructType: _struct,
+    types.ListType: _list,
+    types.DictType: _dict,
+}
+
+
+def _scalar_fault(data: Any, kind: types.Type) -> tuple[str, str] | None:
+    while isinstance(kind, types.Metadata):
+        kind = kind.type
+    if isinstance(kind, types.StrType):
+        return _text_fault(data, kind)
+    if isinstance(kind, types.IntType):
+        return _integer_fault(data, kind)
+    if isinstance(kind, types.BoolType):
+        return None if isinstance(data, bool) else _wrong("true or false", data)
+    if isinstance(kind, types.LiteralType):
+        return None if isinstance(data, str) and data in kind.values else ("choice", f"must be one of {', '.join(map(str, kind.values))}")
+    raise AssertionError(f"no body has a {kind}")
+
+
+def _text_fault(data: Any, kind: types.StrType) -> tuple[str, str] | None:
+    if not isinstance(data, str):
+        return _wrong("a text", data)
+    if (why := why_unusable(data)) is not None:
+        return "unusable_text", why
+    if kind.max_length is not None and len(data) > kind.max_length:
+        return "too_long", f"must have at most {kind.max_length} characters, and has {len(data)}"
+    if kind.min_length is not None and len(data) < kind.min_length:
+        detail = f"must have at least {kind.min_length} characters, and has {len(data)}"
+        return ("too_short", detail) if data else ("required", "must not be blank")
+    return None
+
+
+def _integer_fault(data: Any, kind: types.IntType) -> tuple[str, str] | None:
+    least, most = kind.ge or 0, kind.le
+    if isinstance(data, _OutOfRange) or (type(data) is int and not (least <= data and (most is None or data <= most))):
+        return "range", f"must be an integer from {least} to {most}"
+    return None if type(data) is int else _wrong("an integer", data)
+
+
+def _wrong(wanted: str, data: Any) -> tuple[str, str]:
+    return ("null" if data is None else "type"), f"must be {wanted}, not {_name(data)}"
+
+
+def _empty(kind: types.Type) -> Any:
+    while isinstance(kind, types.Metadata):
+        kind = kind.type
+    if isinstance(kind, types.StructType):
+        return _struct({}, kind, "", [])
+    if isinstance(kind, types.LiteralType):
+        return kind.values[0]
+    return {types.StrType: "", types.IntType: 1, types.BoolType: False, types.ListType: [], types.DictType: {}}.get(type(kind))
+
+
+def _name(data: Any) -> str:
+    names = {type(None): "null", bool: "true or false", str: "a text", list: "a list", dict: "an object", float: "a number with decimals"}
+    return names.get(type(data), "an integer")
+
+
+def _half_pairs(data: Any, path: list[str], faults: list[Fault]) -> None:
+    """Halves of surrogate pairs anywhere in the body, also where it is not ours to read; no more of them than can be of use.
+
+    Only they get a pointer: names can be nearly as long as the body, and there can be as many values.
+    """
+    if isinstance(data, str):
+        why = why_unusable(data.replace("\0", ""))
+        if why is not None and len(faults) < MOST_TOLD:
+            faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
+    elif isinstance(data, dict):
+        for name, item in data.items():
+            path.append(_escaped(name))
+            _half_pairs(item, path, faults)
+            _half_pairs(name, path, faults)
+            path.pop()
+    elif isinstance(data, list):
+        for place, item in enumerate(data):
+            path.append(str(place))
+            _half_pairs(item, path, faults)
+            path.pop()
+
+
+def _escaped(name: str) -> str:
+    """A name as a part of a JSON pointer, cut where none of ours is as long; characters that no answer can carry are shown as U+FFFD."""
+    shown = name[:NAME].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return shown.replace("~", "~0").replace("/", "~1")
+
+
+def _integer(digits: str) -> int | _OutOfRange:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else _OUT_OF_RANGE
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")

@@ -1,0 +1,42 @@
+"""The readable page of the interface, from files that the package ships; nothing is fetched from elsewhere."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+from touchbase.errors import NotFound
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+
+FILES = {
+    "docs.js": ("static/docs.js", b"text/javascript; charset=utf-8"),
+    "swagger-ui-bundle.js": ("static/swagger-ui/swagger-ui-bundle.js", b"text/javascript; charset=utf-8"),
+    "swagger-ui.css": ("static/swagger-ui/swagger-ui.css", b"text/css; charset=utf-8"),
+    "LICENSE": ("static/swagger-ui/LICENSE", b"text/plain; charset=utf-8"),
+}
+# Nothing on the page may come from, go to, or be framed by anybody else.
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+SAFE = [(b"content-security-policy", POLICY)]
+
+
+async def page(call: Call) -> Response:
+    """`GET` of the page itself."""
+    return Response(200, _read("static/docs.html"), b"text/html; charset=utf-8", SAFE)
+
+
+async def file(call: Call) -> Response:
+    """`GET` of a file that the page needs."""
+    known = FILES.get(call.path("name"))
+    if known is None:
+        raise NotFound("there is no such file")
+    path, kind = known
+    return Response(200, _read(path), kind, [*SAFE, (b"cache-control", b"public, max-age=3600")])
+
+
+@cache
+def _read(path: str) -> bytes:
+    return resources.files("touchbase.http").joinpath(path).read_bytes()

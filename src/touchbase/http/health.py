@@ -1,0 +1,40 @@
+"""How the server is, in words: what `/health/ready` keeps from strangers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.errors import Forbidden, TouchbaseError
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.schemas import encode
+from touchbase.sql.readiness import check_in_time
+from touchbase.sql.store import Store
+
+
+class StatusOut(Struct):
+    """How the server is."""
+
+    ready: Annotated[bool, Meta(description="Whether the store can write.")]
+    reason: Annotated[str | None, Meta(description="Why it cannot.")]
+    warnings: Annotated[list[str], Meta(description="What an operator should change about the store.")]
+    version: str
+
+
+async def status(call: Call) -> Response:
+    """`GET` of how the server is; for administrators of all clients."""
+    if await call.administrator() is not None:
+        raise Forbidden("this key belongs to one client; how the server is may ask one that belongs to none")
+    parts = call.api.parts
+    reason = await _why_not_ready(parts.store)
+    return Response(body=encode(StatusOut(reason is None, reason, list(parts.store.warnings), parts.version)))
+
+
+async def _why_not_ready(store: Store) -> str | None:
+    try:
+        await check_in_time(store)
+    except TouchbaseError as error:
+        return error.detail
+    return None

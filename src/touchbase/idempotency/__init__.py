@@ -1,0 +1,1 @@
+"""`Idempotency-Key`: stored responses of POST requests."""

@@ -1,0 +1,1 @@
+"""Received webhooks: stored raw, listed, refused, redacted."""

@@ -1,0 +1,1 @@
+"""HTTP resources of the inbox: webhooks in, deliveries, refused webhooks."""

@@ -1,0 +1,165 @@
+"""The two webhook receivers, addressed by client_id: keep the call, then answer 200.
+
+A sender that gets a 4xx may never try again, so whatever is our own fault is a 503. A call that nobody
+understands is a 200 too: it is kept, and can be replayed. One that fails the secret of its client's
+connection is a 401, and nothing of it is stored but that it came (`inbox/refused_service.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchbase.adapters.interface import ProtocolAnswer
+from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
+from touchbase.clients.models import Client
+from touchbase.clients.service import is_client_id
+from touchbase.common.client_address import peer_of
+from touchbase.common.timestamps import Micros
+from touchbase.connections.models import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
+from touchbase.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
+from touchbase.http.asgi_types import Headers, Receive, Scope, Send
+from touchbase.http.endpoint import Api, log
+from touchbase.http.problems import MethodNotAllowed, TooLarge
+from touchbase.http.request_body import CallerLeft, read_body
+from touchbase.http.responses import Response, request_id_of, send_answer, send_empty, send_problem
+from touchbase.inbox.receive import receive_webhook
+from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
+
+RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
+"""The second part of a receiver's path, and its channel; the third is the client_id."""
+
+METHODS = ("GET", "HEAD", "POST")
+UNVERIFIED = "this call does not prove who sends it; send it with the secret that was set for its tool"
+"""Names no tool: whoever calls must not learn which have a secret."""
+SECRET = "secret"  # noqa: S105
+"""What a call of a client with connections has to show."""
+OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
+
+
+class Receiver:
+    """One receiver, a plain ASGI application."""
+
+    def __init__(self, api: Api, channel: str) -> None:
+        self._api = api
+        self._channel = channel
+        self._route = f"webhook.{channel}"
+        self._template = next(f"/public/{name}/{{client_id}}" for name, its in RECEIVERS.items() if its == channel)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        headers: Headers = dict(scope["headers"])
+        request_id = request_id_of(headers)
+        scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
+        scope["touchbase.template"] = self._template
+        metrics = self._api.parts.metrics
+        try:
+            client_id = scope["path"].split("/", 3)[3].removesuffix("/")
+            answer = None
+            if scope["method"] == "POST":
+                answer = await self._keep(client_id, scope, receive, headers)
+            else:
+                self._check(scope["method"], client_id)
+        except CallerLeft:
+            return
+        except TouchbaseError as error:
+            await send_problem(scope, send, error, request_id, metrics)
+            return
+        except Exception:
+            log.exception("request %s: a delivery could not be kept", scope["touchbase.request_id"])
+            await send_problem(scope, send, OUR_FAULT, request_id, metrics)
+            return
+        finally:
+            self._api.ended(scope)
+        if answer is None:
+            await send_empty(scope, send, request_id)
+        else:
+            await send_answer(scope, send, Response(200, answer.body, answer.content_type.encode("latin-1")), request_id)
+
+    def _check(self, method: str, client_id: str) -> None:
+        """Answer a tool that checks the address. Whether the client exists is not its business."""
+        if method not in METHODS:
+            raise MethodNotAllowed(method, METHODS)
+        if not is_client_id(client_id):
+            raise NotFound(NO_SUCH_ADDRESS)
+
+    async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
+        api, parts, channel = self._api, self._api.parts, self._channel
+        at = parts.clock()
+        client = api.clients.cached(client_id, at) or await self._find(client_id, scope, at)
+        scope["touchbase.client"] = client.client_id
+        body = await self._body(client, scope, receive, headers, at)
+        if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
+            client = api.clients.cached(client_id, now) or await api.door.receiver(client_id)
+        connections = api.connections.cached(client.number, now)
+        if connections is None:
+            connections = await api.connections.of(client.number)
+        query = scope["query_string"].decode("latin-1")
+        sender = await self._sender(client, connections, scope, body, at)
+        if sender.outcome == DROPPED:
+            return None
+        demanded = parts.protocol_answer(body) if channel == CRM else None
+        if demanded is not None and demanded.keep is not None:
+            body = demanded.keep
+        kept = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
+        parts.metrics.delivery_received(channel, kept.is_repeat)
+        if not kept.is_repeat:
+            parts.on_stored(client.number)
+        return demanded
+
+    async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
+        """The client of the address; raises `NotFound`, and `Overloaded` where too many calls from there led to none."""
+        failed, peer = self._api.parts.failed_calls, peer_of(scope)
+        failed.trying(peer, client_id, at)
+        try:
+            client = await self._api.door.receiver(client_id)
+        except NotFound:
+            failed.failed(peer, at)
+            self._refuse(client_id, UNKNOWN_CLIENT, scope, at)
+            raise
+        failed.was_right(peer, client_id, at)
+        return client
+
+    async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
+        """The whole body of a call that the client's limits admit; a refusal is noted."""
+        api, limits = self._api, self._api.parts.limits
+        try:
+            api.limiter.webhook(client, at)
+            api.begin(client.number, scope)
+            body = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            api.limiter.webhook_body(client, len(body), at)
+        except TooLarge:
+            self._refuse(client, TOO_LARGE, scope, at)
+            raise
+        except Overloaded:
+            self._refuse(client, RATE, scope, at)
+            raise
+        return body
+
+    def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, size: int = 0, tool: str | None = None) -> None:
+        self._api.refused.note_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)
+
+    async def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
+        """Who sends the call; raises `Unauthorized`, and notes what is refused or dropped.
+
+        Raises `Overloaded` where too many calls from its address have failed the client's secrets.
+        """
+        if not connections and not client.settings.require_verification.on(self._channel):
+            return UNPROVEN
+        failed, place = self._api.parts.failed_calls, (peer_of(scope), client.number)
+        failed.trying(place, SECRET, at)
+        parts = self._api.parts
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        query = scope["query_string"].decode("latin-1")
+        base = parts.public_url or f"{scope['scheme']}://{headers.get('host', '')}"
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        url = f"{base}{path}?{query}" if query else f"{base}{path}"
+        arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
+        sender = await self._api.checks.prove(client, connections, arrival, at)
+        if sender.outcome != ACCEPTED:
+            cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
+            self._refuse(client, cause, scope, at, size=len(body), tool=sender.tool)
+        if sender.outcome == REFUSED:
+            failed.failed(place, at)
+            raise Unauthorized(UNVERIFIED)
+        failed.was_right(place, SECRET, at, proved=bool(sender.verified))
+        return sender

@@ -1,0 +1,72 @@
+"""Refused calls: stored for several commands at once, removed beyond the newest of each client, listed newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from touchbase.inbox.refused import ListRefusals, NoteRefusals, RefusedWebhook
+from touchbase.sql.filters import Where
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+REFUSAL: Columns = (
+    ("client", "bigint"), ("received_us", "bigint"), ("id", "bigint"), ("client_id", "text"), ("channel", "text"), ("tool", "text"),
+    ("cause", "text"), ("size", "bigint"), ("calls", "bigint"), ("headers", "text"),
+)  # fmt: skip
+INSERT_REFUSAL = Statement(
+    "insert_refusal",
+    REFUSAL,
+    # 0 stands for no client; a client that is being deleted gets no more rows.
+    body=f"INSERT INTO refusal ({names(REFUSAL)}) SELECT * FROM p WHERE "
+    "CASE p.client WHEN 0 THEN '' ELSE (SELECT c.state FROM client c WHERE c.id = p.client) END <> 'deleting'",
+)
+TRIM_REFUSALS = Statement(
+    "trim_refusals",
+    (("client", "bigint"), ("most", "bigint")),
+    sqlite="DELETE FROM refusal WHERE client = ?1 AND (received_us, id) <= "
+    "(SELECT received_us, id FROM refusal WHERE client = ?1 ORDER BY received_us DESC, id DESC LIMIT 1 OFFSET ?2)",
+    body="DELETE FROM refusal t USING p WHERE t.client = p.client AND (t.received_us, t.id) <= "
+    "(SELECT o.received_us, o.id FROM refusal o WHERE o.client = p.client ORDER BY o.received_us DESC, o.id DESC LIMIT 1 OFFSET p.most)",
+)
+_decode_headers = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def note_refusals(commands: Sequence[NoteRefusals], ids: Ids) -> Plan[list[object]]:
+    """Store the calls of all these commands."""
+    rows = [_row(command.client, one, ids.take("refusal")) for command in commands for one in command.refused]
+    if rows:
+        yield Execute(INSERT_REFUSAL, rows)
+        yield Execute(TRIM_REFUSALS, sorted({command.client: (command.client, command.most) for command in commands}.values()))
+    return [None] * len(commands)
+
+
+def refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
+    """A page of refused calls."""
+    where = Where()
+    where.equal("r.client", query.client)
+    where.equal("r.channel", query.channel)
+    where.equal("r.tool", query.tool)
+    where.equal("r.cause", query.cause)
+    if query.before is not None:
+        where.hold("(r.received_us, r.id) < (?, ?)", *query.before)
+    rows = yield Select(
+        f"SELECT {names(REFUSAL, 'r.')}, c.client_id FROM refusal r LEFT JOIN client c ON c.id = r.client WHERE {where} "
+        "ORDER BY r.received_us DESC, r.id DESC LIMIT ?",
+        (*where.params, query.limit),
+    )
+    return [_refused(row) for row in rows]
+
+
+def _row(client: int, one: RefusedWebhook, number: int) -> Row:
+    headers = msgspec.json.encode(one.headers).decode()
+    # The id of a client that exists stands in its own row, which may be renamed.
+    client_id = "" if client else one.client_id
+    return (client, one.received_us, number, client_id, one.channel, one.tool, one.cause, one.size, one.calls, headers)
+
+
+def _refused(row: Row) -> RefusedWebhook:
+    client, at, number, client_id, channel, tool, cause, size, calls, headers, present_id = row
+    return RefusedWebhook(client, at, channel, cause, tool, size, _decode_headers(headers), present_id or client_id, calls, number)

@@ -1,0 +1,42 @@
+"""Rows to deliveries, and back: the order of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from touchbase.inbox.delivery import Delivery
+from touchbase.sql.rows import Columns, encode
+from touchbase.sql.statement import Row
+
+DELIVERY: Columns = (
+    ("client", "bigint"), ("id", "bigint"), ("channel", "text"), ("state", "text"), ("received_us", "bigint"), ("tool", "text"),
+    ("attempts", "bigint"), ("repeats", "bigint"), ("error", "text"), ("applied_us", "bigint"), ("next_attempt_us", "bigint"),
+    ("size", "bigint"), ("verified", "bigint"), ("duplicate_of", "bigint"), ("dated", "bigint"), ("problems", "text"), ("key", "bytea"),
+)  # fmt: skip
+_decode_problems = msgspec.json.Decoder(dict[str, str]).decode
+_decode_headers = msgspec.json.Decoder(dict[str, str]).decode
+_delivery: Callable[..., Delivery] = Delivery
+
+
+def headers_of(text: bytes | None) -> dict[str, str]:
+    """The headers of a call, as they are stored."""
+    return _decode_headers(text or b"{}")
+
+
+def delivery_of(row: Row) -> Delivery:
+    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
+    made = _delivery(row[1], row[0], *row[2:16], _decode_problems(row[16]) if row[16] else {})
+    if made.verified is not None:
+        made.verified = bool(made.verified)
+    if len(row) > 17:
+        made.query, made.headers, made.body = row[17], headers_of(row[18]), row[19] or b""
+    if len(row) > 20:
+        made.body_gone, made.body_gone_us = row[20:22]
+    return made
+
+
+def problems_text(problems: Mapping[str, str]) -> str | None:
+    """Problems as they are stored: JSON, or NULL for none."""
+    return encode(problems) if problems else None

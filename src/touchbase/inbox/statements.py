@@ -1,0 +1,93 @@
+"""Statements on deliveries and their bodies."""
+
+from __future__ import annotations
+
+from touchbase.inbox.delivery import REPEAT_WINDOW
+from touchbase.inbox.rows import DELIVERY
+from touchbase.sql.builders import ONE, ONE_MATCH, parameter_table
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Statement
+
+BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
+CALL: Columns = (("client", "bigint"), ("key", "bytea"))
+DELIVERIES_WITH_EVENTS = Statement(
+    "deliveries_with_events",
+    ONE,
+    body="SELECT p.id FROM p WHERE EXISTS (SELECT 1 FROM event e WHERE e.client = p.client AND e.delivery_id = p.id)",
+)
+# The table of recent calls decides what is new, so that the deliveries, which are many and change, need no index of keys. In
+# the order of keys, so that two batches with the same calls wait for each other instead of dying.
+_RECENT = (
+    "INSERT INTO dedupe_key (client, key, delivery_id, received_us, duplicate_of) "
+    "SELECT client, key, id, received_us, duplicate_of FROM p WHERE true{} "
+    "ON CONFLICT (client, key) DO UPDATE SET delivery_id = excluded.delivery_id, received_us = excluded.received_us, "
+    "duplicate_of = excluded.duplicate_of "
+    f"WHERE dedupe_key.received_us < excluded.received_us - {REPEAT_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
+)
+_KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
+_KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
+KEEP_DELIVERY = Statement(
+    name="keep_delivery",
+    columns=DELIVERY,
+    more_columns=BODY,
+    first_set=_RECENT.format(""),
+    made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
+    sqlite_set=_KEEP,
+    more_set=f"{_KEEP_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
+    postgres=(
+        f"WITH {parameter_table('p', DELIVERY)}, {parameter_table('q', BODY, len(DELIVERY) + 1)}, "
+        f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
+        f"kept AS ({_KEEP} JOIN made ON made.client = p.client AND made.id = p.id), "
+        f"more AS ({_KEEP_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
+    ),
+)
+# With whether equal bytes are a repeat in any case, and when the next call of its client came, whatever it was.
+_CALL = (
+    "t.client, t.key, t.delivery_id, t.received_us, "
+    "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.delivery_id), "
+    "(SELECT n.received_us FROM dedupe_key n WHERE n.client = t.client AND n.received_us >= t.received_us "
+    "AND (n.received_us > t.received_us OR n.delivery_id > t.delivery_id) ORDER BY n.received_us LIMIT 1)"
+)
+CALL_BY_KEY = Statement(
+    "call_by_key",
+    CALL,
+    sqlite=f"SELECT {_CALL} FROM dedupe_key t WHERE t.client = ?1 AND t.key = ?2",
+    body=f"SELECT {_CALL} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
+)
+COUNT_REPEAT = Statement(
+    "count_repeat",
+    (*ONE, ("times", "bigint")),
+    sqlite="UPDATE delivery SET repeats = repeats + ?3 WHERE client = ?1 AND id = ?2",
+    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
+)
+# By the row itself: a look into another table would be of before the wait for whoever takes the body away.
+REPLAY_DELIVERY = Statement(
+    "replay_delivery",
+    (*ONE, ("next_attempt_us", "bigint")),
+    sqlite="UPDATE delivery SET state = 'received', attempts = 0, error = NULL, next_attempt_us = ?3 "
+    "WHERE client = ?1 AND id = ?2 AND body_removed IS NULL RETURNING id",
+    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
+    f"WHERE {ONE_MATCH} AND t.body_removed IS NULL RETURNING t.id",
+)
+DELIVERY_ENDINGS = Statement("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
+TARGETS_OF_DELIVERIES = Statement(
+    "targets_of_deliveries",
+    ONE,
+    body="SELECT e.delivery_id, e.record_kind, e.record_id, count(*) FROM p JOIN event e ON e.client = p.client AND e.delivery_id = p.id "
+    "GROUP BY e.delivery_id, e.record_kind, e.record_id",
+)
+UNPARK_DELIVERY = Statement(
+    "unpark_delivery",
+    (*ONE, ("applied_us", "bigint")),
+    sqlite="UPDATE delivery SET state = 'applied', error = NULL, applied_us = ?3 WHERE client = ?1 AND id = ?2 AND state = 'parked' "
+    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = ?1 AND e.delivery_id = ?2 AND e.record_kind = 3)",
+    body="UPDATE delivery t SET state = 'applied', error = NULL, applied_us = p.applied_us FROM p "
+    f"WHERE {ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
+    "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
+)
+_EMPTIED = (
+    "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
+    f"WHERE {ONE_MATCH} AND t.state IN ('applied', 'parked') "
+    "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
+)
+IGNORE_EMPTIED = Statement("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_EMPTIED}")

@@ -1,0 +1,1 @@
+"""Contacts and companies: models, rules, SQL and API."""

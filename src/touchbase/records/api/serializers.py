@@ -1,0 +1,97 @@
+"""Records as they are answered: from the domain's contact and company to the interface's, and their ETags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from operator import attrgetter
+
+from msgspec import UNSET
+
+from touchbase.clients.models import ClientSettings, FieldType
+from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import to_text as written_out
+from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldOut, FlatCustomFields
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.custom_field import CustomField
+from touchbase.records.validation import json_value
+
+# One answer names the same moment several times, and so do the answers around it.
+to_text = lru_cache(maxsize=1024)(written_out)
+_BY_CREATION = attrgetter("created_us", "id")
+_ETAG = re.compile(r'(W/)?"([^"]*)"')
+_OURS = re.compile(r"([0-9a-f]{1,16})(?:-flat(?:-[0-9a-f]{8})?)?")
+
+
+def contact_out(contact: Contact, flat: bool, settings: ClientSettings) -> ContactResponse:
+    """A contact in the interface's fields: required texts are never null, optional ones are left out."""
+    first, last, reply, changed = contact.first_sent_us, contact.last_sent_us, contact.last_reply_us, contact.status_changed_us
+    return ContactResponse(
+        contact.id,
+        to_text(contact.updated_us),
+        contact.first_name or "",
+        contact.last_name or "",
+        contact.origin or "",
+        None if first is None else to_text(first),
+        None if last is None else to_text(last),
+        None if reply is None else to_text(reply),
+        contact.previous_status,
+        None if changed is None else to_text(changed),
+        custom_fields_out(contact.custom_fields, flat, settings.contact_fields),
+        contact.email or UNSET,
+        contact.linkedin_url or UNSET,
+        contact.company_id or UNSET,
+        contact.status or UNSET,
+    )
+
+
+def company_out(company: Company, flat: bool, settings: ClientSettings) -> CompanyResponse:
+    """A company in the interface's fields."""
+    changed = company.status_changed_us
+    return CompanyResponse(
+        company.id,
+        to_text(company.updated_us),
+        company.domain,
+        company.previous_status,
+        None if changed is None else to_text(changed),
+        custom_fields_out(company.custom_fields, flat, settings.company_fields),
+        company.name or UNSET,
+        company.status or UNSET,
+    )
+
+
+def custom_fields_out(
+    fields: Sequence[CustomField], flat: bool, declared: Mapping[str, FieldType]
+) -> list[CustomFieldOut] | FlatCustomFields:
+    """Custom fields, oldest first: a list, or FLAT an object in which declared fields have their JSON type."""
+    if not fields:
+        return {} if flat else []
+    kept = sorted((field for field in fields if field.value is not None), key=_BY_CREATION)
+    if flat:
+        return {field.name: json_value(field.value or "", declared.get(field.name)) for field in kept}
+    return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in kept]
+
+
+def etag(record: Contact | Company, flat: bool, settings: ClientSettings) -> bytes:
+    """The ETag of one representation of a record.
+
+    FLAT answers typed values, so its tag also changes when the client declares another type.
+    """
+    if not flat:
+        return b'"%x"' % record.updated_us
+    declared = settings.contact_fields if isinstance(record, Contact) else settings.company_fields
+    typed = sorted((name, field.type) for name, field in declared.items() if field.type in ("number", "boolean"))
+    if not typed:
+        return b'"%x-flat"' % record.updated_us
+    return b'"%x-flat-%s"' % (record.updated_us, blake2b(repr(typed).encode(), digest_size=4).hexdigest().encode())
+
+
+def states_named(if_match: str) -> list[Micros] | None:
+    """The states of the record that an `If-Match` accepts; None for any. Weak tags accept nothing."""
+    if if_match.strip() == "*":
+        return None
+    strong = [match[2] for match in _ETAG.finditer(if_match) if not match[1]]
+    return [int(ours[1], 16) for tag in strong if (ours := _OURS.fullmatch(tag)) is not None]

@@ -1,0 +1,97 @@
+"""The statements of the write path, named; each works on a set of rows (`sql/statement.py`)."""
+
+from __future__ import annotations
+
+from touchbase.history.events import COMPANY as COMPANY_KIND
+from touchbase.history.events import CONTACT as CONTACT_KIND
+from touchbase.history.events import VIA_API
+from touchbase.history.rows import EVENT
+from touchbase.records.rows import COMPANY, CONTACT, CUSTOM_FIELD
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, parameter_table, update
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Statement, delete
+
+CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "text"), ("detail", "text"))
+"""What a record's creation says of it in its history, besides what every creation says."""
+
+
+def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "") -> Statement:
+    """Insert records, and for those that went in their custom fields and the first entry of their history; answers their ids."""
+    inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
+    customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
+    # What is the same in every creation stands here, so that it is not sent with each.
+    entries = (
+        f"INSERT INTO event ({names(EVENT)}) SELECT r.client, {kind}, r.id, r.at, '', '{table}.created', r.effect, r.status, 'api', 'api', "
+        f"NULL, NULL, r.at, {VIA_API}, r.detail FROM r"
+    )
+    there = f"EXISTS (SELECT 1 FROM {table} t WHERE t.client = {{0}}.client AND t.id = {{0}}.{{1}})"
+    return Statement(
+        name=name or f"create_{table}",
+        columns=columns,
+        more_columns=CUSTOM_FIELD,
+        sqlite_set=inserted,
+        more_set=f"{customs} SELECT * FROM q WHERE {there.format('q', 'record_id')}",
+        last_columns=CREATION,
+        last_set=f"{entries} WHERE {there.format('r', 'id')}",
+        made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
+        postgres=(
+            f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
+            f"{parameter_table('r', CREATION, len(columns) + len(CUSTOM_FIELD) + 1)}, "
+            f"made AS ({inserted} RETURNING client, id), "
+            f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
+            f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id) "
+            "SELECT id FROM made"
+        ),
+    )
+
+
+_COMPANY_IS_THERE = "(p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id))"
+# The statement itself looks for erasures: what was read of the client before may be older than its first one.
+_NONE_ERASED = "NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)"
+CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED}")
+CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, _COMPANY_IS_THERE, "create_checked_contact")
+CREATE_COMPANY = _create("company", COMPANY_KIND, COMPANY, "true")
+INSERT_CONTACT = insert("contact", CONTACT, "id")
+INSERT_COMPANY = insert("company", COMPANY, "id")
+_SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
+_SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
+CONTACT_BY_ID = find("contact_by_id", "contact", CONTACT, ONE, ONE_MATCH, lock=True)
+CONTACT_BY_EMAIL = find("contact_by_email", "contact", CONTACT, key_columns("email_key"), _SAME_EMAIL, lock=True)
+CONTACT_BY_LINKEDIN = find("contact_by_linkedin", "contact", CONTACT, key_columns("linkedin_key"), _SAME_LINKEDIN, lock=True)
+COMPANY_BY_ID = find("company_by_id", "company", COMPANY, ONE, ONE_MATCH, lock=True)
+COMPANY_BY_DOMAIN = find("company_by_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN, lock=True)
+# Only looked at, to say who is there already: who locks may have to wait, or be given up. The index of the key answers it.
+CONTACT_HAVING_EMAIL = find("contact_having_email", "contact", (*key_columns("email_key"), ONE[1]), key_columns("email_key"), _SAME_EMAIL)
+CONTACT_HAVING_LINKEDIN = find(
+    "contact_having_linkedin", "contact", (*key_columns("linkedin_key"), ONE[1]), key_columns("linkedin_key"), _SAME_LINKEDIN
+)
+COMPANY_HAVING_DOMAIN = find("company_having_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN)
+CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
+COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
+COMPANY_EXISTS = find("company_exists", "company", ONE, ONE, ONE_MATCH)
+CUSTOM_FIELDS_OF = find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, RECORD_MATCH)
+# What events change in the usual case: not the keys, and not the status where it stays, because their indexes cost.
+_KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "from_api", "initial_status")
+FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
+FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] != "status")
+FOLD_CONTACT = update("fold_contact", "contact", FOLD_COLUMNS)
+FOLD_CONTACT_STATUS = update("fold_contact_status", "contact", FOLD_STATUS_COLUMNS)
+UPDATE_CONTACT = update("update_contact", "contact", CONTACT)
+UPDATE_COMPANY = update("update_company", "company", COMPANY)
+SAVE_CUSTOM_FIELD = Statement(
+    "save_custom_field",
+    CUSTOM_FIELD,
+    body=f"INSERT INTO custom_field ({names(CUSTOM_FIELD)}) SELECT * FROM p WHERE true "
+    "ON CONFLICT (client, record_kind, record_id, name) DO UPDATE SET value = excluded.value, updated_us = excluded.updated_us, "
+    "priority = excluded.priority, stamped_us = excluded.stamped_us, stamp_key = excluded.stamp_key",
+)
+DELETE_CUSTOM_FIELDS_OF = delete("delete_custom_fields_of", "custom_field", RECORD)
+DELETE_CONTACT = delete("delete_contact", "contact", ONE)
+DELETE_COMPANY = delete("delete_company", "company", ONE)
+MOVE_CONTACTS_TO_COMPANY = Statement(
+    "move_contacts_to_company",
+    (*ONE, ("to_id", "bigint"), ("at", "bigint")),
+    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2",
+    body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
+    "FROM p WHERE t.client = p.client AND t.company_id = p.id",
+)

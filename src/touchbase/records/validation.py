@@ -1,0 +1,136 @@
+"""Validation: the rules that every value from outside must meet, whoever sends it.
+
+Each rule takes a value, its JSON pointer and a list; what is wrong goes into the list, so that one
+answer can name every fault. `raise_if_any` ends the pass.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Protocol
+
+from touchbase.clients.models import FieldType, StatusSet
+from touchbase.common import normalize
+from touchbase.common.field_limits import Refused
+from touchbase.errors import Fault, Invalid
+
+# The grammar of a JSON number: what FLAT answers must be one.
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]{1,3})?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+LONGEST_NUMBER = 100
+
+
+class NamedValue(Protocol):
+    """A custom field in a request."""
+
+    @property
+    def field_name(self) -> str:
+        """Its name, not blank."""
+        ...
+
+    @property
+    def field_value(self) -> str:
+        """Its value."""
+        ...
+
+
+def raise_if_any(faults: Sequence[Fault]) -> None:
+    """Raise `Invalid` with these faults, if there are any."""
+    if faults:
+        raise Invalid(faults)
+
+
+def email(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
+    """The normal form of an e-mail address; None for none."""
+    if text is None:
+        return None
+    try:
+        return normalize.email_key(text)
+    except Refused as refused:
+        faults.append(Fault(pointer, refused.code, refused.detail))
+        return None
+
+
+def domain(text: str, pointer: str, faults: list[Fault]) -> str:
+    """The normal form of a company's domain; blank is a fault."""
+    if not text.strip():
+        faults.append(Fault(pointer, "required", "must not be blank: a company is known by its domain, such as example.com"))
+        return ""
+    try:
+        return normalize.company_domain(text)
+    except Refused as refused:
+        faults.append(Fault(pointer, refused.code, refused.detail))
+        return ""
+
+
+def status(text: str | None, allowed: StatusSet | None, pointer: str, faults: list[Fault]) -> str | None:
+    """A status; where the client has defined its set, one of that."""
+    if text is not None and allowed is not None and text not in allowed.statuses:
+        faults.append(Fault(pointer, "status", f"{text!r} is not one of this client's statuses: {', '.join(allowed.statuses)}"))
+    return text
+
+
+def custom_fields(
+    fields: Sequence[NamedValue], declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]
+) -> list[tuple[str, str]]:
+    """Names and values of custom fields; each name once, each value of its declared type."""
+    checked: dict[str, str] = {}
+    for place, field in enumerate(fields):
+        name, value = field.field_name.strip(), field.field_value.strip()
+        if not name:
+            faults.append(Fault(f"{pointer}/{place}/field_name", "required", "must not be blank"))
+        elif name in checked:
+            faults.append(Fault(f"{pointer}/{place}/field_name", "repeated", f"{name!r} is given twice; send each custom field once"))
+        elif declared and name in declared:
+            typed_value(value, declared[name], f"{pointer}/{place}/field_value", faults)
+        checked[name] = value
+    return list(checked.items())
+
+
+def typed_value(value: str, declared: FieldType, pointer: str, faults: list[Fault]) -> None:
+    """Whether a value is of its field's declared type; a blank value is of every type."""
+    if value and (wanted := _unmet(value, declared)) is not None:
+        faults.append(Fault(pointer, declared.type, f"{value[:100]!r} is not {wanted}"))
+
+
+def json_value(value: str, declared: FieldType | None) -> str | int | float | bool | None:
+    """A custom field's value as FLAT answers it; one that does not meet its declared type stays a text."""
+    if declared is None or declared.type in ("text", "date", "select"):
+        return value
+    if not value:
+        return None
+    if _unmet(value, declared) is not None:
+        return value
+    if declared.type == "boolean":
+        return value.lower() == "true"
+    return int(value) if value.lstrip("-").isdigit() else float(value)
+
+
+def _unmet(value: str, declared: FieldType) -> str | None:
+    kind = declared.type
+    if kind == "number" and not _is_number(value):
+        return "a number, such as 12 or -3.5"
+    if kind == "boolean" and value.lower() not in ("true", "false"):
+        return "true or false"
+    if kind == "date" and not _is_date(value):
+        return "a date, such as 2026-11-20"
+    if kind == "select" and value not in declared.options:
+        return f"one of {', '.join(declared.options)}"
+    return None
+
+
+def _is_number(value: str) -> bool:
+    return len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value) is not None and math.isfinite(float(value))
+
+
+def _is_date(value: str) -> bool:
+    if _DATE.fullmatch(value) is None:
+        return False
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True

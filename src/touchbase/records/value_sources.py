@@ -1,0 +1,172 @@
+"""Recomputing the source of values: one of a record's events has set each value, and each link leads to the record of its events.
+
+Before creations through the API were entries, and before events said which addresses they name, histories told less: of records
+from then only what contradicts their histories is a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from touchbase.common.normalize import ADDRESS_KEYS
+from touchbase.history.events import VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import API_KEY, DELIBERATE, NEVER, Stamp, beats
+from touchbase.records.contact import Contact
+from touchbase.records.field_projection import object_of
+from touchbase.records.projection import FIELDS, JOINED, Record, field_writes, held_stamp, is_told_whole, origin_write
+
+NOBODY = "unset, as no event and no write has set it"
+Value = str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Untrue:
+    """A value that its record cannot have by its history."""
+
+    field: str
+    found: Value
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """What an event sets a field to."""
+
+    value: Value
+    stamp: Stamp
+    is_known: bool = True
+    """Whether the history says to what."""
+    by_api: bool = False
+
+
+def untrue_values(record: Record, history: Sequence[StoredEvent], companies: Mapping[Ref, int]) -> Iterator[Untrue]:
+    """Values that no event has set, or that another event has set otherwise; `companies` are the companies by their refs."""
+    is_strict = record.from_api and is_told_whole(record, history)
+    for name in FIELDS["contact" if isinstance(record, Contact) else "company"]:
+        writes = [write for event in history for write in _writes(name, event, companies)]
+        value, stamp = getattr(record, name), held_stamp(record, name)
+        if name in JOINED:
+            yield from _joined(name, value, stamp, writes)
+        if value is not None and not _is_of(writes, value, stamp, record, is_strict=is_strict):
+            yield Untrue(name, value, NOBODY)
+    for one in record.custom_fields:
+        writes = [write for event in history for write in _custom_writes(one.name, event)]
+        stamp = (one.priority, one.stamped_us, one.stamp_key)
+        if one.value is not None and not _is_of(writes, one.value, stamp, record, is_strict=is_strict):
+            yield Untrue(f"custom field {one.name}", one.value, NOBODY)
+
+
+def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int]) -> Iterator[_Write]:
+    place = event.place
+    if name == "origin" and (origin := origin_write(event)) is not None:
+        yield _Write(*origin)
+    if name not in JOINED:
+        yield from (_Write(value, stamp) for of, value, stamp in field_writes(event) if of == name)
+        return
+    fields = event.detail.get("fields", {})
+    if event.via == VIA_API:
+        if name in fields:
+            value = fields[name]
+            value = companies.get(("", "company", str(value)), value) if name == "company_id" else value
+            yield _Write(value, (DELIBERATE, *place), by_api=True)
+        return
+    stamp = (DELIBERATE if "." in event.event else 0, *place)
+    if name == "company_id":
+        if (ref := company_ref(event)) is not None:
+            yield _Write(companies.get(ref), stamp, ref in companies)
+        return
+    named = event.detail.get("named", {})
+    yield _Write(named.get(name), stamp, name in named)
+
+
+def company_ref(event: StoredEvent) -> Ref | None:
+    """The company's object that a contact's event names."""
+    named = event.detail.get("company")
+    return None if named is None else (event.tool, f"company:{named[0]}", named[1])
+
+
+def companies_of(history: Sequence[StoredEvent]) -> Iterator[Ref]:
+    """The refs of companies that a contact's history names."""
+    for event in history:
+        if (ref := company_ref(event)) is not None:
+            yield ref
+        if event.via == VIA_API and (number := event.detail.get("fields", {}).get("company_id")) is not None:
+            yield ("", "company", str(number))
+
+
+def _custom_writes(name: str, event: StoredEvent) -> Iterator[_Write]:
+    custom = event.detail.get("custom", {})
+    if name in custom:
+        yield _Write(custom[name], (DELIBERATE, *event.place))
+
+
+def _is_of(writes: Sequence[_Write], value: Value, stamp: Stamp, record: Record, *, is_strict: bool) -> bool:
+    """Whether one of these writes, or what the history does not tell, has set the value."""
+    if any(write.stamp == stamp for write in writes):
+        return True  # `recompute._lost` and `_joined` compare the value
+    if is_strict:
+        return False
+    if record.from_api and stamp == (DELIBERATE, record.created_us, ""):
+        return True
+    # A write that changed nothing was no entry once: the value is what it was before.
+    return stamp[2].startswith(API_KEY) and (any(write.value == value or not write.is_known for write in writes) or record.from_api)
+
+
+def _joined(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -> Iterator[Untrue]:
+    """An address or a company, which resolving sets and not the fold, that differs from its event's or from a later write's."""
+    for write in writes:
+        if not write.is_known:
+            continue
+        is_its_own = write.stamp[1:] == stamp[1:] and not _is_same(name, write.value, value)
+        is_later = write.by_api and stamp != NEVER and beats(write.stamp, stamp)
+        if is_its_own or is_later:
+            yield Untrue(name, value, "unset, as a write unset it" if write.value is None else f"{write.value!r}, as an event set it")
+            return
+
+
+def _is_same(name: str, one: Value, other: Value) -> bool:
+    if isinstance(one, str) and isinstance(other, str) and name in ADDRESS_KEYS:
+        return ADDRESS_KEYS[name](one) == ADDRESS_KEYS[name](other)
+    return one == other
+
+
+FORMER = {"email": "email", "linkedin": "linkedin_url", "domain": "domain"}
+
+
+def moved_links(record: Record, history: Sequence[StoredEvent], links: Sequence[Ref]) -> Iterator[tuple[Ref, str]]:
+    """Links that lead to a record of another kind, or to a record that none of their events is of."""
+    kind = "contact" if isinstance(record, Contact) else "company"
+    objects = {one for event in history if (one := object_of(event)) is not None}
+    merged = {(event.tool, str(event.detail["merged_into"])) for event in history if event.detail.get("merged_into")}
+    vague = {event.tool for event in history if event.via != VIA_API and object_of(event) is None}
+    is_whole = is_told_whole(record, history) if record.from_api else _names_all(record, history)
+    addresses = {name: set(_addresses(name, history)) for name in FORMER.values()}
+    for ref in links:
+        if _kind_of(ref) != kind:
+            yield ref, f"it is one of a {_kind_of(ref)}"
+            continue
+        is_vague = ref[0] in vague if ref[0] else ref[1] not in FORMER or not is_whole
+        is_named = ref in objects or (ref[0], ref[2]) in merged if ref[0] else ref[2] in addresses.get(FORMER.get(ref[1], ""), ())
+        if not is_vague and not is_named:
+            yield ref, "no event of the record names it"
+
+
+def _kind_of(ref: Ref) -> str:
+    if ref[0]:
+        return "company" if ref[1].startswith("company:") else "contact"
+    return "company" if ref[1] in ("company", "domain") else "contact"
+
+
+def _names_all(record: Record, history: Sequence[StoredEvent]) -> bool:
+    """Whether events named their addresses already when the first of these came."""
+    first = min((event.received_us for event in history), default=None)
+    return first == record.created_us and any("named" in event.detail for event in history if event.received_us == first)
+
+
+def _addresses(name: str, history: Sequence[StoredEvent]) -> Iterator[str | None]:
+    for event in history:
+        for values in (event.detail.get("named", {}), event.detail.get("fields", {})):
+            if values.get(name):
+                yield ADDRESS_KEYS[name](values[name])

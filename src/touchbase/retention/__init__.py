@@ -1,0 +1,1 @@
+"""Retention: old bodies and finished erasure searches."""

@@ -1,0 +1,85 @@
+"""What is noted of every request: its duration in the metrics, and one log line.
+
+The line holds the route's name, never the path: a webhook's path holds its client's id, which is as good
+as a password. Neither bodies nor query strings nor headers are noted, and the client only as a hash.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp
+from touchbase.server.metrics import Metrics
+from touchbase.server.proxy_headers import address_of
+from touchbase.server.request_cycle import Cycle
+from touchbase.server.text_logs import text_into
+
+UNKNOWN_ROUTE = "none"
+NO_TEMPLATE = "unmatched"
+"""The route in the metrics of a request whose path matches no template, or that was answered before its path was matched."""
+
+
+class RequestLine(msgspec.Struct, omit_defaults=True):
+    """The log line of one request."""
+
+    time: str
+    level: str
+    event: str
+    method: str
+    route: str
+    status: int
+    ms: float
+    bytes: int
+    request_id: str = ""
+    client: str = ""
+    peer: str = ""
+
+
+@lru_cache(maxsize=4096)
+def client_in_logs(client_id: str) -> str:
+    """A client's name in log lines: the same every time, and of no use to a reader who wants to call us."""
+    return blake2b(client_id.encode("utf-8", "surrogatepass"), digest_size=6, person=b"touchbase-log").hexdigest()
+
+
+class AccessLog:
+    """Notes every request that ends."""
+
+    def __init__(self, metrics: Metrics, writer: LineWriter | None, lowest: str = "info", *, as_text: bool = False) -> None:
+        self.metrics = metrics
+        self.writer = writer if lowest in ("debug", "info") else None
+        self._stamp = Stamp()
+        self._encode = text_into if as_text else msgspec.json.Encoder().encode_into
+
+    def __call__(self, cycle: Cycle) -> None:
+        """Note one request: its answer is on its way, or its caller is gone."""
+        seconds = perf_counter() - cycle.started
+        scope: Any = cycle.scope
+        noted = scope.get
+        route = noted("touchbase.route", UNKNOWN_ROUTE)
+        self.metrics.request_ended(noted("touchbase.template", NO_TEMPLATE), scope["method"], cycle.status, seconds)
+        writer = self.writer
+        if writer is None:
+            return
+        client = noted("touchbase.client")
+        line = RequestLine(
+            self._stamp.now(),
+            "info",
+            "request",
+            scope["method"],
+            route,
+            cycle.status,
+            round(seconds * 1000, 2),
+            cycle.sent_bytes,
+            noted("touchbase.request_id", ""),
+            client_in_logs(client) if client else "",
+            address_of(scope),
+        )
+        self._encode(line, writer.buffer, -1)
+        writer.buffer += b"\n"
+        if len(writer.buffer) > FLUSH_BYTES:
+            writer.flush()

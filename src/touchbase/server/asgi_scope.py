@@ -1,0 +1,81 @@
+"""What a request asks for, as the application sees it, and nothing that two servers could read differently."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from typing import Any
+
+from touchbase.common.asgi_extension import OFFER
+from touchbase.server.error_responses import MALFORMED, NO_HOST, OTHER_HOST, OTHER_VERSION, Refused
+
+SCHEMES = (b"http", b"https")
+_SLASH = re.compile("%2f", re.IGNORECASE)
+Ends = tuple[Any, Any, Any]
+"""Our address, the caller's, and the scheme of a connection."""
+
+
+def make_scope(target: bytes, host: bytes, version: str, method: str, headers: list[tuple[bytes, bytes]], ends: Ends) -> dict[str, Any]:
+    """The ASGI scope of a request for this target on a connection with these ends; raises `Refused`."""
+    raw_path, query = split_target(target, host)
+    server, client, scheme = ends
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": version,
+        "server": server,
+        "client": client,
+        "scheme": scheme,
+        "method": method,
+        "root_path": "",
+        "path": path_of(raw_path.decode("ascii")),
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers,
+        "state": {},
+        "extensions": OFFER,
+    }
+
+
+def path_of(raw: str) -> str:
+    """The path that is routed: escapes undone, but for `%2F`, which is part of a segment and parts none; a proxy in front reads it so."""
+    if "%" not in raw:
+        return raw
+    return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))
+
+
+def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
+    """Path and query of a request's target.
+
+    A whole URL, as callers send it to proxies, is one of ours if it names the same host as the Host
+    header; anything else (another host, `*`, `host:port`, a fragment) raises `Refused`.
+    """
+    if target[:1] != b"/":
+        scheme, _, rest = target.partition(b"://")
+        authority, slash, path = rest.partition(b"/")
+        if scheme.lower() not in SCHEMES:
+            raise Refused(MALFORMED)
+        if authority.lower() != host.lower():
+            raise Refused(OTHER_HOST)
+        target = b"/" + path if slash else b"/"
+    if b"#" in target:
+        raise Refused(MALFORMED)
+    path, _, query = target.partition(b"?")
+    return path, query
+
+
+def check_version(version: str, *, chunked: bool, hosts: int) -> None:
+    """Raise `Refused` for a version of HTTP that we do not speak, and for what a request of its version may not be."""
+    if version not in ("1.1", "1.0"):
+        raise Refused(OTHER_VERSION)
+    if chunked and version == "1.0":
+        # A proxy of that age passes chunks on without knowing what they are.
+        raise Refused(MALFORMED)
+    if hosts != 1 and (hosts or version == "1.1"):
+        raise Refused(NO_HOST)
+
+
+def head_without_upgrade(method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
+    """The head of a request that wished for another protocol, as it is read anew without that wish."""
+    lines = [b"%b: %b\r\n" % (name, value) for name, value in headers if name not in (b"upgrade", b"connection")]
+    return b"%b %b HTTP/1.1\r\n%bconnection: close\r\n\r\n" % (method, url, b"".join(lines))

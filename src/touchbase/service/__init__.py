@@ -1,1 +1,0 @@
-"""One file per use case: what can be asked of Touchbase, whoever asks."""

@@ -1,0 +1,1 @@
+"""SQL without an engine: statements, plans, ids, migrations."""

@@ -1,0 +1,171 @@
+"""Which plan carries out which command: the one table that the engines read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from touchbase.auth import sql as auth_sql
+from touchbase.auth.commands import NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.clients import sql as clients_sql
+from touchbase.clients import sql_commands as clients_sql_commands
+from touchbase.clients import sql_removal as clients_sql_removal
+from touchbase.clients.commands import (
+    BeginDeletion,
+    CreateClient,
+    EnsureClient,
+    RemoveClientRows,
+    RenameClient,
+    RotateClientId,
+    SetClientSettings,
+    SetClientState,
+)
+from touchbase.connections import encrypted_columns, fetch_sql
+from touchbase.connections import sql as connections_sql
+from touchbase.connections.commands import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
+from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
+from touchbase.encryption.protocol import Cipher
+from touchbase.erasure import sql as erasure_sql
+from touchbase.erasure import sql_restore as erasure_sql_restore
+from touchbase.erasure.commands import AddErasures, ErasePerson, EraseWaiting, LiftErasure, SweepErasure
+from touchbase.events.claim import claim, claim_named, hold, look_ahead, note_failure
+from touchbase.events.projection import IN_USE, KEPT, apply_batch, apply_needs
+from touchbase.idempotency import sql as idempotency_sql
+from touchbase.idempotency.commands import DeleteResponses
+from touchbase.inbox import body_retention, dedupe_window, refused_sql
+from touchbase.inbox.commands import (
+    CountRepeat,
+    DropUnrecognised,
+    ForgetDedupeKeys,
+    PruneBodies,
+    ReplayDeliveries,
+    ReplayMany,
+    StoreDelivery,
+)
+from touchbase.inbox.refused import NoteRefusals
+from touchbase.inbox.sql import count_repeats, keep_deliveries, replay_deliveries, replay_many
+from touchbase.records import sql_create, sql_update
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.records.suppression_guard import guarded
+from touchbase.sql.builders import RESERVE_IDS
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Plan
+from touchbase.storage.query_handlers import QueryHandlers
+
+__all__ = [
+    "COMMANDS",
+    "IN_USE",
+    "KEPT",
+    "RESERVE_IDS",
+    "Handler",
+    "QueryHandlers",
+    "apply_batch",
+    "apply_needs",
+    "claim",
+    "claim_named",
+    "hold",
+    "look_ahead",
+    "note_failure",
+    "with_sealer",
+]  # fmt: skip
+
+
+def _none(commands: Any) -> Mapping[str, int]:
+    return {}
+
+
+def _one(name: str) -> Callable[[Any], Mapping[str, int]]:
+    """Each command may take one id."""
+    return lambda commands: {name: len(commands)}
+
+
+def _record(name: str) -> Callable[[Any], Mapping[str, int]]:
+    """Each may take an id for a record, and one for each of its custom fields."""
+    return lambda commands: {name: len(commands), "custom_field": sum(len(command.custom) for command in commands)}
+
+
+def _refused(commands: Any) -> Mapping[str, int]:
+    """Each refused call takes an id."""
+    return {"refusal": sum(len(command.refused) for command in commands)}
+
+
+def _each(carry_out: Callable[..., Plan[Any]], *, takes_ids: bool = False) -> Callable[..., Plan[list[object]]]:
+    """The plan of a group whose commands are carried out one after the other: what is rarely written."""
+
+    def run(commands: Sequence[Any], ids: Ids, **sealer: Cipher) -> Plan[list[object]]:
+        results: list[object] = []
+        for command in commands:
+            results.append((yield from carry_out(command, *([ids] if takes_ids else ()), **sealer)))
+        return results
+
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How a kind of command is carried out.
+
+    `run` takes the group's commands of this kind and answers one result, or one `TouchbaseError`
+    instance, for each in order. `needs` says how many ids it may take. Where `solo` is true one
+    step alone is the whole write and the others only read, so an engine may spare the transaction; not
+    where a command of the group is `guarded`, because then erasures are looked at before, and lifted after.
+    Where `seals` is true, `run` takes the store's sealer too.
+    """
+
+    run: Callable[..., Plan[list[object]]]
+    needs: Callable[[Any], Mapping[str, int]] = _none
+    solo: bool = False
+    seals: bool = False
+
+
+COMMANDS: dict[type, Handler] = {
+    CreateContact: Handler(guarded(sql_create.create_contacts), _record("contact"), solo=True),
+    CreateCompany: Handler(sql_create.create_companies, _record("company"), solo=True),
+    UpdateContact: Handler(guarded(sql_update.update_contacts), sql_update.update_needs),
+    UpdateCompany: Handler(sql_update.update_companies, sql_update.update_needs),
+    StoreDelivery: Handler(keep_deliveries, _one("delivery"), solo=True),
+    CountRepeat: Handler(count_repeats, solo=True),
+    ReplayDeliveries: Handler(_each(replay_deliveries)),
+    ReplayMany: Handler(_each(replay_many)),
+    ForgetDedupeKeys: Handler(_each(dedupe_window.forget_calls)),
+    NoteRefusals: Handler(refused_sql.note_refusals, _refused),
+    DeleteResponses: Handler(_each(idempotency_sql.forget_answers)),
+    EnsureClient: Handler(clients_sql.ensure_clients, _one("client")),
+    SetClientSettings: Handler(_each(clients_sql.set_settings)),
+    AddConnection: Handler(_each(connections_sql.add_connection), seals=True),
+    ChangeConnection: Handler(_each(connections_sql.change_connection), seals=True),
+    RemoveConnection: Handler(_each(connections_sql.remove_connection)),
+    Reencrypt: Handler(_each(encrypted_columns.seal_more), seals=True),
+    RetireKeys: Handler(_each(encrypted_columns.retire_keys), seals=True),
+    ReplaceLost: Handler(_each(encrypted_columns.replace_lost), seals=True),
+    StoreKey: Handler(_each(auth_sql.store_key)),
+    CreateClient: Handler(_each(clients_sql_commands.create_client, takes_ids=True), _one("client")),
+    RenameClient: Handler(_each(clients_sql_commands.rename_client)),
+    SetClientState: Handler(_each(clients_sql_commands.set_state)),
+    RotateClientId: Handler(_each(clients_sql_commands.rotate_id)),
+    BeginDeletion: Handler(_each(clients_sql_commands.begin_deletion)),
+    RemoveClientRows: Handler(_each(clients_sql_removal.remove_rows)),
+    StoreFirstKey: Handler(_each(auth_sql.store_first_key)),
+    RotateKey: Handler(_each(auth_sql.rotate_key)),
+    RevokeKey: Handler(_each(auth_sql.revoke_key)),
+    NoteKeyUses: Handler(auth_sql.note_uses, solo=True),
+    ClaimFetch: Handler(_each(fetch_sql.claim_fetch)),
+    FinishFetch: Handler(_each(fetch_sql.finish_fetch)),
+    ErasePerson: Handler(_each(erasure_sql.erase_person, takes_ids=True), _one("erasure")),
+    SweepErasure: Handler(_each(erasure_sql.sweep_erasure)),
+    LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
+    AddErasures: Handler(_each(erasure_sql_restore.add_erasures, takes_ids=True), erasure_sql_restore.add_needs),
+    EraseWaiting: Handler(_each(erasure_sql_restore.erase_waiting_places)),
+    PruneBodies: Handler(_each(body_retention.retain_bodies)),
+    DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
+}
+
+
+def with_sealer(handlers: Mapping[type, Handler], sealer: Cipher) -> dict[type, Handler]:
+    """The same handlers, those that seal with this sealer in hand."""
+    return {
+        kind: replace(handler, run=partial(handler.run, sealer=sealer), seals=False) if handler.seals else handler
+        for kind, handler in handlers.items()
+    }

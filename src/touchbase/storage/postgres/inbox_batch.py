@@ -1,0 +1,139 @@
+"""One turn of the inbox on PostgreSQL: claim, translate and apply in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.errors import Overloaded
+from touchbase.events.dry_run import compared, dry_run, load_deliveries, look
+from touchbase.events.event_normalization import NormalizedDelivery
+from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, groups, merged, reason
+from touchbase.events.large_delivery import LargeWork
+from touchbase.events.work import DryRunResult, Translate, WorkReport
+from touchbase.inbox.delivery import Delivery
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Plan
+from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, note_failure
+from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, read, roll_back, run, write
+from touchbase.storage.postgres.ids import SharedIds
+from touchbase.storage.postgres.prefetch import in_slices
+from touchbase.storage.postgres.row_level_security import begin
+from touchbase.storage.rls_scope import of
+
+LEASE: Micros = 120 * SECOND
+"""For how long other workers leave a large delivery alone: longer than reading and applying one takes."""
+Take = Callable[[Connection], Awaitable[InboxBatch]]
+"""Claims deliveries in the transaction that is open on this connection, and translates them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Applies deliveries of one client on one connection."""
+
+    connection: Connection
+    ids: SharedIds
+    client: int
+    now_us: int
+    attempts: Iterator[int] = field(default_factory=count)
+    """How often this turn was tried before: the ids that it may take grow with it."""
+    states: Container[str] = IN_USE
+    """Those of a client whose deliveries it applies."""
+
+    async def work(self, take: Take, translate: Translate) -> WorkReport:
+        """One turn of what `take` claims; it stays locked until the turn ends, so other workers pass it by."""
+        turn, first, others, many = (
+            InboxBatch([], []),
+            list[NormalizedDelivery](),
+            list[list[NormalizedDelivery]](),
+            list[NormalizedDelivery](),
+        )
+        try:
+            await self.connection.execute(begin(of(self.client)))
+            turn = await take(self.connection)
+            made, many = groups(turn.claimed)
+            first, others = (made[0], made[1:]) if made else ([], [])
+            report = await self._apply(first) if first else WorkReport()
+            await self.connection.execute("COMMIT")
+        except BaseException as error:
+            await roll_back(self.connection, error)
+            if is_not_now(error) or is_try_again(error) or not (isinstance(error, Exception) and first):
+                raise
+            report = await self._one_by_one(first)
+        for group in others:
+            report = merged(report, await self._together(group))
+        for broken in turn.broken:
+            report = merged(report, await self._fail(broken))
+        return merged(report, await self._large(many, turn.large, translate))
+
+    async def _large(self, many: Sequence[NormalizedDelivery], large: Sequence[Delivery], translate: Translate) -> WorkReport:
+        """Those with more events than one transaction applies, and the first of those that nobody has looked at yet."""
+        alone = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
+        report = WorkReport(more=len(large) > 1)
+        for seen in many:
+            report = merged(report, await alone.apply(seen))
+        for delivery in large[:1]:
+            report = merged(report, await alone.read_and_apply(delivery, translate, in_slices))
+        return report
+
+    async def dry_run(self, ids: Sequence[int], translate: Translate) -> DryRunResult:
+        """What applying these again would change, tried and taken back."""
+        scope = of(self.client)
+        deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
+        turn = await in_slices(deliveries, translate)
+        try:
+            await self.connection.execute(begin(scope))
+            rehearsing = await run(self.connection, dry_run(self.client, turn, self.now_us))
+        finally:
+            await roll_back(self.connection)
+        # Not a transaction that only reads, as looking at records locks them.
+        before = await write(self.connection, look(self.client, rehearsing.after), scope)
+        return compared(turn, rehearsing, before)
+
+    async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
+        ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
+        return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
+
+    async def _together(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
+        """Apply what was claimed in a transaction that is over: others may have applied it meanwhile, and then nothing changes."""
+        tries = count()
+        try:
+            report: WorkReport = await self._write(
+                lambda ids: apply_batch(self.client, group, ids, self.now_us, self.states), lambda: apply_needs(group, next(tries))
+            )
+        except Overloaded:
+            raise
+        except Exception:
+            return await self._one_by_one(group)
+        return report
+
+    async def _write(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
+        async def attempt() -> Any:
+            return await write(self.connection, plan(await self.ids.cut(needs())), of(self.client))
+
+        return await again(attempt)
+
+    async def _one_by_one(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
+        report = WorkReport()
+        for seen in claimed:
+            report = merged(report, await self._alone(seen))
+        return report
+
+    async def _alone(self, seen: NormalizedDelivery) -> WorkReport:
+        tries = count()
+        try:
+            report: WorkReport = await self._write(
+                lambda ids: apply_batch(self.client, [seen], ids, self.now_us, self.states), lambda: apply_needs([seen], next(tries))
+            )
+        except Overloaded:
+            raise
+        except Exception as error:
+            return await self._fail(FailedDelivery(seen.delivery, reason(error)))
+        return report
+
+    async def _fail(self, broken: FailedDelivery) -> WorkReport:
+        plan = note_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
+        return await write(self.connection, plan, of(self.client))

@@ -1,0 +1,230 @@
+"""Answers to queries: what is flushed, read in as few steps as there are kinds of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, TypeVar
+
+from touchbase.auth import sql_queries as auth_sql_queries
+from touchbase.auth.commands import AnyKey, FindKey
+from touchbase.clients import sql_queries as clients_sql_queries
+from touchbase.clients.commands import FindClient, ListClients
+from touchbase.connections import encrypted_columns, fetch_sql
+from touchbase.connections import sql as connections_sql
+from touchbase.connections.commands import DueFetches, ListConnections, ListFetching
+from touchbase.consistency import sql as consistency_sql
+from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
+from touchbase.encryption.commands import CheckEncryption
+from touchbase.encryption.protocol import Cipher
+from touchbase.erasure import sql_queries as erasure_sql_queries
+from touchbase.erasure.commands import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
+from touchbase.history import rows as history_rows
+from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.idempotency import sql as idempotency_sql
+from touchbase.idempotency.commands import ExpiredResponses, FindResponse
+from touchbase.inbox import body_retention, dedupe_window, refused_sql
+from touchbase.inbox import rows as inbox_rows
+from touchbase.inbox import sql_queries as inbox_sql_queries
+from touchbase.inbox.commands import CountPrunable, SizeUnrecognised
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import (
+    BusyClients,
+    CountDeliveries,
+    CountInbox,
+    DeliveryEvents,
+    GetDelivery,
+    GroupDeliveries,
+    ListDeliveries,
+    OldDedupeKeys,
+)
+from touchbase.inbox.refused import ListRefusals
+from touchbase.records import rows as records_rows
+from touchbase.records import statements as records_sql
+from touchbase.records.company import Company
+from touchbase.records.contact import Contact
+from touchbase.records.queries import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.sql_custom_fields import with_custom_fields
+from touchbase.sql import rows as sql_rows
+from touchbase.sql.command import Query
+from touchbase.sql.filters import Where
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+T = TypeVar("T")
+
+_CONTACT = sql_rows.names(records_rows.CONTACT)
+_COMPANY = sql_rows.names(records_rows.COMPANY)
+_EVENT = sql_rows.names(history_rows.EVENT)
+_DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
+
+
+class QueryHandlers:
+    """The plan that answers each query; those that open secrets have the store's sealer."""
+
+    def __init__(self, sealer: Cipher) -> None:
+        opening = {kind: partial(plan, sealer=sealer) for kind, plan in OPENING.items()}
+        self._plans: dict[type, Callable[..., Plan[Any]]] = {**ANSWERS, **opening}
+
+    def __call__(self, query: Query[T]) -> Plan[T]:
+        """The plan that answers this query."""
+        plan: Plan[T] = self._plans[type(query)](query)
+        return plan
+
+
+def _contact(query: GetContact) -> Plan[Contact | None]:
+    return (yield from contacts([query]))[0]
+
+
+def _company(query: GetCompany) -> Plan[Company | None]:
+    return (yield from companies([query]))[0]
+
+
+def contacts(queries: Sequence[GetContact]) -> Plan[list[Contact | None]]:
+    """The contact that each asks for. Who asks for the same one gets the same object."""
+    rows = yield Execute(records_sql.CONTACT_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
+    found = yield from with_custom_fields(CONTACT, [records_rows.contact_of(row) for row in rows])
+    by_id = {(contact.client, contact.id): contact for contact in found}
+    return [by_id.get((query.client, query.id)) for query in queries]
+
+
+def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
+    """The same for companies."""
+    rows = yield Execute(records_sql.COMPANY_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
+    found = yield from with_custom_fields(COMPANY, [records_rows.company_of(row) for row in rows])
+    by_id = {(company.client, company.id): company for company in found}
+    return [by_id.get((query.client, query.id)) for query in queries]
+
+
+def _contacts(query: ListContacts) -> Plan[list[Contact]]:
+    return (yield from contact_pages([query]))[0]
+
+
+def _companies(query: ListCompanies) -> Plan[list[Company]]:
+    return (yield from company_pages([query]))[0]
+
+
+def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[list[Contact]]]:
+    """The page that each asks for. Who is on several of them is the same object."""
+    pages: list[list[Row]] = []
+    for query in queries:
+        where = Where("client = ?", query.client)
+        where.equal("email_key", query.email_key)
+        where.equal("linkedin_key", query.linkedin_key)
+        where.equal("status", query.status)
+        where.equal("company_id", query.company_id)
+        order = where.page(query.updated_since_us, query.after)
+        sql = f"SELECT {_CONTACT} FROM contact WHERE {where} ORDER BY {order} LIMIT ?"
+        pages.append((yield Select(sql, (*where.params, query.limit))))
+    found = {row[:2]: records_rows.contact_of(row) for row in chain.from_iterable(pages)}
+    yield from with_custom_fields(CONTACT, list(found.values()))
+    return [[found[row[:2]] for row in page] for page in pages]
+
+
+def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]:
+    """The same for companies."""
+    pages: list[list[Row]] = []
+    for query in queries:
+        where = Where("client = ?", query.client)
+        where.equal("domain", query.domain)
+        where.equal("status", query.status)
+        order = where.page(query.updated_since_us, query.after)
+        sql = f"SELECT {_COMPANY} FROM company WHERE {where} ORDER BY {order} LIMIT ?"
+        pages.append((yield Select(sql, (*where.params, query.limit))))
+    found = {row[:2]: records_rows.company_of(row) for row in chain.from_iterable(pages)}
+    yield from with_custom_fields(COMPANY, list(found.values()))
+    return [[found[row[:2]] for row in page] for page in pages]
+
+
+def _history(query: GetHistory) -> Plan[list[StoredEvent]]:
+    sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND record_kind = ? AND record_id = ? ORDER BY occurred_us, key"
+    rows = yield Select(sql, (query.client, query.record_kind, query.record_id))
+    # The engines collate text each in its own way; Python's order is the one that folding uses.
+    return sorted((history_rows.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
+
+
+def _united(query: FindUnited) -> Plan[int | None]:
+    sql = "SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? AND object_id = ? AND record_kind = ?"
+    rows = yield Select(sql, (query.client, "contact" if query.kind == CONTACT else "company", str(query.id), query.kind))
+    return rows[0][0] if rows else None
+
+
+def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
+    where = Where("d.id = ?", query.id)
+    where.equal("c.id", query.client)
+    sql = (
+        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us FROM client c "
+        "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
+        f"WHERE {where}"
+    )
+    rows = yield Select(sql, where.params)
+    return inbox_rows.delivery_of(rows[0]) if rows else None
+
+
+def _delivery_events(query: DeliveryEvents) -> Plan[list[StoredEvent]]:
+    sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
+    rows = yield Select(sql, (query.client, query.delivery_id))
+    return [history_rows.event_of(row) for row in rows]
+
+
+def _any_key(query: AnyKey) -> Plan[bool]:
+    rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
+    return bool(rows)
+
+
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
+    GetContact: _contact,
+    GetCompany: _company,
+    ListContacts: _contacts,
+    ListCompanies: _companies,
+    GetHistory: _history,
+    FindUnited: _united,
+    ListDeliveries: inbox_sql_queries.deliveries,
+    CountDeliveries: inbox_sql_queries.count,
+    GroupDeliveries: inbox_sql_queries.groups,
+    GetDelivery: _delivery,
+    DeliveryEvents: _delivery_events,
+    FindClient: clients_sql_queries.find,
+    ListClients: clients_sql_queries.every,
+    DueFetches: fetch_sql.due,
+    ListFetching: fetch_sql.fetching,
+    BusyClients: inbox_sql_queries.busy,
+    FindKey: auth_sql_queries.find,
+    AnyKey: _any_key,
+    CountInbox: inbox_sql_queries.counts,
+    AuditRecords: consistency_sql.records,
+    AuditWaiting: consistency_sql.waiting,
+    AuditDeliveries: consistency_sql.deliveries,
+    AuditBodies: consistency_sql.bodies,
+    FindResponse: idempotency_sql.find,
+    ExpiredResponses: idempotency_sql.expired,
+    OldDedupeKeys: dedupe_window.old_calls,
+    ListRefusals: refused_sql.refusals,
+    **clients_sql_queries.ANSWERS,
+    **auth_sql_queries.ANSWERS,
+    FindPerson: erasure_sql_queries.find_person,
+    GetErasure: erasure_sql_queries.get_erasure,
+    OpenErasures: erasure_sql_queries.open_erasures,
+    FindErased: erasure_sql_queries.find_erased,
+    ListErasures: erasure_sql_queries.list_erasures,
+    ReadBodies: erasure_sql_queries.read_bodies,
+    ReadLinks: erasure_sql_queries.read_links,
+    CountPrunable: body_retention.count_retained,
+    SizeUnrecognised: body_retention.size_unrecognised,
+}
+
+TOGETHER: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
+    GetContact: contacts,
+    GetCompany: companies,
+    ListContacts: contact_pages,
+    ListCompanies: company_pages,
+}
+"""Plans that answer many queries of one type at once, each by its place."""
+PAGES = frozenset({ListContacts, ListCompanies})
+"""Those of them that take a step for each query."""
+
+OPENING: dict[type, Callable[..., Plan[Any]]] = {
+    ListConnections: connections_sql.list_connections,
+    CheckEncryption: encrypted_columns.check_seals,
+}
+"""Plans that also take the store's sealer."""

@@ -1,0 +1,1 @@
+"""Hashes of erased people that must not come back."""

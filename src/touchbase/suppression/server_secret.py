@@ -1,0 +1,54 @@
+"""Secrets that the store has made for itself. They lie in clear beside what is hashed with them: `docs/explanation/privacy.md` says so."""
+
+from __future__ import annotations
+
+from secrets import token_bytes
+
+from touchbase.sql.statement import Execute, Plan, Statement
+from touchbase.suppression.suppression_keys import KEY_BYTES
+
+ERASURE = "erasure"
+_SECRET = (("name", "text"),)
+FIND_SECRET = Statement("find_secret", _SECRET, body="SELECT t.value FROM p CROSS JOIN server_secret t WHERE t.name = p.name")
+INSERT_SECRET = Statement(
+    "insert_secret",
+    (*_SECRET, ("value", "bytea")),
+    body="INSERT INTO server_secret (name, value) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
+)
+# One question for each turn of the inbox: where nobody was ever erased the answer is no row.
+SECRET_IF_ERASED = Statement(
+    "secret_if_erased",
+    (("client", "bigint"),),
+    body="SELECT t.value FROM p CROSS JOIN server_secret t WHERE t.name = 'erasure' "
+    "AND EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)",
+)
+REPLACE_SECRET = Statement(
+    "replace_secret",
+    (*_SECRET, ("value", "bytea")),
+    body="UPDATE server_secret AS t SET value = p.value FROM p WHERE t.name = p.name",
+)
+
+
+def find_erasure_key() -> Plan[bytes | None]:
+    """The key that erased identities are hashed with; None before the first of them."""
+    rows = yield Execute(FIND_SECRET, [(ERASURE,)])
+    return bytes(rows[0][0]) if rows else None
+
+
+def make_erasure_key(value: bytes | None = None) -> Plan[bytes]:
+    """The same, made now (or taken over) if there is none."""
+    yield Execute(INSERT_SECRET, [(ERASURE, value or token_bytes(KEY_BYTES))])
+    key = yield from find_erasure_key()
+    assert key is not None
+    return key
+
+
+def take_over(value: bytes) -> Plan[None]:
+    """Put another store's key in the place of one that nothing was hashed with."""
+    yield Execute(REPLACE_SECRET, [(ERASURE, value)])
+
+
+def erasure_key_of(client: int) -> Plan[bytes | None]:
+    """The key, if anybody of this client was erased."""
+    rows = yield Execute(SECRET_IF_ERASED, [(client,)])
+    return bytes(rows[0][0]) if rows else None

@@ -1,0 +1,64 @@
+"""Erased keys: the identities of a person who was erased, as keyed hashes that tell nothing to whoever lacks the key.
+
+An identity is a `Ref` (`history/identity_links.py`): a tool's object, or under the tool "" an e-mail address or a LinkedIn
+address in normal form.
+"""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+
+from touchbase.common.field_limits import NAME, keepable
+from touchbase.common.normalize import email_key, find_email_key, linkedin_key
+from touchbase.history.events import CONTACT, Event
+from touchbase.history.identity_links import Ref
+
+EMAIL = "email"
+LINKEDIN = "linkedin"
+WHY_IGNORED = "about a person who was erased"
+KEY_BYTES = 32
+
+
+def email_ref(email: str) -> Ref:
+    """The identity that an e-mail address is; raises `Refused` when it is none."""
+    return ("", EMAIL, email_key(email.strip()))
+
+
+def linkedin_ref(url: str) -> Ref | None:
+    """The identity that a LinkedIn address is; None for text that stands for nobody."""
+    key = linkedin_key(url)
+    return None if key is None else ("", LINKEDIN, key)
+
+
+def names_person(ref: Ref) -> bool:
+    """Whether a link says who somebody is; a record's own former id does not."""
+    return ref[:2] != ("", "contact")
+
+
+def digest(key: bytes, client: int, ref: Ref) -> bytes:
+    """The keyed hash of one identity of one client: HMAC-SHA-256."""
+    text = "\0".join((str(client), *ref))
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), sha256)
+
+
+def delivery_key(key: bytes, client: int, delivery_id: int) -> bytes:
+    """What takes the place of a delivery's own key, which is a hash of what it said."""
+    return hmac.digest(key, f"delivery\0{client}\0{delivery_id}".encode(), sha256)[:16]
+
+
+def named_by(tool: str, event: Event) -> set[Ref]:
+    """The identities of a person that an event names."""
+    if event.about != CONTACT:
+        return set()
+    refs: set[Ref] = set()
+    email = find_email_key(event.email) if event.email else None
+    if email is not None:
+        refs.add(("", EMAIL, email))
+    linkedin = event.linkedin_url or event.fields.get("linkedin_url")
+    if linkedin and (found := linkedin_ref(linkedin)) is not None:
+        refs.add(found)
+    for object_id in (event.object_id, event.merged_into):
+        if object_id is not None:
+            refs.add((tool, keepable(event.object_type, NAME) or "", keepable(object_id, NAME) or ""))
+    return refs
