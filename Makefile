@@ -52,10 +52,11 @@ test-all: setup ## Run every test, as CI does: under 15 minutes on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial"
 	.venv/bin/python -m pytest -m serial
 
-lint: setup ## Check style, format and types
+lint: setup ## Check style, format, types and which package imports which
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/lint-imports
 
 fix: setup ## Mend style and format where a tool can
 	.venv/bin/ruff check --fix .

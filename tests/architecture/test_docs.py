@@ -181,20 +181,20 @@ def test_a_written_limit_is_the_one_that_holds(subtests: pytest.Subtests) -> Non
 
 def test_every_limit_is_written_down() -> None:
     written = {cells[-1].strip("`") for cells in limits()}
-    of_text = {f"domain.text.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
-    of_bodies = {f"api.parts.Limits.{each.name}" for each in fields(Limits)} - {
-        "api.parts.Limits.body_seconds",
-        "api.parts.Limits.body_idle_seconds",
-        "api.parts.Limits.api_body_bytes",
-        "api.parts.Limits.webhook_body_bytes",
+    of_text = {f"common.field_limits.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
+    of_bodies = {f"http.dependencies.Limits.{each.name}" for each in fields(Limits)} - {
+        "http.dependencies.Limits.body_seconds",
+        "http.dependencies.Limits.body_idle_seconds",
+        "http.dependencies.Limits.api_body_bytes",
+        "http.dependencies.Limits.webhook_body_bytes",
     }
     of_server = {
-        f"settings.Settings.{each.name}"
+        f"config.Settings.{each.name}"
         for each in fields(Settings)
         if each.name.startswith(("max_", "rate_limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
     }
 
-    of_sharing = {"domain.shares.GREED", "service.turns.TURN", "service.turns.SHORT_TURN", "storage.QUEUE_LIMIT"}
+    of_sharing = {"common.fair_quota.GREED", "events.fair_scheduler.TURN", "events.fair_scheduler.SHORT_TURN", "storage.QUEUE_LIMIT"}
 
     assert (of_text | of_bodies | of_server | of_sharing) - written == set()
 

@@ -234,7 +234,7 @@ class Connection(HeadReader):
             self.linger()
         else:
             self.wait_for_more()
-            backpressure.breathe(self)
+            backpressure.pause_reading_after_503(self)
 
     def refuse(self, refusal: ErrorResponse) -> None:
         """Answer with `refusal` where the caller can tell what it answers, and end the connection."""

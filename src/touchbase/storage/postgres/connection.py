@@ -15,13 +15,12 @@ import asyncpg
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, T, for_postgres
 from touchbase.storage.postgres.array_params import run_columns
-from touchbase.storage.postgres.row_level_security import SETTING, begin, limit
+from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, limit
 from touchbase.storage.rls_scope import NOBODY, Scope
 
 if TYPE_CHECKING:
-    from asyncpg.pool import PoolConnectionProxy
+    pass
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
 OLDEST = 140_000

@@ -23,7 +23,6 @@ from touchbase.storage.idempotent_batch import with_once
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
-    Connection,
     ReconnectingConnection,
     again,
     connect,
@@ -38,7 +37,7 @@ from touchbase.storage.postgres.inbox_batch import Take, Worker
 from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.prefetch import Prefetcher, taken
 from touchbase.storage.postgres.read_batching import ReadBatcher
-from touchbase.storage.postgres.row_level_security import rls_problems
+from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer

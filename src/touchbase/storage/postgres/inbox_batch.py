@@ -18,10 +18,10 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, note_failure
-from touchbase.storage.postgres.connection import Connection, again, is_not_now, is_try_again, read, roll_back, run, write
+from touchbase.storage.postgres.connection import again, is_not_now, is_try_again, read, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.prefetch import in_slices
-from touchbase.storage.postgres.row_level_security import begin
+from touchbase.storage.postgres.row_level_security import Connection, begin
 from touchbase.storage.rls_scope import of
 
 LEASE: Micros = 120 * SECOND

@@ -15,7 +15,7 @@ import asyncpg
 from touchbase.errors import UnusableStore
 
 if TYPE_CHECKING:
-    from touchbase.storage.postgres.connection import Connection
+    from touchbase.storage.postgres.row_level_security import Connection
 
 ROUNDS = 3
 """Connections that try to get the first one's session: another client of the pooler may have it at that moment."""

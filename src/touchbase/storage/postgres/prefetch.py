@@ -17,7 +17,8 @@ from touchbase.events.inbox_batch import InboxBatch, apart, read_turn, translate
 from touchbase.events.work import Translate
 from touchbase.inbox.delivery import Delivery
 from touchbase.storage.command_handlers import claim, hold, look_ahead
-from touchbase.storage.postgres.connection import Connection, read, run
+from touchbase.storage.postgres.connection import read, run
+from touchbase.storage.postgres.row_level_security import Connection
 from touchbase.storage.rls_scope import of
 
 if TYPE_CHECKING:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from touchbase.storage.rls_scope import Scope
 
 if TYPE_CHECKING:
-    from touchbase.storage.postgres.connection import Connection
+    import asyncpg
+    from asyncpg.pool import PoolConnectionProxy
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 
 SETTING = "touchbase.clients"
 """What the policies read (migration 0001_initial)."""

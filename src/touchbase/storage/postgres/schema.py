@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import asyncpg
 
 from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
-from touchbase.storage.postgres.connection import Connection, roll_back
-from touchbase.storage.postgres.row_level_security import begin
+from touchbase.storage.postgres.connection import roll_back
+from touchbase.storage.postgres.row_level_security import Connection, begin
 from touchbase.storage.rls_scope import EVERYBODY
 
 # In one statement, as another process may make our tables at this moment. Tables of extensions do not count.
