@@ -6,11 +6,10 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 from tests.storage.ops import OPS as EVERY_OP
-from tests.storage.ops import calls_of
+from tests.storage.ops import calls_of, module_at
 
 from touchbase.sql.statement import Select, Statement
 
@@ -27,8 +26,8 @@ def forgetful(text: str) -> str:
 
 
 OPS = {name: op for name, op in EVERY_OP.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
-QUESTIONS = {f"{Path(file).stem}.{function}" for file, function, _ in calls_of("Select")}
-"""Functions that ask something, as module.function."""
+QUESTIONS = {f"{module}.{function}" for module, function, _ in calls_of("Select")}
+"""Functions that ask something, as package.module.function."""
 
 
 @contextmanager
@@ -60,7 +59,7 @@ def _mutated_questions(names: set[str]) -> Iterator[None]:
 
     def forgetting(self: Select, sql: str, params: Any) -> None:
         code = sys._getframe(1).f_code
-        init(self, forgetful(sql) if f"{Path(code.co_filename).stem}.{code.co_name}" in names else sql, params)
+        init(self, forgetful(sql) if f"{module_at(code.co_filename)}.{code.co_name}" in names else sql, params)
 
     try:
         Select.__init__ = forgetting  # type: ignore[method-assign]

@@ -90,12 +90,12 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
 
 def inserts(name: str) -> bool:
     """Whether a statement makes rows."""
-    return name.partition(".")[2].startswith(("CREATE", "INSERT", "KEEP"))
+    return name.split(".")[2].startswith(("CREATE", "INSERT", "KEEP"))
 
 
 def forgets(name: str) -> bool:
     """Whether a statement makes a call of B's new that was none."""
-    return name.startswith("recent_calls.")
+    return name.startswith("inbox.dedupe_window.")
 
 
 def _fits(columns: Columns, of_a: dict[str, Any]) -> bool:

@@ -18,45 +18,52 @@ from touchbase.sql.store import Store
 pytestmark = pytest.mark.slow
 
 OF_ALL: dict[str, str] = {
-    "client_reads._deleting": "clients themselves",
-    "client_reads.every": "as above",
-    "clients.ensure_clients": "whether anybody has made a client by hand",
-    "erase_reads.open_erasures": "erasures of all clients that go on",
-    "erase_restore.add_erasures": "whether this store has erased anybody; an operator's",
-    "fetching.due": "whom of all one may ask for something now",
-    "inbox_reads._oldest_waiting": "how long anybody waits",
-    "inbox_reads.busy": "who of all has work",
-    "inbox_reads.counts": "counts over all",
-    "inbox_reads.deliveries": "the clients, for a list that then goes client by client",
-    "kept_answers.expired": "what of all is out of date",
-    "key_reads.find": "a key by its id, which says whose it is",
-    "keys.store_first_key": "whether there is any key",
-    "reads._any_key": "as above",
-    "recent_calls.old_calls": "what of all may be forgotten",
-    "sealed._clear": "secrets of all, sealed again; an operator's, and the start of a server",
-    "sealed.check_keys": "encryption keys, of no client",
-    "sealed.check_seals": "as the secrets of all",
-    "sealed.replace_lost": "as above",
-    "sealed.seal_again": "as above",
+    "clients.sql_queries._deleting": "clients themselves",
+    "clients.sql_queries.every": "as above",
+    "clients.sql.ensure_clients": "whether anybody has made a client by hand",
+    "erasure.sql_queries.open_erasures": "erasures of all clients that go on",
+    "erasure.sql_restore.add_erasures": "whether this store has erased anybody; an operator's",
+    "connections.fetch_sql.due": "whom of all one may ask for something now",
+    "inbox.sql_queries._oldest_waiting": "how long anybody waits",
+    "inbox.sql_queries.busy": "who of all has work",
+    "inbox.sql_queries.counts": "counts over all",
+    "inbox.sql_queries.deliveries": "the clients, for a list that then goes client by client",
+    "idempotency.sql.expired": "what of all is out of date",
+    "auth.sql_queries.find": "a key by its id, which says whose it is",
+    "auth.sql.store_first_key": "whether there is any key",
+    "storage.query_handlers._any_key": "as above",
+    "inbox.dedupe_window.old_calls": "what of all may be forgotten",
+    "connections.encrypted_columns._clear": "secrets of all, sealed again; an operator's, and the start of a server",
+    "connections.encrypted_columns.check_keys": "encryption keys, of no client",
+    "connections.encrypted_columns.check_seals": "as the secrets of all",
+    "connections.encrypted_columns.replace_lost": "as above",
+    "connections.encrypted_columns.seal_again": "as above",
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
-    "client_reads.find": "a client is found by its id in a scope that shows all clients, and whether any has erased somebody: one that "
+    "clients.sql_queries.find": "a client is found by its id in a scope that shows all clients, and whether any has erased "
+    "somebody: one that "
     "forgets would look for an erased person in vain, and tells nothing of it",
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 UNNOTICED: dict[str, str] = {
-    "audit._astray": "asks about records of a page by their ids, which are no other client's; what is at any other record is dropped",
-    "erase_places.PLACES.fetch_queue.remove": "what it would take of B's own went with the probe of erase_waiting.DELETE_WANTED, "
+    "consistency.sql._astray": "asks about records of a page by their ids, which are no other client's; what is at any "
+    "other record is dropped",
+    "erasure.pii_tables.PLACES.fetch_queue.remove": "what it would take of B's own went with the probe of "
+    "events.parked_events.DELETE_WANTED, "
     "and no record of A's is wanted",
-    "erase_reads.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
-    "reads._united": "asks what became of an id that B gives, and no record of A's was united with another; an id is no other client's",
-    "refusals.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves others' alone is "
+    "erasure.sql_queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
+    "storage.query_handlers._united": "asks what became of an id that B gives, and no record of A's was united with another; an "
+    "id is no other client's",
+    "inbox.refused_sql.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
+    "others' alone is "
     "tried in tests/storage/test_contract_refusals.py",
-    "statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look for, "
+    "clients.statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
+    "for, "
     "so that creates look for an erased person in vain",
-    "statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
-    "statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none such; its id is no "
+    "inbox.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
+    "inbox.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
+    "such; its id is no "
     "other client's in any case",
 }
 """What must not be forgotten either, although B could not tell: reviewed."""

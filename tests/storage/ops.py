@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import ast
 import importlib
-import pkgutil
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import touchbase
 from touchbase.clients import sql_removal as clients_sql_removal
 from touchbase.clients.tenant_tables import CLIENT_TABLES
 from touchbase.connections import encrypted_columns
 from touchbase.sql.statement import Statement
-from touchbase.storage import sql
 
-FOLDER = Path(sql.__file__ or "").parent
+FOLDER = Path(touchbase.__file__ or "").parent
+FILES = {
+    f"{path.parent.name}.{path.stem}": path
+    for path in sorted(FOLDER.glob("*/*.py"))
+    if path.parent.name == "sql" or "touchbase.sql." in path.read_text(encoding="utf-8")
+}
+"""The modules that may hold statements: each imports the package of statements."""
+
+
+def module_at(path: str) -> str:
+    """The name under which `FILES` has the module at this path."""
+    return f"{Path(path).parent.name}.{Path(path).stem}"
+
+
 MADE_WHEN_RUN = {
-    **{f"client_removal._beside.{name}": clients_sql_removal._beside(name) for table in CLIENT_TABLES for name in table.beside},
+    **{f"clients.sql_removal._beside.{name}": clients_sql_removal._beside(name) for table in CLIENT_TABLES for name in table.beside},
     **{
-        f"sealed._reseal.{column}": encrypted_columns._reseal(table, column)
+        f"connections.encrypted_columns._reseal.{column}": encrypted_columns._reseal(table, column)
         for table in encrypted_columns.TABLES
         for column in table.columns
     },
 }
 """Statements that a function makes as it runs, with everything that it may be asked for."""
 MAKERS = {
-    "client_removal._beside", "erase_places._by_record", "op.delete", "sealed._reseal", "statements._create", "statements._find",
-    "statements._insert", "statements._update",
+    "clients.sql_removal._beside", "erasure.pii_tables._by_record", "sql.statement.delete", "connections.encrypted_columns._reseal",
+    "records.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that make statements: for modules that keep them, or as above."""
 
@@ -46,12 +58,12 @@ def _held(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
 
 
 def _kept() -> Iterator[tuple[str, Statement]]:
-    for found in pkgutil.iter_modules([str(FOLDER)]):
-        module = importlib.import_module(f"{sql.__name__}.{found.name}")
-        tree = ast.parse((FOLDER / f"{found.name}.py").read_text("utf-8"))
+    for name, path in FILES.items():
+        module = importlib.import_module(f"touchbase.{name}")
+        tree = ast.parse(path.read_text("utf-8"))
         for target in (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets):
             if isinstance(target, ast.Name):
-                yield from _held(f"{found.name}.{target.id}", getattr(module, target.id))
+                yield from _held(f"{name}.{target.id}", getattr(module, target.id))
 
 
 def texts(op: Statement) -> list[str]:
@@ -60,7 +72,7 @@ def texts(op: Statement) -> list[str]:
 
 
 def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:
-    """Every call of this name in the source: the file, the function that it stands in ("" for none), and the call."""
+    """Every call of this name in the source: the module, the function that it stands in ("" for none), and the call."""
     yield from _calls().get(name, ())
 
 
@@ -68,12 +80,12 @@ def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:
 def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
     """Every call of a plain name in the source, by that name."""
     found: dict[str, list[tuple[str, str, ast.Call]]] = {}
-    for path in sorted(FOLDER.glob("*.py")):
+    for module, path in FILES.items():
         tree = ast.parse(path.read_text("utf-8"))
         inside = {id(node): each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) for node in ast.walk(each)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found.setdefault(node.func.id, []).append((path.name, inside.get(id(node), ""), node))
+                found.setdefault(node.func.id, []).append((module, inside.get(id(node), ""), node))
     return found
 
 

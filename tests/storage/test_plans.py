@@ -77,11 +77,19 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
-NEVER_RUN = {f"statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
+NEVER_RUN = {f"records.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
 # Whether a client has erased anybody: the first entry answers it.
-FIRST_IS_ENOUGH = {"statements.CLAIM", "statements.CLIENT_BY_CLIENT_ID", "server_secret.SECRET_IF_ERASED"}
+FIRST_IS_ENOUGH = {
+    "events.claim_statements.CLAIM",
+    "clients.statements.CLIENT_BY_CLIENT_ID",
+    "suppression.server_secret.SECRET_IF_ERASED",
+}
 # A rotation of the encryption key ends with it; there are a handful of keys.
-MAY_WALK = {"sealed.FORGET_KEYS", "refusals.TRIM_REFUSALS"}  # the second walks the thousand newest of one client
+# The second walks the thousand newest of one client.
+MAY_WALK = {
+    "connections.encrypted_columns.FORGET_KEYS",
+    "inbox.refused_sql.TRIM_REFUSALS",
+}
 
 
 def test_a_statement_finds_its_rows_in_an_index(subtests: pytest.Subtests, store: apsw.Cursor) -> None:
@@ -122,7 +130,9 @@ def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
     assert [plan for plan in plans if plan != ["SEARCH d USING COVERING INDEX delivery_oldest (state=?)"]] == []
 
 
-@pytest.mark.parametrize("name", ["statements.CREATE_CONTACT", "statements.CREATE_COMPANY", "statements.KEEP_DELIVERY"])
+@pytest.mark.parametrize(
+    "name", ["records.statements.CREATE_CONTACT", "records.statements.CREATE_COMPANY", "inbox.statements.KEEP_DELIVERY"]
+)
 def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""
     made = [row for sql, many in texts(OPS[name]) for row in store.execute(f"EXPLAIN {sql}", [None] * many) if row[1] == "OpenEphemeral"]

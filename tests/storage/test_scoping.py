@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
-from tests.storage.ops import FOLDER, MAKERS, OPS, calls_of, texts
+from tests.storage.ops import FOLDER, MAKERS, OPS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
 from touchbase.clients.commands import (
@@ -94,14 +94,14 @@ LOOKING_FURTHER: dict[type, str] = {
     AddErasures: "as above: the secret that it brings is the store's, and there is one only",
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
-PLACES_OF_EVERYBODY = {"sql/scope.py", "postgres/engine.py", "postgres/schema.py", "postgres/writer.py"}
+PLACES_OF_EVERYBODY = {"storage/rls_scope.py", "postgres/engine.py", "postgres/schema.py", "postgres/writer.py"}
 """Where the scope of all clients is named: its definition, migrations, the writer, who gives it a transaction of its own, and the
 start of a store, which seals what lies there in clear."""
 BY_RIGHT: dict[str, str] = {
-    "keys.LOCK_KEY": "a key is found by its id, which is one of a kind in the whole store",
-    "keys.END_KEY": "the same key, locked before",
-    "keys.NOTE_USE": "as above, for many at once",
-    "statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
+    "auth.sql.LOCK_KEY": "a key is found by its id, which is one of a kind in the whole store",
+    "auth.sql.END_KEY": "the same key, locked before",
+    "auth.sql.NOTE_USE": "as above, for many at once",
+    "clients.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals}
@@ -151,7 +151,7 @@ def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_
 
 def test_no_statement_was_overlooked() -> None:
     """Those that stand in a module are found there; a function that makes some must be known, or what it makes is looked at by nobody."""
-    makers = {f"{Path(file).stem}.{function}" for maker in ("Op", "delete") for file, function, _ in calls_of(maker) if function}
+    makers = {f"{module}.{function}" for maker in ("Statement", "delete") for module, function, _ in calls_of(maker) if function}
 
     assert makers == MAKERS
     assert BY_RIGHT.keys() <= OPS.keys()
@@ -279,7 +279,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     def spy(self: Select, sql: str, params: Any) -> None:
         frame = sys._getframe(1)
         made.asked.append(sql)
-        made.places.add((Path(frame.f_code.co_filename).name, frame.f_lineno))
+        made.places.add((module_at(frame.f_code.co_filename), frame.f_lineno))
         init(self, sql, params)
 
     monkeypatch.setattr(Select, "__init__", spy)
@@ -332,7 +332,7 @@ def test_who_may_span_clients_is_reviewed() -> None:
 def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
     named = {
         f"{path.parent.name}/{path.name}"
-        for path in FOLDER.parent.rglob("*.py")
+        for path in (FOLDER / "storage").rglob("*.py")
         if re.search(r"\bEVERYBODY\b|'all'", path.read_text("utf-8"))
     }
 
