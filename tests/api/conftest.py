@@ -138,7 +138,7 @@ def caller_of(clock: Clock) -> Make:
 
     def make(store: Store, **parts: Any) -> Caller:
         kept: list[int] = []
-        return Caller(Dependencies(**{"store": store, "clock": clock, "version": "1", "on_kept": kept.append, **parts}), clock, kept)
+        return Caller(Dependencies(**{"store": store, "clock": clock, "version": "1", "on_stored": kept.append, **parts}), clock, kept)
 
     return make
 

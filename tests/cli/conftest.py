@@ -14,6 +14,12 @@ from touchbase.cli import cli
 Run = Callable[..., Result]
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tables be as wide as they are: parallel test runs set `COLUMNS`."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def own_logging() -> Iterator[None]:
     """Commands send log records to their own standard error; the test's way of logging comes back afterwards."""

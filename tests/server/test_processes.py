@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 HEAD = """
 import os, signal, sys
-from touchbase.server.supervisor import Processes
+from touchbase.server.supervisor import Supervisor
 
 def waits(process):
     os.write(1, f"{process} {os.getpid()}\\n".encode())  # in one piece: both processes write to this pipe
@@ -32,7 +32,7 @@ def breaks(process):
 @contextmanager
 def running(work: str) -> Iterator[subprocess.Popen[str]]:
     """Two processes of this work."""
-    code = HEAD + f"sys.exit(Processes(2, {work}).run(lambda: None))"
+    code = HEAD + f"sys.exit(Supervisor(2, {work}).run(lambda: None))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
         try:
             yield parent

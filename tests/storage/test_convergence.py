@@ -419,10 +419,10 @@ async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_
 
 WORKER = """
 import asyncio, os, signal, sys
-from touchbase.adapters import load_adapters
+from touchbase.adapters.registry import load_adapters
 from touchbase.events.worker import InboxWorker
 from touchbase.storage import open_store
-from touchbase.storage.postgres import apply as postgres
+from touchbase.storage.postgres import inbox_batch as postgres
 from touchbase.storage.sqlite import inbox_batch as sqlite
 
 url, now, left = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

@@ -325,8 +325,8 @@ async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -
 
 
 WALKING: dict[str, str] = {
-    "keys.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
-    "sealed.FORGET_KEYS": "all encryption keys but one go: there are two or three",
+    "auth.sql.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
+    "connections.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
 }
 """Statements that may walk a small table: reviewed."""
 

@@ -182,7 +182,7 @@ async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url,
 
 WRITES_UNTIL_KILLED = """
 import asyncio, sys
-from touchbase.sql.command import EnsureClient
+from touchbase.clients.commands import EnsureClient
 from touchbase.storage import open_store
 
 async def main():

@@ -80,7 +80,7 @@ class FetchWorker:
         self._ask = ask
         self._tokens = AccessTokens(clock)
         self._clock = clock
-        self._on_kept = on_stored
+        self._on_stored = on_stored
         self._on_fetched = on_fetched
         self._sleep = sleep
         self._turns: dict[tuple[int, str], asyncio.Task[str | None]] = {}
@@ -235,7 +235,7 @@ class FetchWorker:
         finish.noted = [one for one in turn.batch if one.object_id not in records]
         if kept:
             finish.fetched_us = asked_us
-            self._on_kept(turn.connection.client)
+            self._on_stored(turn.connection.client)
         return RECORDS if kept else GONE, len(kept)
 
     async def _is_there(self, number: int) -> bool:
