@@ -43,8 +43,8 @@ class BareStore:
     """Answers at once and keeps nothing."""
 
     warnings = ()
-    turn_beside_callers = 0
-    held_up_by_turn = 0.0
+    batch_size_under_load = 0
+    blocked_share = 0.0
     queue_depth = 0
     commands_taken = 0
 

@@ -123,9 +123,9 @@ def no_sweeper() -> None:
     """Never look around."""
 
     async def looked(self: Any) -> None:
-        self._looked_us = self._clock()
+        self._polled_us = self._clock()
 
-    setattr(events_worker.InboxWorker, "_look_around", looked)  # noqa: B010
+    setattr(events_worker.InboxWorker, "_poll", looked)  # noqa: B010
 
 
 def no_deadline() -> None:
@@ -157,7 +157,7 @@ def no_farewell() -> None:
 def no_turns() -> None:
     """Let whoever comes first have all that waits applied, and all others wait for it."""
     replace(fair_scheduler.FairScheduler, "begin", lambda self, client: ALL_DAY)
-    replace(events_worker, "LONG_TURN_SECONDS", ALL_DAY)
+    replace(events_worker, "LONG_BATCH_SECONDS", ALL_DAY)
 
 
 def no_reason() -> None:
@@ -229,17 +229,17 @@ def no_apply() -> None:
 
     def outcome(seen: event_normalization.NormalizedDelivery) -> event_normalization.Outcome:
         made = whole(seen)
-        return replaced(made, sightings=[]) if seen.delivery.id % 7 == 0 else made
+        return replaced(made, subjects=[]) if seen.delivery.id % 7 == 0 else made
 
     replace(projection, "outcome_of", outcome)
 
 
 _WITHOUT_EVENT_TIMES = """
 from touchbase import translator
-from touchbase.events import event_normalization as sightings
+from touchbase.events import event_normalization
 
-assert sightings.effective_time
-sightings.effective_time = lambda occurred_us, received_us, day: received_us
+assert event_normalization.effective_time
+event_normalization.effective_time = lambda occurred_us, received_us, day: received_us
 translator.main()
 """
 

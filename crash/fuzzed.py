@@ -24,7 +24,7 @@ import touchbase.adapters.registry
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import CHANNELS, Arrival, Connection
-from touchbase.events.inbox_batch import look
+from touchbase.events.inbox_batch import read_delivery
 from touchbase.events.worker import translator
 from touchbase.inbox.budget import MEMORY, seconds_for
 from touchbase.inbox.delivery import Delivery
@@ -199,7 +199,7 @@ def try_out(call: Call, chance: random.Random, tally: Tally) -> None:
     for tool in named:
         delivery = Delivery(1, "acme", 1, call.channel, "received", NOW, tool, verified=tool is not None, guarded=True)
         delivery.headers, delivery.query, delivery.body = call.headers, call.query, call.body
-        looked = look(delivery, translator(adapters().translate))
+        looked = read_delivery(delivery, translator(adapters().translate))
         if looked.why is not None:
             tally.faults.append(f"{tool}: {looked.why}: {call!r:.2000}")
     _check_signatures(call, chance, tally)

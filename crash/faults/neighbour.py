@@ -16,7 +16,7 @@ from crash.process import Process, worst
 from crash.unheard import keep_unheard
 from crash.writers import webhook
 from touchbase.clients.commands import FindClient
-from touchbase.events.fair_scheduler import SHORT_TURN, TURN
+from touchbase.events.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
@@ -46,7 +46,7 @@ def run(plan: Plan, engine: str) -> None:
         waiting = _waiting(server)
     finally:
         server.kill()
-    most = TURN + 2 * SHORT_TURN
+    most = BATCH_SIZE + 2 * SMALL_BATCH_SIZE
     if before > most:
         found.fault(f"its first call was applied after {before} of another client's, not after {most} at most")
     if worst(waits) > LIMIT_SECONDS:

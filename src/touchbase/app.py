@@ -32,7 +32,7 @@ from touchbase.enrichment.worker import FetchWorker
 from touchbase.erasure.service import Eraser
 from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ProcessingStore, WorkReport
-from touchbase.events.worker import Chore, InboxWorker, add
+from touchbase.events.worker import InboxWorker, PeriodicTask, add_report
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency.cleanup import ResponseCleanup
@@ -83,7 +83,7 @@ class Application:
     refused: RefusedWebhooks
 
 
-def chores(store: ProcessingStore) -> list[Chore]:
+def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
     """What the inbox does beside: whoever applies calls also takes away what needs no looking at any more."""
     return [ResponseCleanup(store), DedupeCleanup(store)]
 
@@ -99,7 +99,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         metrics = Metrics(clock)
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         ending.callback(reader.close)
-        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, chores=chores(store))
+        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, tasks=periodic_tasks(store))
         uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics.delivery_refused)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
         await ending.enter_async_context(_at_work(keeper, "housekeeping"))
@@ -187,7 +187,7 @@ class Workers:
         report, calls = await self.inbox.drain(), 0
         while more := await self.fetch.drain():
             calls += more
-            add(report, await self.inbox.drain())
+            add_report(report, await self.inbox.drain())
         return report, calls
 
 
@@ -205,7 +205,7 @@ async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house:
         if keeps_house:
             await ending.enter_async_context(_at_work(Maintenance(store, clock), "housekeeping"))
             await ending.enter_async_context(_at_work(retention(settings, store, reader, connections, clock), "retention"))
-        inbox = InboxWorker(store, reader, clock, connections=connections.of, chores=chores(store))
+        inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
         yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_stored=inbox.wake))
 
 

@@ -1,8 +1,7 @@
-"""`python -m touchbase.translator FD`: read deliveries in a process of its own, which can be stopped at any moment.
+"""Translator process, `python -m touchbase.translator FD`: reads deliveries and can be stopped at any time.
 
-It answers one job after the other on a socket, until the other end closes. A signal ends the process when one delivery takes
-more processor time than it may: the kernel sends it, so it also ends a regular expression that never returns. It opens no store,
-and its environment has no secret.
+It handles jobs from a socket until the other end closes. A signal of the kernel ends the process when a delivery exceeds its
+processor time, even inside a regular expression. The process opens no store, and its environment has no secrets.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from touchbase.common.content_encoding import decoded
 from touchbase.common.frames import READY, pack, receive, send, unpack
 from touchbase.connections.models import Connection
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
-from touchbase.events.inbox_batch import look, packed
+from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult
 from touchbase.events.worker import Read, translator
 from touchbase.history.events import Translation
@@ -33,9 +32,9 @@ _OUT_OF_MEMORY = 3
 
 
 def main() -> None:
-    """Answer jobs until there are no more."""
+    """Handle jobs until the socket closes."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # the server finishes its turn first, and then closes the socket
+        signal.signal(number, signal.SIG_IGN)  # the server finishes its batch, then closes the socket
     _limit()
     read = load_adapters().translate
     gc.freeze()
@@ -43,24 +42,24 @@ def main() -> None:
         send(connection, READY)
         while (job := receive(connection)) is not None:
             try:
-                send(connection, answer(read, job))
+                send(connection, handle_job(read, job))
             except MemoryError:
                 os._exit(_OUT_OF_MEMORY)
 
 
-def answer(read: Read, job: bytes) -> bytes:
-    """What came of one job: a request to read, or deliveries to look at."""
+def handle_job(read: Read, job: bytes) -> bytes:
+    """Return the result of one job: a webhook to translate, or deliveries to read."""
     what = unpack(job)
     if isinstance(what, WebhookRequest):
-        return pack(_read(read, what))
+        return pack(_translate(read, what))
     connections: Sequence[Connection]
     deliveries: Sequence[Delivery]
     connections, deliveries = what
     translate = translator(read, connections)
-    return pack([_looked(each, translate) for each in deliveries])
+    return pack([_read_delivery(each, translate) for each in deliveries])
 
 
-def _read(read: Read, request: WebhookRequest) -> Translation | Exception:
+def _translate(read: Read, request: WebhookRequest) -> Translation | Exception:
     _begin(len(request.body))
     try:
         return read(request)
@@ -69,26 +68,26 @@ def _read(read: Read, request: WebhookRequest) -> Translation | Exception:
     except TouchbaseError as error:
         return error
     except Exception as error:
-        return RuntimeError(f"{type(error).__name__}: {error}")  # it may be of a kind that cannot be handed over
+        return RuntimeError(f"{type(error).__name__}: {error}")  # the original may not be picklable
 
 
-def _looked(delivery: Delivery, translate: Callable[[Delivery], Translation]) -> ReadResult:
+def _read_delivery(delivery: Delivery, translate: Callable[[Delivery], Translation]) -> ReadResult:
     size = len(delivery.body)
     if encoding := delivery.headers.get("content-encoding"):
         _begin(size)
         with suppress(UnrecognisedPayload):
             size = len(decoded(encoding, delivery.body))
     _begin(size)
-    return packed(look(delivery, translate))
+    return pack_result(read_delivery(delivery, translate))
 
 
 def _begin(size: int) -> None:
-    """Let the kernel end this process when reading a body of this size takes longer than it may."""
+    """Start the processor time limit for a body of this size; the kernel ends the process when it expires."""
     signal.setitimer(signal.ITIMER_PROF, seconds_for(size))
 
 
 def _limit() -> None:
-    """Bound the memory, and let this process be the first that the kernel ends where memory is short."""
+    """Limit the memory, and make this process the first choice of the kernel's OOM killer."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(ValueError, OSError):  # the operator's own limit is lower, or this system has none
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))

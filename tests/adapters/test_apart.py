@@ -9,7 +9,7 @@ from tests.adapters.conftest import all_recorded
 
 from touchbase.adapters.registry import Adapters
 from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.events.inbox_batch import look
+from touchbase.events.inbox_batch import read_delivery
 from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ReadResult
 from touchbase.events.worker import translator
@@ -18,9 +18,9 @@ from touchbase.inbox.delivery import Delivery
 
 def plain(looked: ReadResult) -> str:
     """All that was found, in a form in which it can be compared, but for the delivery itself."""
-    seen = looked.seen
-    found = [seen.tool, repr(seen.error), seen.sightings, seen.other, seen.strange, seen.nameless, seen.may_ask]
-    return json.dumps(msgspec.to_builtins([found, sorted(looked.told or ()), looked.why]), sort_keys=True)
+    seen = looked.normalized
+    found = [seen.tool, repr(seen.error), seen.subjects, seen.unused_event, seen.unknown_event, seen.unidentified, seen.may_ask]
+    return json.dumps(msgspec.to_builtins([found, sorted(looked.mentions or ()), looked.why]), sort_keys=True)
 
 
 async def test_every_recorded_call_says_the_same_in_a_process_apart(adapters: Adapters) -> None:
@@ -31,8 +31,8 @@ async def test_every_recorded_call_says_the_same_in_a_process_apart(adapters: Ad
     ]
     reader = TranslatorPool()
 
-    apart = await reader.of(connected).looked(deliveries)
+    apart = await reader.for_client(connected).read_many(deliveries)
     reader.close()
 
     translate = translator(adapters.translate, connected)
-    assert [plain(each) for each in apart] == [plain(look(each, translate)) for each in deliveries]
+    assert [plain(each) for each in apart] == [plain(read_delivery(each, translate)) for each in deliveries]

@@ -103,7 +103,7 @@ async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: Call
 
 async def test_many_deliveries_are_replayed_with_a_cursor(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_api, "PAGE", 2)
-    monkeypatch.setattr(events_api, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(events_api, "MAX_AT_ONCE", 3)
     await receive(call, *(b"riddle %d" % number for number in range(5)))
     await receive(call, b"riddle", client="xyz")
     asked: dict[str, Any] = {"state": "received", "dry_run": True}

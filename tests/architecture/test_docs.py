@@ -194,7 +194,12 @@ def test_every_limit_is_written_down() -> None:
         if each.name.startswith(("max_", "rate_limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
     }
 
-    of_sharing = {"common.fair_quota.GREED", "events.fair_scheduler.TURN", "events.fair_scheduler.SHORT_TURN", "storage.QUEUE_LIMIT"}
+    of_sharing = {
+        "common.fair_quota.GREED",
+        "events.fair_scheduler.BATCH_SIZE",
+        "events.fair_scheduler.SMALL_BATCH_SIZE",
+        "storage.QUEUE_LIMIT",
+    }
 
     assert (of_text | of_bodies | of_server | of_sharing) - written == set()
 

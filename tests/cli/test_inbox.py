@@ -185,16 +185,16 @@ def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pyt
     keep(*(b"%d nonsense" % number for number in range(5)))
     keep(NONSENSE, client_id="zeta")
     store("worker", "--once")
-    put_back, calls = service.put_back, []
+    replay_page, calls = service.replay_page, []
 
     async def stopped(*arguments: object) -> int:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return await put_back(*arguments)  # type: ignore[arg-type]
+        return await replay_page(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(service, "put_back", stopped)
+        patched.setattr(service, "replay_page", stopped)
         patched.setattr(service.pages, "__defaults__", (None, 2))
         result = store("inbox", "replay", "--state", "unrecognised")
     rest = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")

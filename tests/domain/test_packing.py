@@ -19,7 +19,7 @@ DELIVERY = Delivery(
 )
 EVENT = Event("email_sent", NOON, "a@b.co", step="2", changed=[Change("stage", "won")], fields={"name": None}, thin=True)
 SIGHTING = EventSubject(EVENT, CONTACT, "test", "a@b.co", None, ("test", "person", "5"), NOON, "key", NOON, None, {}, own_id=True)
-SIGHTED = NormalizedDelivery(DELIVERY, "test", sightings=[SIGHTING], own_ids={"key": (CONTACT, "a@b.co")}, may_ask=True)
+SIGHTED = NormalizedDelivery(DELIVERY, "test", subjects=[SIGHTING], own_ids={"key": (CONTACT, "a@b.co")}, may_ask=True)
 
 
 @pytest.mark.parametrize("value", [DELIVERY, EVENT, SIGHTING, SIGHTED, ReadResult(SIGHTED, why="it broke", for_good=True)])

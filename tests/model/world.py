@@ -161,7 +161,7 @@ class World:
 
     async def work(self, turn: int = 50) -> None:
         """Apply all that waits."""
-        await InboxWorker(self.store, read, lambda: us(self.now), turn=turn).drain()
+        await InboxWorker(self.store, read, lambda: us(self.now), batch_size=turn).drain()
 
     async def call(self, received: int, tool: str, *events: dict[str, Any], attempt: int = 1) -> int:
         """Receive a call and apply it at once."""

@@ -171,7 +171,7 @@ async def test_a_crm_call_about_somebody_whom_nobody_may_create_says_so_and_a_re
     replayed = await store.read(GetDelivery(number))
     assert barred is not None
     assert (barred.state, barred.error) == (
-        "parked", "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
+        "parked", "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
     )  # fmt: skip
     assert replayed is not None
     assert (replayed.state, replayed.error) == ("applied", None)

@@ -13,9 +13,9 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import EMAIL_CAMPAIGN, Connection
 from touchbase.errors import Overloaded
-from touchbase.events.fair_scheduler import SHORT_TURN, TURN
+from touchbase.events.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
 from touchbase.events.work import WorkReport
-from touchbase.events.worker import LEFT_ALONE_SECONDS, InboxWorker
+from touchbase.events.worker import BACKOFF_SECONDS, InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import BusyClients, CountDeliveries, GetDelivery
@@ -83,7 +83,7 @@ async def test_a_single_delivery_is_applied_while_another_client_has_a_large_bac
     assert applied.state == "ignored"  # understood, and nothing in it
     # The turn at hand and the next one of the loud client; nobody told of it, it is found at the next look around.
     assert len(turns) - came_after <= (3 if told else 13)
-    assert turns[:2] == [SHORT_TURN, TURN]
+    assert turns[:2] == [SMALL_BATCH_SIZE, BATCH_SIZE]
     left = await store.read(CountDeliveries(loud, state="received"))
     assert left == BACKLOG - sum(turns[:-1]) > BACKLOG // 2
 
@@ -125,7 +125,7 @@ async def test_while_many_callers_write_turns_are_no_longer_than_the_store_wants
     async with asyncio.timeout(60):
         await worker.run()
 
-    assert turns == [SHORT_TURN, *3 * [store.turn_beside_callers]]
+    assert turns == [SMALL_BATCH_SIZE, *3 * [store.batch_size_under_load]]
 
 
 BREAKS = [Overloaded("a secret cannot be opened now", retry_after=3600), ZeroDivisionError("we broke")]
@@ -165,7 +165,7 @@ async def test_a_client_whose_turns_fail_holds_up_nobody(store: Store, error: Ex
     async with asyncio.timeout(60):
         await worker.run()
 
-    assert turns[:2] == [SHORT_TURN, TURN]
+    assert turns[:2] == [SMALL_BATCH_SIZE, BATCH_SIZE]
     assert broken.tried == 1
 
 
@@ -177,7 +177,7 @@ async def test_a_client_whose_turn_failed_gets_another_one_later(store: Store) -
     running = asyncio.create_task(worker.run())
     async with asyncio.timeout(60):
         await broken.failed.wait()
-        clock.now += int(LEFT_ALONE_SECONDS * SECOND)
+        clock.now += int(BACKOFF_SECONDS * SECOND)
         await running
 
     assert await store.read(CountDeliveries(broken.client, state="ignored")) == 1

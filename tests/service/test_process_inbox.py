@@ -16,7 +16,7 @@ from touchbase.clients.models import ClientSettings, StatusSet
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events import worker as events_worker
-from touchbase.events.adaptive_throttle import LONGEST_REST, PATIENCE, rest_seconds
+from touchbase.events.fair_scheduler import MAX_LAG, MAX_PAUSE, pause_seconds
 from touchbase.events.work import WorkReport
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
@@ -195,7 +195,7 @@ async def test_a_client_that_creates_nobody_still_keeps_the_call(store: Store) -
     await InboxWorker(store, read, Clock()).drain()
 
     assert await contacts(store, client) == []
-    assert "about somebody unknown" in str((await delivery(store, number)).error)
+    assert "about an unknown record" in str((await delivery(store, number)).error)
 
 
 async def test_a_linkedin_only_person_and_their_address_become_one_contact(store: Store) -> None:
@@ -264,11 +264,11 @@ async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store
         (1_000, 10, SECOND, 1, 0.3967),
         (1_000, 10, SECOND, 0.5, 0.0248),
         (5_000, 3, SECOND, 1, 0.005),
-        (500_000, 5_000, SECOND, 1, LONGEST_REST),
-        (2_000_000, 5_000, SECOND, 0, LONGEST_REST),
+        (500_000, 5_000, SECOND, 1, MAX_PAUSE),
+        (2_000_000, 5_000, SECOND, 0, MAX_PAUSE),
         (20_000, 3, SECOND, 1, 0),
         (1_000, 1, SECOND, 1, 0),
-        (10_000, 100, PATIENCE, 1, 0),
+        (10_000, 100, MAX_LAG, 1, 0),
         (0, 5, -5, 1, 0.0248),
     ],
     ids=[
@@ -287,12 +287,12 @@ async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store
 def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(
     took: int, commands: int, behind: int, held_up: float, rest: float
 ) -> None:
-    assert rest_seconds(took, commands, behind, held_up) == pytest.approx(rest, rel=0.01)
+    assert pause_seconds(took, commands, behind, held_up) == pytest.approx(rest, rel=0.01)
 
 
 async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     held_up: list[float] = []
-    monkeypatch.setattr(events_worker, "rest_seconds", lambda took, commands, behind, part, patience: held_up.append(part) or 0)
+    monkeypatch.setattr(events_worker, "pause_seconds", lambda took, commands, behind, part, patience: held_up.append(part) or 0)
     client = await client_of(store)
     await keep(store, client, [SENT])
     worker = InboxWorker(store, read, Clock(), on_report=lambda _: worker.stop())
@@ -300,7 +300,7 @@ async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: S
 
     await asyncio.wait_for(worker.run(), 10)
 
-    assert held_up == [store.held_up_by_turn]
+    assert held_up == [store.blocked_share]
 
 
 async def test_draining_leaves_to_another_worker_what_that_one_holds(postgres_url: str) -> None:
@@ -325,11 +325,11 @@ A_DAY = 86_400.0
 
 
 async def test_a_client_with_little_to_say_ends_a_long_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events_worker, "rest_seconds", lambda *turn: A_DAY)
-    monkeypatch.setattr(events_worker, "SHORT_REST", 0)
+    monkeypatch.setattr(events_worker, "pause_seconds", lambda *turn: A_DAY)
+    monkeypatch.setattr(events_worker, "SHORT_PAUSE", 0)
     busy, quiet = await client_of(store), (await store.write(EnsureClient("quiet", NOON))).number
     applied = asyncio.Queue[WorkReport]()
-    worker = InboxWorker(store, read, Clock(), turn=1, on_report=applied.put_nowait)
+    worker = InboxWorker(store, read, Clock(), batch_size=1, on_report=applied.put_nowait)
     for step in range(3):
         await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
     worker.wake(busy)
@@ -357,7 +357,7 @@ async def test_what_another_process_kept_is_found_while_callers_never_stop(store
         if next(turns) == 5:
             worker.stop()
 
-    worker = InboxWorker(store, read, clock, turn=1, on_report=never_idle)
+    worker = InboxWorker(store, read, clock, batch_size=1, on_report=never_idle)
 
     for step in range(8):
         await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
@@ -390,7 +390,7 @@ async def test_what_two_processes_would_both_take_is_applied_once(store: Store) 
     client = await client_of(store)
     for step in range(40):
         await keep(store, client, [SENT | {"occurred_us": NOON - step, "email": f"p{step % 7}@example.com"}])
-    reports = await asyncio.gather(*(InboxWorker(store, read, Clock(), turn=5).drain() for _ in range(3)))
+    reports = await asyncio.gather(*(InboxWorker(store, read, Clock(), batch_size=5).drain() for _ in range(3)))
 
     ended = await store.read(ListDeliveries(200, client))
     assert {one.state for one in ended} == {"applied"}

@@ -53,9 +53,9 @@ translator.MEMORY = 2**29
 translator.main()
 """
 REASONS = {
-    b"spin": "reading it took more processor time than one call may (up to 30 seconds)",
-    b"sleep": "reading it took longer than one call may (3 seconds)",
-    b"eat": "reading it took more memory than one call may (1024 MiB)",
+    b"spin": "reading it took more processor time than the limit (up to 30 seconds)",
+    b"sleep": "reading it took longer than the limit (3 seconds)",
+    b"eat": "reading it took more memory than the limit (1024 MiB)",
 }
 
 
@@ -85,21 +85,21 @@ async def keep(store: Store, client: int, body: bytes) -> int:
 
 @pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
 async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read(poisoned: TranslatorPool, poison: bytes) -> None:
-    found = await poisoned.of([]).looked([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
+    found = await poisoned.for_client([]).read_many([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
 
     assert [one.why for one in found] == [None, REASONS[poison], None]
     assert [one.for_good for one in found] == [False, True, False]
-    assert [one.seen.sightings[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
+    assert [one.normalized.subjects[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
 
 
 async def test_a_call_over_which_its_process_ends_is_tried_again(poisoned: TranslatorPool) -> None:
-    (found,) = await poisoned.of([]).looked([delivery_of(b"die")])
+    (found,) = await poisoned.for_client([]).read_many([delivery_of(b"die")])
 
     assert (found.why, found.for_good) == ("the process that read it ended (-9)", False)
 
 
 async def test_a_call_that_breaks_its_adapter_says_how(poisoned: TranslatorPool) -> None:
-    (found,) = await poisoned.of([]).looked([delivery_of(b"deep")])
+    (found,) = await poisoned.for_client([]).read_many([delivery_of(b"deep")])
 
     assert found.why is not None
     assert found.why.startswith("RecursionError")
@@ -127,22 +127,22 @@ for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ))
     showing = TranslatorPool((sys.executable, "-c", code))
     connection = Connection(1, CRM, "hubspot", NOON, NOON, secrets=["secret-of-theirs"], access_token="token")
 
-    assert showing._ask(b"") == b"0"
-    (bare,) = reader.of([connection])._connections
+    assert showing._request(b"") == b"0"
+    (bare,) = reader.for_client([connection])._connections
     assert (connection.secrets, bare.secrets, bare.access_token) == (["secret-of-theirs"], [HIDDEN], "")
     showing.close()
 
 
 async def test_a_reader_that_cannot_start_a_process_says_try_again() -> None:
-    with pytest.raises(Overloaded, match="no process can be started"):
-        await TranslatorPool(("/nowhere/python",)).of([]).looked([delivery_of(b"a@b.co")])
+    with pytest.raises(Overloaded, match="cannot start a process to read webhooks"):
+        await TranslatorPool(("/nowhere/python",)).for_client([]).read_many([delivery_of(b"a@b.co")])
 
 
 async def test_a_process_that_ends_as_it_starts_is_the_fault_of_no_call() -> None:
     reader = TranslatorPool((sys.executable, "-c", "raise SystemExit(1)"))
 
     with pytest.raises(Overloaded, match=r"does not start: the process that read it ended \(1\)"):
-        await reader.of([]).looked([delivery_of(b"a@b.co")])
+        await reader.for_client([]).read_many([delivery_of(b"a@b.co")])
     reader.close()
 
 

@@ -66,7 +66,7 @@ async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
 async def test_a_drained_inbox_is_swept_too(store: Store, by_hand: ByHand) -> None:
     await keep(store, "a")
 
-    await InboxWorker(store, no_adapter, lambda: NOW + LIFETIME, chores=[ResponseCleanup(store)]).drain()
+    await InboxWorker(store, no_adapter, lambda: NOW + LIFETIME, tasks=[ResponseCleanup(store)]).drain()
 
     assert await by_hand("SELECT key FROM idempotency_key") == []
 
@@ -81,13 +81,13 @@ async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(st
         raise ZeroDivisionError
 
     ticks = iter(range(NOW, NOW + 10_000 * 2_000_000, 2_000_000))
-    worker = InboxWorker(store, no_adapter, lambda: next(ticks), chores=[breaks])
+    worker = InboxWorker(store, no_adapter, lambda: next(ticks), tasks=[breaks])
     async with asyncio.timeout(30):
         worker.wake(1)
         await worker.run()
 
     assert len(tries) == 2
-    assert "a chore failed" in caplog.text
+    assert "a periodic task failed" in caplog.text
 
 
 async def waiting(store: Store) -> list[tuple[int, str]]:

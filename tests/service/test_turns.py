@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.common.timestamps import SECOND
-from touchbase.events.fair_scheduler import SHORT_TURN, TURN, TURN_TIME, FairScheduler
+from touchbase.events.fair_scheduler import BATCH_SIZE, BATCH_TIME, SMALL_BATCH_SIZE, FairScheduler
 
 
 class Inbox:
@@ -18,12 +18,12 @@ class Inbox:
         self.taken: list[tuple[int, int]] = []
         """Each turn: whose it was, and how many deliveries it took."""
         for client in waiting:
-            self.turns.woken(client)
+            self.turns.add(client)
 
     def come(self, client: int, count: int = 1) -> None:
         """Deliveries of a client arrive."""
         self.waiting[client] = self.waiting.get(client, 0) + count
-        self.turns.woken(client)
+        self.turns.add(client)
 
     def turn(self, client: int) -> None:
         limit = self.turns.begin(client)
@@ -58,7 +58,7 @@ def test_any_backlogs_delay_a_single_delivery_by_one_long_turn_at_most(backlogs:
 
     place_of_quiet = [client for client, _ in inbox.taken].index(QUIET)
     waited_for = inbox.taken[before:place_of_quiet]
-    assert [count for _, count in waited_for if count > SHORT_TURN][1:] == []
+    assert [count for _, count in waited_for if count > SMALL_BATCH_SIZE][1:] == []
     assert len(waited_for) <= 2 * len(backlogs) + 1
 
 
@@ -66,12 +66,12 @@ def test_a_million_waiting_deliveries_delay_another_clients_single_one_by_one_tu
     inbox = Inbox({1: 1_000_000})
     inbox.round()
     inbox.round()
-    assert inbox.taken[-1] == (1, TURN)
+    assert inbox.taken[-1] == (1, BATCH_SIZE)
 
     inbox.come(QUIET)
     inbox.round()
 
-    assert inbox.taken[-2:] == [(QUIET, 1), (1, TURN)]
+    assert inbox.taken[-2:] == [(QUIET, 1), (1, BATCH_SIZE)]
 
 
 def test_loaded_clients_take_turns_and_each_is_done_in_the_end() -> None:
@@ -81,7 +81,7 @@ def test_loaded_clients_take_turns_and_each_is_done_in_the_end() -> None:
         inbox.round()
 
     assert set(inbox.waiting.values()) == {0}
-    long_turns = [client for client, count in inbox.taken if count == TURN]
+    long_turns = [client for client, count in inbox.taken if count == BATCH_SIZE]
     assert long_turns == [1, 2, 1, 2, 1, 2, 2, 2]
 
 
@@ -104,10 +104,10 @@ def test_what_comes_for_a_loaded_client_gets_it_no_second_turn() -> None:
 
 def test_deliveries_that_take_long_make_the_next_turn_shorter() -> None:
     turns = FairScheduler()
-    turns.woken(1)
+    turns.add(1)
     limit = turns.begin(1)
     turns.end(1, limit, limit, SECOND)
 
-    assert turns.begin(1) == limit * TURN_TIME // SECOND
+    assert turns.begin(1) == limit * BATCH_TIME // SECOND
     turns.end(1, 8, 8, 3600 * SECOND)
     assert turns.begin(1) == 1

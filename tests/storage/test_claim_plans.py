@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from tests.storage.test_busy_clients import nodes
 
-from touchbase.events.claim_statements import CLAIM, LOOK_AHEAD
+from touchbase.events.claim import CLAIM, PEEK
 from touchbase.sql.statement import Execute, Row, Statement, for_postgres
 from touchbase.storage.postgres.array_params import run_columns
 
@@ -33,7 +33,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("figures", FIGURES.values(), ids=FIGURES)
-@pytest.mark.parametrize(("op", "row"), [(CLAIM, (1, 9, TAKES)), (LOOK_AHEAD, (1, 9, TAKES, 0, 100))], ids=["claim", "look ahead"])
+@pytest.mark.parametrize(("op", "row"), [(CLAIM, (1, 9, TAKES)), (PEEK, (1, 9, TAKES, 0, 100))], ids=["claim", "peek"])
 async def test_a_claim_reads_what_it_takes(postgres_url: str, op: Statement, row: Row, figures: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL + figures)

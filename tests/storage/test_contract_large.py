@@ -16,7 +16,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.service import Eraser
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events import large_delivery
-from touchbase.events.inbox_batch import look, packed
+from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult, WorkReport
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
@@ -51,8 +51,8 @@ class Apart:
     def __call__(self, delivery: Delivery) -> Translation:
         return translate(delivery)
 
-    async def looked(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-        return [packed(look(each, translate)) for each in deliveries]
+    async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
+        return [pack_result(read_delivery(each, translate)) for each in deliveries]
 
 
 def people(count: int = MANY, **more: Any) -> list[dict[str, Any]]:
@@ -127,17 +127,17 @@ async def test_a_large_delivery_is_worked_on_in_parts_of_bounded_size(store: Sto
 
 def parts(monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> list[int]:
     """How many events each part of large deliveries has; a process that crashes at a part."""
-    cut, seen = large_delivery.parts_of, list[int]()
+    cut, seen = large_delivery.subject_parts, list[int]()
 
     def part(unpack: Callable[[], Any]) -> Any:
         if crash_at == len(seen):
             seen.append(-1)
             raise Crash
         made = unpack()
-        seen.append(len(made.sightings))
+        seen.append(len(made.subjects))
         return made
 
-    monkeypatch.setattr(large_delivery, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    monkeypatch.setattr(large_delivery, "subject_parts", lambda one: [lambda each=each: part(each) for each in cut(one)])
     return seen
 
 
@@ -197,7 +197,7 @@ async def test_a_large_delivery_of_known_facts_is_ignored_and_a_replay_changes_n
     await drain(store, client)
 
     assert (await ending(store, first))[0] == "applied"
-    assert await ending(store, second) == ("ignored", 1, "everything in it was known already")
+    assert await ending(store, second) == ("ignored", 1, "all events in it were already known")
     assert await records(store, client) == before
 
 
@@ -264,7 +264,7 @@ async def test_a_large_delivery_that_names_an_erased_person_is_applied_to_the_ot
 async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
     await keep(store, client, people())
-    cut, created = large_delivery.parts_of, list[asyncio.Task[Any]]()
+    cut, created = large_delivery.subject_parts, list[asyncio.Task[Any]]()
 
     def part(unpack: Callable[[], Any]) -> Any:
         made = Contact(other, 0, NOON, NOON, email=f"a{len(created)}@b.co", email_key=f"a{len(created)}@b.co")
@@ -272,7 +272,7 @@ async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.
         created.append(asyncio.get_running_loop().create_task(store.write(CreateContact(made))))
         return unpack()
 
-    monkeypatch.setattr(large_delivery, "parts_of", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    monkeypatch.setattr(large_delivery, "subject_parts", lambda one: [lambda each=each: part(each) for each in cut(one)])
     await drain(store, client)
     await asyncio.gather(*created)
 
@@ -281,8 +281,8 @@ async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.
 
 async def test_a_call_that_exceeds_its_budget_is_failed_at_once_and_harms_no_neighbour(store: Store) -> None:
     class Stopped(Apart):
-        async def looked(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-            found = await super().looked(deliveries)
+        async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
+            found = await super().read_many(deliveries)
             return [
                 ReadResult(why="it took too long", for_good=True) if b"bad" in each.body else one
                 for each, one in zip(deliveries, found, strict=True)

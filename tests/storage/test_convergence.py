@@ -101,7 +101,7 @@ def read(request: WebhookRequest) -> Translation:
 
 
 async def receive(store: Store, client: int, calls: list[list[dict[str, Any]]], batch: int) -> None:
-    worker = InboxWorker(store, read, lambda: NOON, turn=batch)
+    worker = InboxWorker(store, read, lambda: NOON, batch_size=batch)
     for first in range(0, len(calls), batch):
         for call in calls[first : first + batch]:
             body = msgspec.json.encode(call)
@@ -366,7 +366,9 @@ class Killed:
 async def work_through(store: Store, killed: Killed, workers: int, turn: int) -> None:
     """Apply all that waits; workers that are killed are started again."""
     while await store.read(BusyClients(LATER)):
-        tasks = [asyncio.create_task(InboxWorker(store, ADAPTERS.translate, lambda: LATER, turn=turn).drain()) for _ in range(workers)]
+        tasks = [
+            asyncio.create_task(InboxWorker(store, ADAPTERS.translate, lambda: LATER, batch_size=turn).drain()) for _ in range(workers)
+        ]
         killed.workers = tasks
         ended = await asyncio.gather(*tasks, return_exceptions=True)
         assert [each for each in ended if not isinstance(each, WorkReport | Overloaded | asyncio.CancelledError)] == []
@@ -444,7 +446,7 @@ for engine in (sqlite, postgres):
 
 async def work():
     store = await open_store(url)
-    await InboxWorker(store, load_adapters().translate, lambda: now, turn=4).drain()
+    await InboxWorker(store, load_adapters().translate, lambda: now, batch_size=4).drain()
     await store.close()
 
 asyncio.run(work())

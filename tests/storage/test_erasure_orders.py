@@ -127,7 +127,7 @@ async def test_workers_and_erasures_at_the_same_time_end_without_the_person(hous
             await house.erase(refs=(REF,))
 
     async with asyncio.timeout(240):
-        await asyncio.gather(tell(), *(InboxWorker(house.store, read, house.clock, turn=3).drain() for _ in range(3)), erase_often())
+        await asyncio.gather(tell(), *(InboxWorker(house.store, read, house.clock, batch_size=3).drain() for _ in range(3)), erase_often())
         await house.work()
 
     await house.store.vacuum()

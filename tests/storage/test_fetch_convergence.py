@@ -152,7 +152,7 @@ facts = some.tuples(
 
 
 async def receive(store: Store, client: int, calls: list[Told], batch: int) -> None:
-    worker = InboxWorker(store, ADAPTERS.translate, lambda: NOON + 100 * SECOND, turn=batch)
+    worker = InboxWorker(store, ADAPTERS.translate, lambda: NOON + 100 * SECOND, batch_size=batch)
     for first in range(0, len(calls), batch):
         for call in calls[first : first + batch]:
             headers = json.dumps({"x-touchbase-fetched": call.fetched} if call.fetched else {}).encode()

@@ -32,7 +32,7 @@ async def keep(store: Store, client: int, call: Call, received_us: Micros, chann
 
 
 async def work(store: Store, at: Micros, turn: int = 50) -> None:
-    await InboxWorker(store, read, lambda: at, turn=turn).drain()
+    await InboxWorker(store, read, lambda: at, batch_size=turn).drain()
 
 
 async def receive(store: Store, client: int, *calls: Call, at: Micros = NOON, channel: str = "crm") -> list[int]:

@@ -43,7 +43,7 @@ async def keep(store: Store, client: int, at: int, *said: dict[str, Any]) -> Sto
 
 
 async def apply(store: Store, turn: int = 50) -> None:
-    await InboxWorker(store, read, lambda: NOON + 3600 * SECOND, turn=turn).drain()
+    await InboxWorker(store, read, lambda: NOON + 3600 * SECOND, batch_size=turn).drain()
 
 
 async def made(store: Store) -> int:

@@ -15,7 +15,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.replay import DryRunner, count, pages, put_back
+from touchbase.events.replay import DryRunner, count, pages, replay_page
 from touchbase.events.work import DryRunDelivery
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
@@ -138,8 +138,8 @@ async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) ->
     whole = [(page.client.client_id, [each.id for each in page.deliveries]) async for page in pages(store, sought, size=2)]
     stopped, left = [], []
     async for page in pages(store, sought, size=2):
-        stopped += [await put_back(store, page, NOON)]
-        place = page.place
+        stopped += [await replay_page(store, page, NOON)]
+        place = page.cursor
         if len(stopped) == 2:
             break
     left_count = await count(store, sought, place)
@@ -198,7 +198,7 @@ async def test_a_rehearsal_comes_true(store: Store) -> None:
     told = await DryRunner(store, ADAPTERS.translate, lambda: NOON).dry_run(client, ids)
 
     async for page in pages(store, DeliveryFilter(state=UNRECOGNISED)):
-        await put_back(store, page, NOON)
+        await replay_page(store, page, NOON)
     await drain(store)
 
     states = [found.state for each in ids if (found := await store.read(GetDelivery(each))) is not None]

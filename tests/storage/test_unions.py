@@ -206,7 +206,7 @@ async def test_what_several_workers_learn_of_one_object_at_the_same_time_comes_t
             body = msgspec.json.encode(call)
             await store.write(StoreDelivery(client, "crm", body_key("crm", str(next(COUNT)), "", body), b"{}", "", body, NOON))
 
-    await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, turn=1).drain() for _ in range(4)))
+    await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, batch_size=1).drain() for _ in range(4)))
 
     contacts = await store.read(ListContacts(client, 200))
     assert [(each.email, each.last_name) for each in sorted(contacts, key=lambda one: int(str(one.email)[1:-12]))] == [

@@ -121,9 +121,9 @@ def _show_content(delivery: Delivery) -> None:
 
 def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
     if as_json:
-        from touchbase.events.api import described_group
+        from touchbase.events.api import group_out
 
-        print_json([described_group(each) for each in groups])
+        print_json([group_out(each) for each in groups])
         return
     print_table(GROUP_COLUMNS, (_group_row(each) for each in groups), empty="no delivery matches")
 

@@ -20,7 +20,7 @@ from touchbase.connections.models import CHANNELS
 from touchbase.inbox.delivery import STATES
 
 if TYPE_CHECKING:
-    from touchbase.events.replay import Page, Place
+    from touchbase.events.replay import Cursor, Page
     from touchbase.events.work import DryRunResult, ProcessingStore
     from touchbase.inbox.service import DeliveryFilter
 
@@ -73,7 +73,7 @@ since = click.option(
 )
 
 
-def place_of(context: click.Context, parameter: click.Parameter, text: str | None) -> Place | None:
+def place_of(context: click.Context, parameter: click.Parameter, text: str | None) -> Cursor | None:
     """A place given as CLIENT or CLIENT:ID."""
     if text is None:
         return None
@@ -90,7 +90,7 @@ class Done:
     total: int = 0
     seen: int = 0
     kept: int = 0
-    place: Place | None = None
+    place: Cursor | None = None
     rehearsal: DryRunResult | None = None
     bodiless: int = 0
     """Deliveries that cannot be applied again."""
@@ -124,7 +124,7 @@ def replay(
     database: str | None,
     delivery_ids: tuple[int, ...],
     received_since_us: Micros | None,
-    place: Place | None,
+    place: Cursor | None,
     dry_run: bool,
     as_json: bool,
     **sought: str | None,
@@ -181,12 +181,12 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
                 _tell_each(told, done)
                 done.bodiless += len(page.deliveries) - len(told.deliveries)
                 told.deliveries.clear()
-                service.add(done.rehearsal, told)
+                service.add_result(done.rehearsal, told)
             else:
-                kept = await service.put_back(store, page, clock())
+                kept = await service.replay_page(store, page, clock())
                 done.kept, done.bodiless = done.kept + kept, done.bodiless + len(page.deliveries) - kept
             done.seen += len(page.deliveries)
-            done.place = page.place
+            done.place = page.cursor
             if sys.stderr.isatty():
                 click.echo(f"\r{done.seen} of {done.total}", err=True, nl=done.seen >= done.total)
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from touchbase.common.field_limits import MOST_HELD
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.events.object_claims import separated
+from touchbase.events.object_claims import plan_separation
 from touchbase.history import status as st
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
@@ -73,7 +73,7 @@ def differences(
     for ref, why in moved_links(record, history, links):
         yield Difference(subject, "link", " ".join(filter(None, ref)), f"gone, as {why}")
     if has_several_objects(history):
-        if (apart := separated(CONTACT if isinstance(record, Contact) else COMPANY, {record.id: history})) is not None:
+        if (apart := plan_separation(CONTACT if isinstance(record, Contact) else COMPANY, {record.id: history})) is not None:
             addresses = ", ".join(share.address for share in apart.shares)
             yield Difference(subject, "history", "that of objects with different addresses", f"a record each: {addresses}")
         yield from _projected(subject, record, history)

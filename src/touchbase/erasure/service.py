@@ -24,7 +24,7 @@ from touchbase.erasure.commands import (
 )
 from touchbase.erasure.erase_pending import PendingDeliveries, named_in
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.events.fair_scheduler import TURN
+from touchbase.events.fair_scheduler import BATCH_SIZE
 from touchbase.events.work import ProcessingStore, Translate
 from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.history.identity_links import Ref
@@ -80,7 +80,7 @@ class Eraser:
     async def apply_waiting(self, client: int) -> None:
         """Apply what waits in the inbox: what it says about erased people is dropped on the way."""
         translate = await self._translate(client)
-        while (await self._store.work(client, TURN, translate, self._clock())).taken:
+        while (await self._store.work(client, BATCH_SIZE, translate, self._clock())).taken:
             pass
 
     async def search(self, erasure: Erasure, until_us: int | None = None, on_page: Progress = lambda erasure: None) -> Erasure:

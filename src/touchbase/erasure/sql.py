@@ -17,7 +17,7 @@ from touchbase.erasure.commands import ErasePerson, Erasure, LiftErasure, SweepE
 from touchbase.erasure.pii_tables import remove_all
 from touchbase.erasure.sql_queries import erasure_of, find_contacts, find_erasure, held_by_others, identities
 from touchbase.errors import NotFound
-from touchbase.events.parked_events import TOLD_BY, erase_waiting
+from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import statements as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
@@ -64,11 +64,11 @@ def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     refs, deliveries, removed = set(command.refs), set[int](), Counter[str]()
     for contact in contacts:
         refs |= yield from _identities(client, contact)
-        told = yield Execute(TOLD_BY, [(client, CONTACT, contact)])
+        told = yield Execute(DELIVERIES_OF_EVENTS, [(client, CONTACT, contact)])
         deliveries |= {row[0] for row in told if row[0] is not None}
         removed.update((yield from remove_all(client, contact)))
     refs -= yield from held_by_others(client, refs)
-    waited = yield from erase_waiting(client, refs)
+    waited = yield from erase_parked_events(client, refs)
     removed["events"] += waited.events
     key = yield from make_erasure_key()
     number = ids.take("erasure")

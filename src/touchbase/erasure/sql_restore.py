@@ -11,7 +11,7 @@ from touchbase.clients import statements as clients_sql
 from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, EraseWaiting
 from touchbase.erasure.sql import open_erasure
 from touchbase.errors import Conflict
-from touchbase.events.parked_events import erase_waiting
+from touchbase.events.suppression_guard import erase_parked_events
 from touchbase.inbox.body_retention import clear_deliveries
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Select
@@ -48,7 +48,7 @@ def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
 def erase_waiting_places(command: EraseWaiting) -> Plan[int]:
     """Remove what waits in the places of these objects. Their marks stay as they are: derived ones say nothing against an address."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
-    waited = yield from erase_waiting(command.client, command.refs)
+    waited = yield from erase_parked_events(command.client, command.refs)
     key = yield from find_erasure_key()
     if key is not None:
         yield from clear_deliveries(key, command.client, waited.deliveries, command.at)

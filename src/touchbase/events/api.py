@@ -1,4 +1,4 @@
-"""The administrator's calls about many deliveries: groups of those that changed nothing, and replays by filter."""
+"""HTTP resources of the inbox for administrators: groups of deliveries that changed nothing, and replays by filter."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.service import GROUPED, DeliveryFilter, group_deliveries
 from touchbase.records.validation import raise_if_any
 
-MOST_AT_ONCE = 1_000
+MAX_AT_ONCE = 1_000
 PAGE = 250
-Named = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
+Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 
 
 class DeliveryGroupOut(Struct):
-    """Deliveries in one state that look alike; `reason` is that of the newest, `example_id`."""
+    """Similar deliveries in one state; `reason` is that of the newest one, `example_id`."""
 
     client_id: str
     channel: ChannelOut
     tool: str | None
     state: DeliveryStateOut
-    event: Annotated[str | None, Meta(description="The event as the tool names it, where that is known.")]
-    keys: Annotated[list[str], Meta(description="The keys at the top of the body, the first twelve.")]
+    event: Annotated[str | None, Meta(description="The tool's name of the event, if known.")]
+    keys: Annotated[list[str], Meta(description="The first twelve keys at the top level of the body.")]
     count: int
     first_received_at: Time
     last_received_at: Time
@@ -53,30 +53,30 @@ class DeliveryGroups(Struct):
 
 
 class ReplayRequest(Struct, forbid_unknown_fields=True):
-    """Which deliveries to apply again: at least one filter; all that are given must fit."""
+    """Which deliveries to replay: at least one filter; deliveries must match all given filters."""
 
-    client: Named | None = None
+    client: Name | None = None
     channel: Literal["email_campaign", "crm"] | None = None
-    tool: Named | None = None
+    tool: Name | None = None
     state: Literal["received", "applied", "ignored", "parked", "unrecognised", "failed"] | None = None
-    received_since: Annotated[str | None, Meta(description="Only those received then or later.")] = None
-    dry_run: Annotated[bool, Meta(description="Only answer what would change; nothing is stored.")] = False
-    cursor: Annotated[str | None, Meta(description="`next_cursor` of the call before.")] = None
+    received_since: Annotated[str | None, Meta(description="Only deliveries received at this time or later.")] = None
+    dry_run: Annotated[bool, Meta(description="Only return what would change; nothing is stored.")] = False
+    cursor: Annotated[str | None, Meta(description="`next_cursor` of the previous response.")] = None
 
 
 class DryRunOut(Struct):
-    """What applying the deliveries again would change. Pieces of a hundred know nothing of each other."""
+    """What a replay would change. Deliveries are tried in groups of 100 that do not see each other's changes."""
 
-    outcomes: Annotated[dict[str, int], Meta(description="Deliveries by the state they would end in.")]
+    outcomes: Annotated[dict[str, int], Meta(description="Deliveries by the state that they would get.")]
     records_made: int
     records_changed: int
-    fields: Annotated[dict[str, int], Meta(description="In how many records each value would be another.")]
+    fields: Annotated[dict[str, int], Meta(description="The number of records in which each field would change.")]
 
 
 class ReplayOut(Struct):
-    """How many deliveries were put back (or would be), how many are still to come, and where to go on for those.
+    """How many deliveries were replayed (or would be), how many matching ones are left, and the cursor for those.
 
-    One whose body was removed cannot be applied again, and does not count.
+    Deliveries whose body was deleted cannot be replayed and do not count.
     """
 
     count: int
@@ -89,7 +89,7 @@ _decoder = msgspec.json.Decoder(ReplayRequest)
 
 
 async def groups(call: Call) -> Response:
-    """`GET` of the deliveries that changed nothing, in groups."""
+    """Return the deliveries that changed nothing, in groups (`GET`)."""
     limited = await call.administrator()
     parameters = Parameters(call.query)
     client_id = parameters.text("client")
@@ -99,11 +99,11 @@ async def groups(call: Call) -> Response:
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
     found = await group_deliveries(call.api.parts.store, DeliveryFilter(client, channel, tool, state), limit)
-    return Response(body=encode(DeliveryGroups([described_group(each) for each in found])))
+    return Response(body=encode(DeliveryGroups([group_out(each) for each in found])))
 
 
-def described_group(group: DeliveryGroup) -> DeliveryGroupOut:
-    """A group as it is shown."""
+def group_out(group: DeliveryGroup) -> DeliveryGroupOut:
+    """Return a group as the API shows it."""
     event, keys = parts_of(group.shape)
     return DeliveryGroupOut(
         group.client_id, group.channel, group.tool, group.state, event, keys, group.count, to_text(group.first_us),
@@ -112,65 +112,65 @@ def described_group(group: DeliveryGroup) -> DeliveryGroupOut:
 
 
 async def replay_many(call: Call) -> Response:
-    """`POST` that puts the chosen deliveries back to be applied again, up to so many at once, or rehearses that."""
+    """Replay the matching deliveries (`POST`), up to `MAX_AT_ONCE`, or do a dry run."""
     limited = await call.administrator()
     parts = call.api.parts
     body = await read_json(call.receive, call.headers, parts.limits)
-    asked = read_struct(body, _decoder, ReplayRequest, _checked)
-    since, place = _checked(asked)
-    raise_if_any(no_such_tool(call, asked.tool, "/tool"))
-    client = limited if asked.client is None else await client_number(call, asked.client, limited, "/client")
-    sought = DeliveryFilter(client, asked.channel, asked.tool, asked.state, since)
-    chosen, place = await _chosen(call, sought, place)
-    left = 0 if place is None else await service.count(parts.store, sought, place)
-    cursor = None if place is None else cursor_text("replay", place)
-    if asked.dry_run:
-        told = await _rehearsed(call, chosen)
-        return Response(200, encode(ReplayOut(len(told.deliveries), left, cursor, _rehearsal(told))))
+    request = read_struct(body, _decoder, ReplayRequest, _check)
+    since, position = _check(request)
+    raise_if_any(no_such_tool(call, request.tool, "/tool"))
+    client = limited if request.client is None else await client_number(call, request.client, limited, "/client")
+    filters = DeliveryFilter(client, request.channel, request.tool, request.state, since)
+    chosen, position = await _chosen(call, filters, position)
+    left = 0 if position is None else await service.count(parts.store, filters, position)
+    cursor = None if position is None else cursor_text("replay", position)
+    if request.dry_run:
+        result = await _dry_run(call, chosen)
+        return Response(200, encode(ReplayOut(len(result.deliveries), left, cursor, _dry_run_out(result))))
     now = parts.clock()
-    answer = await call.settle(
-        lambda writes: service.put_back_all(writes, chosen, now), lambda count: Response(202, encode(ReplayOut(count, left, cursor)))
+    response = await call.settle(
+        lambda writes: service.replay_pages(writes, chosen, now), lambda count: Response(202, encode(ReplayOut(count, left, cursor)))
     )
     for page in chosen:
         parts.on_stored(page.client.number)
-    return answer
+    return response
 
 
-async def _chosen(call: Call, sought: DeliveryFilter, place: service.Place | None) -> tuple[list[service.Page], service.Place | None]:
-    """As many pages as one call may take, and the place behind them; None when nothing is left."""
+async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor | None) -> tuple[list[service.Page], service.Cursor | None]:
+    """Return as many pages as one request may replay, and the cursor after them; None if nothing is left."""
     chosen: list[service.Page] = []
     count = 0
-    async for page in service.pages(call.api.parts.store, sought, place, PAGE):
+    async for page in service.pages(call.api.parts.store, filters, position, PAGE):
         chosen.append(page)
         count += len(page.deliveries)
-        if page.place is None or count + PAGE > MOST_AT_ONCE:
-            return chosen, page.place
+        if page.cursor is None or count + PAGE > MAX_AT_ONCE:
+            return chosen, page.cursor
     return chosen, None
 
 
-async def _rehearsed(call: Call, chosen: Sequence[service.Page]) -> DryRunResult:
-    rehearser = service.DryRunner(call.api.parts.store, call.api.parts.read, call.api.parts.clock)
-    told = DryRunResult()
+async def _dry_run(call: Call, chosen: Sequence[service.Page]) -> DryRunResult:
+    runner = service.DryRunner(call.api.parts.store, call.api.parts.read, call.api.parts.clock)
+    result = DryRunResult()
     for page in chosen:
-        service.add(told, await rehearser.dry_run(page.client.number, [each.id for each in page.deliveries]))
-    return told
+        service.add_result(result, await runner.dry_run(page.client.number, [each.id for each in page.deliveries]))
+    return result
 
 
-def _rehearsal(told: DryRunResult) -> DryRunOut:
+def _dry_run_out(result: DryRunResult) -> DryRunOut:
     outcomes: dict[str, int] = {}
-    for one in told.deliveries:
+    for one in result.deliveries:
         outcomes[one.state] = outcomes.get(one.state, 0) + 1
-    return DryRunOut(outcomes, told.created, told.changed, told.fields)
+    return DryRunOut(outcomes, result.created, result.changed, result.fields)
 
 
-def _checked(asked: ReplayRequest) -> tuple[Micros | None, service.Place | None]:
-    """The moment and the place that a request names; raises `Invalid` with everything that is wrong beyond its types."""
+def _check(request: ReplayRequest) -> tuple[Micros | None, service.Cursor | None]:
+    """Return the time and cursor of a request; raises `Invalid` with all faults beyond its types."""
     faults: list[Fault] = []
-    if not any((asked.client, asked.channel, asked.tool, asked.state, asked.received_since)):
+    if not any((request.client, request.channel, request.tool, request.state, request.received_since)):
         faults.append(Fault("", "required", "must have a filter: client, channel, tool, state or received_since"))
-    since = moment(asked.received_since, "/received_since", faults)
-    place: service.Place | None = None
-    if asked.cursor is not None and (place := cursor_value(asked.cursor, "replay", tuple[str, int | None])) is None:
-        faults.append(Fault("/cursor", "cursor", "is none of this call's; begin again without it"))
+    since = moment(request.received_since, "/received_since", faults)
+    position: service.Cursor | None = None
+    if request.cursor is not None and (position := cursor_value(request.cursor, "replay", tuple[str, int | None])) is None:
+        faults.append(Fault("/cursor", "cursor", "is not a cursor of this request; start again without it"))
     raise_if_any(faults)
-    return since, place
+    return since, position

@@ -1,46 +1,119 @@
-"""Claiming deliveries that wait, and storing why one failed."""
+"""Claiming: plans and statements that select waiting deliveries with their bodies, by client or by id."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.common.timestamps import SECOND, Micros
-from touchbase.events import claim_statements
-from touchbase.events.delivery_outcomes import MARK_DELIVERY
-from touchbase.events.sql_fingerprint import delivery_shape
-from touchbase.events.suppression_guard import names_erased
-from touchbase.events.work import WorkReport
-from touchbase.inbox.body_retention import clear_deliveries
-from touchbase.inbox.delivery import FAILED, IGNORED, MAX_ATTEMPTS, RECEIVED, Delivery
-from touchbase.inbox.rows import delivery_of
-from touchbase.inbox.sql import LONGEST_WAIT
-from touchbase.sql.statement import Execute, Plan, Row
-from touchbase.suppression.suppression_keys import WHY_IGNORED
+from touchbase.common.timestamps import Micros
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.rows import DELIVERY, delivery_of
+from touchbase.sql.builders import ONE
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Row, Statement, only_row
+
+_DELIVERY = names(DELIVERY[:-1], "d.")
+_WAITING = f"c.client_id, {_DELIVERY}, b.query, b.headers, b.body"
+_GUARDED = "EXISTS (SELECT 1 FROM erased e WHERE e.client = d.client)"
+_CLAIM: Columns = (("client", "bigint"), ("now_us", "bigint"), ("most", "bigint"))
+_PEEK: Columns = (*_CLAIM, ("after_us", "bigint"), ("after_id", "bigint"))
+_AFTER_DELIVERY = " AND (d.next_attempt_us, d.id) > ({}, {})"
+
+
+def per_row(sql: str) -> str:
+    """Rewrite a condition so that PostgreSQL probes the primary key per row.
+
+    With statistics older than the backlog, the planner scans the index of waiting deliveries instead.
+    """
+    return sql.replace("state = 'received'", "state || '' = 'received'")
+
+
+def _first(client: str, now: str, most: str, further: str = "") -> str:
+    return (
+        f"SELECT {_WAITING}, {_GUARDED} FROM delivery d JOIN client c ON c.id = d.client "
+        f"JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = {client} AND d.state = 'received' "
+        f"AND d.next_attempt_us <= {now} AND c.state = 'active'{further} ORDER BY d.next_attempt_us, d.id LIMIT {most}"
+    )
+
+
+def _first_one_by_one(client: str, now: str, most: str, further: str = "", lock: str = "") -> str:
+    """The same for PostgreSQL, in no guaranteed order: the deliveries first, then the body of each.
+
+    A plain join let the planner read all bodies of a client before the limit while statistics existed for one table only.
+    """
+    return (
+        f"SELECT {_WAITING}, c.guarded "
+        f"FROM (SELECT client_id, EXISTS (SELECT 1 FROM erased e WHERE e.client = {client}) AS guarded "
+        f"FROM client WHERE id = {client} AND state = 'active') c "
+        f"CROSS JOIN LATERAL (SELECT {_DELIVERY} FROM delivery d WHERE d.client = {client} AND d.state = 'received' "
+        f"AND d.next_attempt_us <= {now}{further} ORDER BY d.next_attempt_us, d.id LIMIT {most}{lock}) d "
+        f"CROSS JOIN LATERAL (SELECT b.query, b.headers, b.body FROM delivery_body b WHERE b.client = {client} AND b.id = d.id LIMIT 1) b"
+    )
+
+
+_OF_CLIENT, _BY, _MOST, *_AFTER = only_row(_PEEK)
+CLAIM = Statement(
+    "claim",
+    _CLAIM,
+    sqlite=_first("?1", "?2", "?3"),
+    # SKIP LOCKED works within one client only, also where the tables are sharded.
+    postgres=_first_one_by_one(_OF_CLIENT, _BY, _MOST, lock=" FOR UPDATE OF d SKIP LOCKED"),
+)
+PEEK = Statement(
+    "peek",
+    _PEEK,
+    sqlite=_first("?1", "?2", "?3", _AFTER_DELIVERY.format("?4", "?5")),
+    postgres=_first_one_by_one(_OF_CLIENT, _BY, _MOST, _AFTER_DELIVERY.format(*_AFTER)),
+)
+_NAMED_WAITS = "d.client = p.client AND d.id = p.id AND d.state = 'received'"
+_LOCKED = "SELECT d.id, d.attempts, d.next_attempt_us FROM"
+CLAIM_IF_UNCHANGED = Statement(
+    "claim_if_unchanged",
+    ONE,
+    sqlite_set=f"{_LOCKED} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {_NAMED_WAITS} AND c.state = 'active'",
+    body=f"{_LOCKED} p CROSS JOIN delivery d JOIN client c ON c.id = d.client WHERE {per_row(_NAMED_WAITS)} AND c.state = 'active' "
+    "FOR UPDATE OF d SKIP LOCKED",
+)
+# Without SKIP LOCKED: wait for the batch that has them locked, then take the deliveries that still wait.
+CLAIM_NAMED = Statement(
+    "claim_named",
+    ONE,
+    sqlite_set=f"SELECT {_WAITING}, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
+    body=f"SELECT {_WAITING}, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
+    f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {per_row(_NAMED_WAITS)} "
+    "ORDER BY d.id FOR UPDATE OF d",
+)
+DELIVERIES_WITH_BODIES = Statement(
+    "deliveries_with_bodies",
+    ONE,
+    body=f"SELECT {_WAITING} FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
+    "JOIN client c ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id",
+)
 
 
 def claim(client: int, limit: int, now_us: Micros) -> Plan[list[Delivery]]:
-    """Waiting deliveries of one client with their bodies, oldest first."""
-    return _in_turn((yield Execute(claim_statements.CLAIM, [(client, now_us, limit)])))
+    """Claim due deliveries of one client with their bodies, oldest first."""
+    return _by_due_time((yield Execute(CLAIM, [(client, now_us, limit)])))
 
 
-def look_ahead(client: int, limit: int, now_us: Micros, after: Delivery) -> Plan[list[Delivery]]:
-    """Those that wait behind this one, as `claim` would have them next; nobody is kept from taking them."""
-    return _in_turn((yield Execute(claim_statements.LOOK_AHEAD, [(client, now_us, limit, after.next_attempt_us, after.id)])))
+def peek(client: int, limit: int, now_us: Micros, after: Delivery) -> Plan[list[Delivery]]:
+    """Return the due deliveries after this one, in the order of `claim`, without locking them."""
+    return _by_due_time((yield Execute(PEEK, [(client, now_us, limit, after.next_attempt_us, after.id)])))
 
 
-def hold(client: int, seen: Sequence[Delivery]) -> Plan[int]:
-    """Claim these, but for what somebody else holds; answers how many are as they were when they were seen."""
-    rows = yield Execute(claim_statements.HOLD, [(client, one.id) for one in seen])
-    return len({(one.id, one.attempts, one.next_attempt_us) for one in seen}.intersection(rows))
+def claim_if_unchanged(client: int, deliveries: Sequence[Delivery]) -> Plan[int]:
+    """Claim these deliveries except those locked elsewhere; return how many are unchanged since they were read."""
+    rows = yield Execute(CLAIM_IF_UNCHANGED, [(client, one.id) for one in deliveries])
+    return len({(one.id, one.attempts, one.next_attempt_us) for one in deliveries}.intersection(rows))
 
 
 def claim_named(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
-    """Those of these deliveries that wait, due or not, with their bodies, oldest first; also of a suspended client."""
-    rows = yield Execute(claim_statements.CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
+    """Claim the waiting ones of these deliveries, due or not, oldest first; also of a suspended client."""
+    rows = yield Execute(CLAIM_NAMED, [(client, number) for number in sorted(set(ids))])
     return sorted(_claimed(rows), key=lambda delivery: delivery.id)
 
 
-def _in_turn(rows: Sequence[Row]) -> list[Delivery]:
+def _by_due_time(rows: Sequence[Row]) -> list[Delivery]:
     return sorted(_claimed(rows), key=lambda delivery: (delivery.next_attempt_us, delivery.id))
 
 
@@ -51,31 +124,3 @@ def _claimed(rows: Sequence[Row]) -> list[Delivery]:
         delivery.guarded = bool(row[-1])
         claimed.append(delivery)
     return claimed
-
-
-def note_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *, for_good: bool = False) -> Plan[WorkReport]:
-    """One more attempt failed: try again later, each time after twice the wait, and give up after the last, or at once `for_good`.
-
-    The report counts the delivery as ended once it is given up.
-    """
-    attempts = delivery.attempts + 1
-    key = yield from names_erased(client, delivery)
-    if key is not None:  # kept for nobody: what could be read from it one day must not be
-        row: Row = (client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None, 0, None)
-        marked = yield Execute(MARK_DELIVERY, [row])
-        yield from clear_deliveries(key, client, [delivery.id], now_us)
-        return _ended(delivery, IGNORED, marked)
-    state = FAILED if for_good or attempts >= MAX_ATTEMPTS else RECEIVED
-    again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
-    shape = delivery_shape(delivery) if state == FAILED else None
-    row = (client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape, 0, None)
-    marked = yield Execute(MARK_DELIVERY, [row])
-    return _ended(delivery, state, marked)
-
-
-def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:
-    report = WorkReport(taken=1)
-    if marked and state != RECEIVED:
-        report.ended = {state: 1}
-        report.outcomes = {(delivery.channel, delivery.tool or "", state): 1}
-    return report

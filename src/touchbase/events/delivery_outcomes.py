@@ -1,39 +1,48 @@
-"""Marking deliveries: how each ends, by what its events came to."""
+"""Outcomes of deliveries: the state, error and fingerprint that each gets after its events were applied, or failed."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 
+import msgspec
+
+from touchbase.common.content_encoding import decoded
+from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.claim_statements import by_id
+from touchbase.events.claim import per_row
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
-from touchbase.events.sql_fingerprint import outcome_shape
+from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
 from touchbase.inbox import statements as inbox_sql
-from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, PARKED, UNRECOGNISED, waits_since
+from touchbase.inbox.body_retention import clear_deliveries
+from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, waits_since
+from touchbase.inbox.payload_fingerprint import shape_of
 from touchbase.inbox.rows import problems_text
+from touchbase.inbox.sql import LONGEST_WAIT
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression.suppression_keys import WHY_IGNORED
 
-KNOWN_ALREADY = "everything in it was known already"
-NAMES_NOBODY = "waits until a call names the e-mail address or domain of this object"
-BARRED = "about somebody unknown, and the settings create nobody: once the record is there, replay this call"
+KNOWN_ALREADY = "all events in it were already known"
+NO_IDENTITY = "waits until a webhook names the e-mail address or domain of this object"
+CREATION_DISABLED = "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
 _MARK: Columns = (
     *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
     ("next_attempt_us", "bigint"), ("shape", "text"), ("dated", "bigint"), ("problems", "text"),
 )  # fmt: skip
 _MARKED = f"SET {', '.join(f'{column} = p.{column}' for column, _ in _MARK[2:])} FROM p WHERE {ONE_MATCH} AND t.state = 'received'"
-# A worker that was slower finds nothing to mark: what it applied changed nothing, and the first ending stays.
+# The slower of two workers marks nothing: its events changed nothing, and the first outcome stays.
 MARK_DELIVERY = Statement(
     "mark_delivery",
     _MARK,
     sqlite_set=f"UPDATE delivery AS t {_MARKED} RETURNING id",
-    body=f"UPDATE delivery AS t {by_id(_MARKED)} RETURNING t.id",
+    body=f"UPDATE delivery AS t {per_row(_MARKED)} RETURNING t.id",
 )
-# Nearly all end so: what is the same of all is said once.
+# The common case, with fewer parameters per row.
 _APPLIED: Columns = (*ONE, ("tool", "text"), ("applied_us", "bigint"), ("dated", "bigint"), ("problems", "text"))
 _MARKED_APPLIED = (
     "SET state = 'applied', tool = p.tool, attempts = t.attempts + 1, error = NULL, applied_us = p.applied_us, next_attempt_us = 0, "
@@ -43,37 +52,46 @@ MARK_APPLIED = Statement(
     "mark_applied",
     _APPLIED,
     sqlite_set=f"UPDATE delivery AS t {_MARKED_APPLIED} RETURNING id",
-    body=f"UPDATE delivery AS t {by_id(_MARKED_APPLIED)} RETURNING t.id",
+    body=f"UPDATE delivery AS t {per_row(_MARKED_APPLIED)} RETURNING t.id",
 )
+MAX_PARSED_BODY = 256 * 1024
+"""Bytes; the fingerprint of a longer body has only the event's name."""
+# Members in which unknown tools name the event.
+_NAMES = (
+    "event", "type", "event_type", "eventType", "event_name", "eventName", "subscriptionType", "topic", "action", "trigger", "method",
+    "webhook_type", "webhookType", "webhookEvent", "name",
+)  # fmt: skip
+_MAX_NAME_LENGTH = 60
+_FIELD = re.compile(rb"([A-Za-z0-9_.\-]{1,40})(?:%5B|\[|=)")
 
 
 def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None]:
-    """Mark these deliveries, and tell the report how many ended how. One that somebody else has marked meanwhile stays as it is."""
+    """Store the outcome of these deliveries and count them in the report; skip deliveries that another worker has marked."""
     again = [(batch.client, outcome.delivery.id) for outcome in outcomes if _may_have_events(outcome)]
     had = {row[0] for row in (yield Execute(inbox_sql.DELIVERIES_WITH_EVENTS, again))} if again else set()
     applied: list[Row] = []
     others: dict[int, Row] = {}
-    noted: Counter[str] = Counter()
+    new_problems: Counter[str] = Counter()
     for outcome in outcomes:
-        seen, delivery = outcome.seen, outcome.delivery
+        normalized, delivery = outcome.normalized, outcome.delivery
         if delivery.id in had:
-            # A replay: what it had caused is there, and stays its own.
+            # A replay: the delivery's earlier events are stored and still count as its own.
             outcome.applied, outcome.repeated = outcome.repeated or 1, 0
         state, error = _ending(outcome)
-        told = outcome.problems if state in (APPLIED, PARKED) else {}
+        found = outcome.problems if state in (APPLIED, PARKED) else {}
         if delivery.id in had or outcome.repeated:
-            told = delivery.problems | told  # a replay says nothing new of events that are there
-        problems = problems_text(told)
-        noted.update(told.keys() - delivery.problems.keys())
+            found = delivery.problems | found  # a replay finds no new problems in stored events
+        problems = problems_text(found)
+        new_problems.update(found.keys() - delivery.problems.keys())
         if state == APPLIED:
-            applied.append((batch.client, delivery.id, seen.tool, batch.now_us, int(seen.is_dated), problems))
+            applied.append((batch.client, delivery.id, normalized.tool, batch.now_us, int(normalized.is_dated), problems))
             continue
         done = batch.now_us if state == IGNORED else None
         others[delivery.id] = (
-            batch.client, delivery.id, state, seen.tool, delivery.attempts + 1, error, done, 0, outcome_shape(outcome),
-            int(seen.is_dated), problems,
+            batch.client, delivery.id, state, normalized.tool, delivery.attempts + 1, error, done, 0, outcome_fingerprint(outcome),
+            int(normalized.is_dated), problems,
         )  # fmt: skip
-    report.problems = dict(noted)
+    report.problems = dict(new_problems)
     endings: dict[int, str] = {}
     if applied:
         endings |= {row[0]: APPLIED for row in (yield Execute(MARK_APPLIED, applied))}
@@ -83,32 +101,32 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
 
 
 def _count(report: WorkReport, outcomes: list[Outcome], endings: dict[int, str]) -> None:
-    """Count the deliveries that were marked, by their new state."""
+    """Count the deliveries that were marked, by their new state, in the report."""
     marked = [(outcome, endings[outcome.delivery.id]) for outcome in outcomes if outcome.delivery.id in endings]
     report.taken, report.ended = len(marked), dict(Counter(state for _, state in marked))
-    report.outcomes = dict(Counter((outcome.delivery.channel, outcome.seen.tool or "", state) for outcome, state in marked))
+    report.outcomes = dict(Counter((outcome.delivery.channel, outcome.normalized.tool or "", state) for outcome, state in marked))
     report.applied_since_us = [
         waits_since(outcome.delivery.received_us, outcome.delivery.next_attempt_us) for outcome, state in marked if state == APPLIED
     ]
 
 
 def _may_have_events(outcome: Outcome) -> bool:
-    """Whether events may be there of a delivery that brings none now: it repeats some, or has ended before and is read otherwise today."""
+    """Whether a delivery without new events may have stored ones: it repeats events, or was processed before and reads differently now."""
     return not outcome.applied and (outcome.repeated > 0 or outcome.delivery.applied_us is not None)
 
 
 def _ending(outcome: Outcome) -> tuple[str, str | None]:
     if outcome.names_erased and not (outcome.parked or outcome.applied):
         return IGNORED, WHY_IGNORED
-    if outcome.seen.error is not None:
-        known = isinstance(outcome.seen.error, UnrecognisedPayload)
-        return (UNRECOGNISED if known else FAILED), outcome.seen.error.detail
+    if outcome.normalized.error is not None:
+        known = isinstance(outcome.normalized.error, UnrecognisedPayload)
+        return (UNRECOGNISED if known else FAILED), outcome.normalized.error.detail
     if outcome.parked:
-        return PARKED, BARRED if outcome.unknown else NAMES_NOBODY
+        return PARKED, CREATION_DISABLED if outcome.unknown else NO_IDENTITY
     if outcome.applied:
         return APPLIED, None
-    if outcome.seen.nameless and not outcome.repeated:
-        return UNRECOGNISED, "the call names no person or company that we could find"
+    if outcome.normalized.unidentified and not outcome.repeated:
+        return UNRECOGNISED, "the webhook names no person or company"
     return IGNORED, _why_ignored(outcome)
 
 
@@ -116,5 +134,67 @@ def _why_ignored(outcome: Outcome) -> str:
     if outcome.repeated:
         return KNOWN_ALREADY
     if outcome.unknown:
-        return "about somebody unknown, and this client's settings create nobody"
-    return f"understood, but not used: {outcome.seen.other or 'no event in it'}"
+        return "about an unknown record, and this client's settings do not create records"
+    return f"understood, but not used: {outcome.normalized.unused_event or 'no event in it'}"
+
+
+def record_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *, for_good: bool = False) -> Plan[WorkReport]:
+    """Record a failed attempt: retry with exponential backoff; mark as failed after `MAX_ATTEMPTS`, or at once with `for_good`.
+
+    The report counts a delivery only when it is not retried.
+    """
+    attempts = delivery.attempts + 1
+    key = yield from names_erased(client, delivery)
+    if key is not None:  # do not store it for a later adapter: it names an erased person
+        row: Row = (client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None, 0, None)
+        marked = yield Execute(MARK_DELIVERY, [row])
+        yield from clear_deliveries(key, client, [delivery.id], now_us)
+        return _ended(delivery, IGNORED, marked)
+    state = FAILED if for_good or attempts >= MAX_ATTEMPTS else RECEIVED
+    again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)
+    shape = delivery_fingerprint(delivery) if state == FAILED else None
+    row = (client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape, 0, None)
+    marked = yield Execute(MARK_DELIVERY, [row])
+    return _ended(delivery, state, marked)
+
+
+def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:
+    report = WorkReport(taken=1)
+    if marked and state != RECEIVED:
+        report.ended = {state: 1}
+        report.outcomes = {(delivery.channel, delivery.tool or "", state): 1}
+    return report
+
+
+def outcome_fingerprint(outcome: Outcome) -> str:
+    """Return the fingerprint of a delivery that was read, with the tool's name of its first event."""
+    name = outcome.normalized.unknown_event or outcome.normalized.unused_event
+    if name is None and outcome.subjects:
+        sighted = outcome.subjects[0].event
+        name = sighted.source_event or sighted.event
+    return delivery_fingerprint(outcome.delivery, name)
+
+
+def delivery_fingerprint(delivery: Delivery, name: str | None = None) -> str:
+    """Return the fingerprint of a delivery; without a name, take the event's name from the usual members of the body."""
+    item = _item(delivery)
+    if name is None:
+        found = (item.get(each) for each in _NAMES)
+        name = next((each for each in found if isinstance(each, str) and 0 < len(each) <= _MAX_NAME_LENGTH), None)
+    return shape_of(name, item)
+
+
+def _item(delivery: Delivery) -> dict[str, object]:
+    """Return the body's first JSON object, or the names of its form fields."""
+    try:
+        body = decoded(delivery.headers.get("content-encoding", ""), delivery.body, MAX_PARSED_BODY).strip()
+        if len(body) > MAX_PARSED_BODY:
+            return {}
+        if body[:1] in (b"{", b"["):
+            data = msgspec.json.decode(body)
+            item = next((each for each in data if isinstance(each, dict)), {}) if isinstance(data, list) else data
+            return item if isinstance(item, dict) else {}
+    except (UnrecognisedPayload, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    fields = (_FIELD.match(field) for field in body.split(b"&", 200)) if body[:1] != b"<" else ()
+    return {field[1].decode(): None for field in fields if field is not None}

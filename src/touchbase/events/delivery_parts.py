@@ -1,7 +1,7 @@
-"""A delivery that is worked on alone: the attempt is written before the work, and its events are applied part by part.
+"""Large deliveries: the attempt is stored before the work begins, and the events are applied in parts.
 
-Each part is a transaction. What the parts before a crash have applied is known already when the delivery is taken again, and
-changes nothing; so its state follows, after the last part, from its events in the store.
+Each part is a transaction. After a crash all parts are applied again: stored events are recognised and change nothing. So the
+final state is computed from the stored events, after the last part.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _ATTEMPT = (
     "UPDATE delivery AS t SET attempts = p.attempts, error = p.error, next_attempt_us = p.next_attempt_us FROM p "
     f"WHERE {ONE_MATCH} AND t.state = 'received' AND t.attempts = p.before"
 )
-NOTE_ATTEMPT = Statement(
-    "note_attempt",
+STORE_ATTEMPT = Statement(
+    "store_attempt",
     (*ONE, ("before", "bigint"), ("attempts", "bigint"), ("error", "text"), ("next_attempt_us", "bigint")),
     sqlite_set=f"{_ATTEMPT} RETURNING id",
     body=f"{_ATTEMPT} RETURNING t.id",
@@ -37,46 +37,46 @@ EVENTS_BY_KIND = Statement(
 
 
 @dataclass(slots=True)
-class Division:
-    """One delivery whose parts are applied one after the other."""
+class DeliveryInParts:
+    """One delivery whose parts are applied in order."""
 
-    seen: NormalizedDelivery
+    normalized: NormalizedDelivery
     parts: int
     at: int = 0
-    """The part whose turn it is."""
+    """The index of the part being applied."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """What each part came to. A part that is tried again takes its own place."""
+    """The outcome of each part by index; a retried part replaces its own."""
 
 
-def begin(delivery: Delivery, until_us: Micros) -> Plan[bool]:
-    """Write that work on a delivery begins, and when it may be taken again; False where another worker has it."""
+def begin_attempt(delivery: Delivery, until_us: Micros) -> Plan[bool]:
+    """Store that an attempt begins and when the delivery may be claimed again; return False if another worker has begun one."""
     row = (delivery.client, delivery.id, delivery.attempts, delivery.attempts + 1, UNFINISHED, until_us)
-    return bool((yield Execute(NOTE_ATTEMPT, [row])))
+    return bool((yield Execute(STORE_ATTEMPT, [row])))
 
 
-def end_part(batch: Batch, outcome: Outcome, division: Division, cleared: set[int], report: WorkReport) -> Plan[None]:
-    """Note what a part came to, and mark the delivery after the last; until then its body stays, also where it names an erased person."""
-    division.outcomes[division.at] = outcome
+def end_part(batch: Batch, outcome: Outcome, in_parts: DeliveryInParts, cleared: set[int], report: WorkReport) -> Plan[None]:
+    """Store a part's outcome, and mark the delivery after the last; until then its body stays, even if it names an erased person."""
+    in_parts.outcomes[in_parts.at] = outcome
     delivery = outcome.delivery
-    if division.at + 1 < division.parts:
+    if in_parts.at + 1 < in_parts.parts:
         cleared.discard(delivery.id)
         return
-    if len(division.outcomes) < division.parts:
-        return  # a part was not applied, as the client was not in use for a while: all is begun again
-    total = _total(division)
+    if len(in_parts.outcomes) < in_parts.parts:
+        return  # a part was skipped because the client was suspended: the whole delivery is retried
+    total = _total(in_parts)
     if total.names_erased:
         cleared.add(delivery.id)
     counts = {row[0]: row[1] for row in (yield Execute(EVENTS_BY_KIND, [(batch.client, delivery.id)]))}
     total.parked = counts.pop(EXTERNAL, 0)
     total.applied = sum(counts.values())
     attempts = delivery.attempts  # `mark` counts the attempt itself
-    yield Execute(NOTE_ATTEMPT, [(batch.client, delivery.id, attempts + 1, attempts, None, delivery.next_attempt_us)])
+    yield Execute(STORE_ATTEMPT, [(batch.client, delivery.id, attempts + 1, attempts, None, delivery.next_attempt_us)])
     yield from mark(batch, [total], report)
 
 
-def _total(division: Division) -> Outcome:
-    parts = [division.outcomes[part] for part in sorted(division.outcomes)]
-    total = Outcome(division.seen, division.seen.delivery, next((part.sightings[:1] for part in parts if part.sightings), []))
+def _total(in_parts: DeliveryInParts) -> Outcome:
+    parts = [in_parts.outcomes[part] for part in sorted(in_parts.outcomes)]
+    total = Outcome(in_parts.normalized, in_parts.normalized.delivery, next((part.subjects[:1] for part in parts if part.subjects), []))
     for part in parts:
         total.repeated += part.repeated
         total.unknown += part.unknown

@@ -1,4 +1,4 @@
-"""Rehearsing: deliveries applied again inside a transaction that the engine then gives up, to see what would change."""
+"""Dry run: apply deliveries again in a transaction that the engine rolls back, and report what would change."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
-from touchbase.events import claim_statements
-from touchbase.events.inbox_batch import InboxBatch, weight
-from touchbase.events.projection import ANY, apply_batch, apply_needs
+from touchbase.events import claim
+from touchbase.events.inbox_batch import InboxBatch, min_events
+from touchbase.events.projection import ANY_STATE, apply_batch, apply_needs
 from touchbase.events.work import DryRunDelivery, DryRunResult, TooManyEvents
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
 from touchbase.inbox import statements as inbox_sql
@@ -25,14 +25,14 @@ from touchbase.records.sql_custom_fields import with_custom_fields
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 
-PLENTY = 2**40
-"""Ids of each kind that a rehearsal may take."""
-MOST_REHEARSED = 4 * MOST_EVENTS
-"""Events that are tried out in one transaction, for which everybody else waits."""
+IDS_PER_KIND = 2**40
+"""Ids of each kind that a dry run may use."""
+MAX_DRY_RUN_EVENTS = 4 * MOST_EVENTS
+"""Limit for one transaction, because all writers wait for it."""
 Target = tuple[int, int]
 """Record kind and id."""
-Seen = dict[Target, dict[str, object]]
-"""The values that the interface shows of records."""
+Snapshot = dict[Target, dict[str, object]]
+"""The values of records as the API shows them."""
 
 _SHOWN = {
     "contact": {
@@ -50,52 +50,52 @@ _SHOWN = {
 
 @dataclass(slots=True)
 class DryRun:
-    """What the deliveries came to, and the records as they would be."""
+    """The outcomes of the deliveries, and the records as they would be."""
 
     endings: dict[int, tuple[str, str | None]]
     events: dict[int, int]
-    after: Seen
+    after: Snapshot
 
 
 def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
-    """Deliveries with their bodies; one whose body is gone is left out."""
-    rows = yield Execute(claim_statements.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
+    """Load deliveries with their bodies; skip a delivery whose body was deleted."""
+    rows = yield Execute(claim.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
     return sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
 
 
-def dry_run(client: int, turn: InboxBatch, now_us: Micros) -> Plan[DryRun]:
-    """Apply deliveries again, whatever became of them, and look at what that changes; the engine must not commit it."""
-    if sum(weight(seen) for seen in turn.claimed) > MOST_REHEARSED:
-        raise TooManyEvents(f"more than {MOST_REHEARSED} events, which is more than is tried out at once; replay it to see what it changes")
+def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:
+    """Apply deliveries again, in any state, and read what changes; the engine must not commit the transaction."""
+    if sum(min_events(normalized) for normalized in batch.claimed) > MAX_DRY_RUN_EVENTS:
+        raise TooManyEvents(f"more than {MAX_DRY_RUN_EVENTS} events, the limit of a dry run; replay the delivery to see what it changes")
     ids = Ids()
-    for name in apply_needs(turn.claimed):
-        ids.fill(name, LARGEST_ID - PLENTY, PLENTY)  # of nobody, as nothing of this is kept
-    keys = [(client, seen.delivery.id) for seen in turn.claimed]
+    for name in apply_needs(batch.claimed):
+        ids.fill(name, LARGEST_ID - IDS_PER_KIND, IDS_PER_KIND)  # never stored, so they need no reservation
+    keys = [(client, normalized.delivery.id) for normalized in batch.claimed]
     yield Execute(inbox_sql.REPLAY_DELIVERY, [(*key, 0) for key in keys])
-    yield from apply_batch(client, turn.claimed, ids, now_us, ANY)
+    yield from apply_batch(client, batch.claimed, ids, now_us, ANY_STATE)
     rows = yield Execute(inbox_sql.DELIVERY_ENDINGS, keys)
     caused = yield Execute(inbox_sql.TARGETS_OF_DELIVERIES, keys)
     events: dict[int, int] = {}
     for row in caused:
         events[row[0]] = events.get(row[0], 0) + row[3]
-    after = yield from look(client, {(row[1], row[2]) for row in caused if row[1] != EXTERNAL})
+    after = yield from snapshot(client, {(row[1], row[2]) for row in caused if row[1] != EXTERNAL})
     return DryRun({row[0]: (row[1], row[2]) for row in rows}, events, after)
 
 
-def look(client: int, targets: Iterable[Target]) -> Plan[Seen]:
-    """The values of these records, as far as they are there."""
+def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
+    """Return the values of these records; skip records that do not exist."""
     contacts = [(client, number) for kind, number in sorted(targets) if kind == CONTACT]
     companies = [(client, number) for kind, number in sorted(targets) if kind != CONTACT]
-    seen: Seen = {}
+    values: Snapshot = {}
     if contacts:
         rows = yield Execute(records_sql.CONTACT_BY_ID, contacts)
         found: list[Contact] = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
-        seen |= {(CONTACT, record.id): _values(record) for record in found}
+        values |= {(CONTACT, record.id): _values(record) for record in found}
     if companies:
         rows = yield Execute(records_sql.COMPANY_BY_ID, companies)
         others: list[Company] = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
-        seen |= {(COMPANY, record.id): _values(record) for record in others}
-    return seen
+        values |= {(COMPANY, record.id): _values(record) for record in others}
+    return values
 
 
 def _values(record: Record) -> dict[str, object]:
@@ -105,22 +105,22 @@ def _values(record: Record) -> dict[str, object]:
     return values | custom
 
 
-def compared(turn: InboxBatch, rehearsing: DryRun, before: Seen) -> DryRunResult:
-    """What would change, from the records as they are and as they would be."""
-    told = DryRunResult()
-    for delivery in (seen.delivery for seen in turn.claimed):
-        state, error = rehearsing.endings.get(delivery.id, (delivery.state, delivery.error))
-        told.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, rehearsing.events.get(delivery.id, 0), error))
-    for broken in turn.broken:
-        told.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
-    told.deliveries.sort(key=lambda one: one.id)
-    for target, values in rehearsing.after.items():
+def compare(batch: InboxBatch, outcome: DryRun, before: Snapshot) -> DryRunResult:
+    """Compare the records before and after, and return what would change."""
+    result = DryRunResult()
+    for delivery in (normalized.delivery for normalized in batch.claimed):
+        state, error = outcome.endings.get(delivery.id, (delivery.state, delivery.error))
+        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, outcome.events.get(delivery.id, 0), error))
+    for broken in batch.broken:
+        result.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
+    result.deliveries.sort(key=lambda one: one.id)
+    for target, values in outcome.after.items():
         known = before.get(target)
         if known is None:
-            told.created += 1
+            result.created += 1
             continue
         changed = [name for name in values.keys() | known.keys() if values.get(name) != known.get(name)]
-        told.changed += bool(changed)
+        result.changed += bool(changed)
         for name in changed:
-            told.fields[name] = told.fields.get(name, 0) + 1
-    return told
+            result.fields[name] = result.fields.get(name, 0) + 1
+    return result

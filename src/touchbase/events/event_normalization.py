@@ -1,4 +1,4 @@
-"""From translated calls to sightings: which identities a batch of events names, normal and checked."""
+"""Normalization: from translated deliveries to event subjects with checked identities in normal form, times and keys."""
 
 from __future__ import annotations
 
@@ -32,110 +32,112 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, Problems, note
 from touchbase.inbox.delivery import Delivery
 
-_UNZONED_AHEAD: Micros = 120 * SECOND
-"""By how much a time without a zone may lie after the receipt: more is another zone than UTC, and no wrong clock."""
+_MAX_UNZONED_AHEAD: Micros = 120 * SECOND
+"""How far a time without a zone may lie after the receipt; a longer time is in a zone other than UTC, and not a wrong clock."""
 
 
 @packs_by_position
 @dataclass(slots=True)
 class NormalizedDelivery:
-    """What one delivery's call names. It depends on nothing that a store holds, so it is found out before a transaction begins."""
+    """The subjects of one delivery. They depend on nothing in the store, so they are computed before the transaction."""
 
     delivery: Delivery
     tool: str | None
     error: TouchbaseError | None = None
-    sightings: list[EventSubject] = field(default_factory=list)
+    subjects: list[EventSubject] = field(default_factory=list)
     packed: list[bytes] = field(default_factory=list)
-    """Sightings that are more than one transaction applies, in parts; `turn.parts_of` unpacks them."""
-    other: str | None = None
-    """The name of an event that is understood and about nobody."""
-    strange: str | None = None
-    """The name of an event that nobody understands."""
-    nameless: int = 0
-    """Events about a person or company that name none."""
+    """Pickled parts of the subjects, if one transaction cannot apply all; `inbox_batch.subject_parts` unpickles them."""
+    unused_event: str | None = None
+    """The name of a known event that is not about a record."""
+    unknown_event: str | None = None
+    """The name of an unknown event."""
+    unidentified: int = 0
+    """Number of events about a person or company without any identity."""
     own_ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
-    """Whom the first event with each of the tool's own ids is about."""
+    """The identities of the first event with each of the tool's own ids."""
     may_ask: bool = False
-    """Whether the tool can be asked for the records that the delivery only names."""
+    """Whether the objects that the delivery only names can be fetched from the tool."""
 
     @property
     def is_dated(self) -> bool:
-        """Whether all that it says has a time or an id of its own, so that equal bytes within the hour say nothing new."""
-        return self.error is None and not self.nameless and not self.packed and not any(is_undated(seen) for seen in self.sightings)
+        """Whether all events have a time or id, so that equal bytes within an hour repeat them."""
+        return (
+            self.error is None and not self.unidentified and not self.packed and not any(is_undated(subject) for subject in self.subjects)
+        )
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How one delivery ends: what its events came to."""
+    """The outcome of one delivery: what became of its events."""
 
-    seen: NormalizedDelivery
+    normalized: NormalizedDelivery
     delivery: Delivery
-    sightings: list[EventSubject]
-    """Those of the call that may be applied."""
+    subjects: list[EventSubject]
+    """The subjects that are still to be applied."""
     applied: int = 0
     parked: int = 0
     repeated: int = 0
     unknown: int = 0
-    """Events about people that we do not know and may not create."""
+    """Number of events about unknown records that may not be created."""
     problems: Problems = field(default_factory=dict)
-    """What went wrong with what was applied."""
+    """Problems with the applied events."""
     names_erased: bool = False
-    """It tells of a person who was erased: events about them were taken out, and its body goes."""
+    """Whether the delivery names an erased person: events about that person were removed, and its body is deleted."""
 
 
-def sight(delivery: Delivery, translation: Translation | TouchbaseError) -> NormalizedDelivery:
-    """The sightings in one translated delivery."""
+def normalize(delivery: Delivery, translation: Translation | TouchbaseError) -> NormalizedDelivery:
+    """Normalize the events of one translated delivery."""
     if isinstance(translation, TouchbaseError):
         return NormalizedDelivery(delivery, delivery.tool if delivery.verified else None, translation)
-    seen = NormalizedDelivery(delivery, translation.tool or "unknown", may_ask=translation.may_ask)
+    normalized = NormalizedDelivery(delivery, translation.tool or "unknown", may_ask=translation.may_ask)
     for event in translation.events:
-        _sight_one(seen, event, _may_create(delivery, event, translation.create_unknown))
-    return seen
+        _add_subject(normalized, event, _may_create(delivery, event, translation.create_unknown))
+    return normalized
 
 
-def is_undated(seen: EventSubject) -> bool:
-    """Whether an event carries neither a time nor an id: then only its receipt tells it from an equal one."""
-    return seen.event.occurred_us is None and seen.event.key is None
+def is_undated(subject: EventSubject) -> bool:
+    """Whether an event has neither a time nor an id: then only its receipt distinguishes it from an equal event."""
+    return subject.event.occurred_us is None and subject.event.key is None
 
 
-def outcome_of(seen: NormalizedDelivery) -> Outcome:
-    """A delivery of whose events nothing is applied yet; each attempt to apply them begins with a new one."""
-    return Outcome(seen, seen.delivery, seen.sightings)
+def outcome_of(normalized: NormalizedDelivery) -> Outcome:
+    """Return an outcome with nothing applied yet; each attempt to apply a delivery begins with a new one."""
+    return Outcome(normalized, normalized.delivery, normalized.subjects)
 
 
-def _sight_one(seen: NormalizedDelivery, event: Event, may_create: bool | None) -> None:
-    delivery, tool = seen.delivery, seen.tool or "unknown"
+def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool | None) -> None:
+    delivery, tool = normalized.delivery, normalized.tool or "unknown"
     if event.event in ("unknown", "unrecognised"):
-        seen.strange = seen.strange or event.source_event
-        seen.error = UnrecognisedPayload(f"{tool} sent an event that we do not know: {seen.strange or 'no name'}")
+        normalized.unknown_event = normalized.unknown_event or event.source_event
+        normalized.error = UnrecognisedPayload(f"{tool} sent an event that we do not know: {normalized.unknown_event or 'no name'}")
         return
     about = event.about
     if about is None:
-        seen.other = event.source_event or event.event
+        normalized.unused_event = event.source_event or event.event
         return
-    sighting = _sighting(delivery, tool, about, event, may_create)
-    if sighting.primary is None and sighting.linkedin is None and sighting.ref is None:
+    subject = _subject(delivery, tool, about, event, may_create)
+    if subject.primary is None and subject.linkedin is None and subject.ref is None:
         if event.event == "campaign_completed":
-            # It may be the whole campaign's end, which is about nobody.
-            seen.other = event.source_event or event.event
+            # It may be the end of the whole campaign, which is not about a record.
+            normalized.unused_event = event.source_event or event.event
             return
-        seen.nameless += 1
+        normalized.unidentified += 1
     else:
-        _tell_apart(seen, sighting)
-        seen.sightings.append(sighting)
+        _make_key_unique(normalized, subject)
+        normalized.subjects.append(subject)
 
 
-def _sighting(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> EventSubject:
-    """The identities, time and key of one event about a record."""
+def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> EventSubject:
+    """Return the identities, time and key of one event about a record."""
     event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
-    at = effective_time(event.occurred_us, delivery.received_us, _UNZONED_AHEAD if event.unzoned else DAY)
+    at = effective_time(event.occurred_us, delivery.received_us, _MAX_UNZONED_AHEAD if event.unzoned else DAY)
     is_unsure = event.occurred_us is not None and at != event.occurred_us
     if is_unsure:
         note(event.problems, TIME_AHEAD)
     if is_unsure and event.key is None:
-        # The receipt stands for the time, so the time that the tool gave tells a fact from its repetition.
+        # The event gets its receipt as time, so the time from the tool goes into the key that recognises repeats.
         event.key = f"{event_key(tool, event, '')} {event.occurred_us}"
-    sighting = EventSubject(
+    subject = EventSubject(
         event=event,
         kind=about,
         tool=tool,
@@ -150,37 +152,37 @@ def _sighting(delivery: Delivery, tool: str, about: int, event: Event, may_creat
         may_create=may_create,
         detail=_detail(event) | ({"time_unsure": True} if is_unsure else {}),
     )
-    if sighting.ref is not None and "." in event.event:
-        sighting.detail["object"] = [sighting.ref[1], sighting.ref[2]]
+    if subject.ref is not None and "." in event.event:
+        subject.detail["object"] = [subject.ref[1], subject.ref[2]]
     if event.company_object is not None and about == CONTACT:
-        sighting.detail["company"] = [keepable(each, NAME) or "" for each in event.company_object]
-    return sighting
+        subject.detail["company"] = [keepable(each, NAME) or "" for each in event.company_object]
+    return subject
 
 
-def _tell_apart(seen: NormalizedDelivery, sighting: EventSubject) -> None:
-    """Give a fact a key of its own where an earlier one of the call, about somebody else, has the same id of the tool."""
-    if not sighting.own_id:
+def _make_key_unique(normalized: NormalizedDelivery, subject: EventSubject) -> None:
+    """Make an event's key unique, if an earlier event of the delivery with other identities has the same id of the tool."""
+    if not subject.own_id:
         return
-    named = _named(sighting)
-    if seen.own_ids.setdefault(sighting.key, named) != named:
-        sighting.key = key_of_person(sighting.key, "\0".join(str(each) for each in named))
+    named = _named(subject)
+    if normalized.own_ids.setdefault(subject.key, named) != named:
+        subject.key = key_of_person(subject.key, "\0".join(str(each) for each in named))
 
 
-def _named(sighting: EventSubject) -> tuple[object, ...]:
-    return (sighting.primary, sighting.linkedin, sighting.ref)
+def _named(subject: EventSubject) -> tuple[object, ...]:
+    return (subject.primary, subject.linkedin, subject.ref)
 
 
 def _ref(tool: str, about: int, event: Event, object_id: str | None) -> Ref | None:
     if object_id is None:
         return None
-    # One kind of object (an Odoo partner, a monday item) may be a person here and a company there.
+    # One type of object (an Odoo partner, a monday item) may be a person or a company.
     kind = f"company:{event.object_type or ''}" if about == COMPANY else event.object_type
     return (tool, keepable(kind, NAME) or "", keepable(object_id, NAME) or "")
 
 
 def _primary(about: int, event: Event) -> str | None:
     if event.event.endswith(".deleted") and event.object_id is not None:
-        # A deletion makes nobody, so it cannot wait for an address, only for its object's link.
+        # A deletion creates no record, so it waits for its object's link and not for an address.
         return None
     if about == COMPANY:
         return find_company_domain(event.domain) if event.domain else None
@@ -188,19 +190,19 @@ def _primary(about: int, event: Event) -> str | None:
 
 
 def _may_create(delivery: Delivery, event: Event, chosen: bool | None) -> bool | None:
-    """Whether an event may make its record, as the connection says; None leaves it to the client's settings, for campaign tools."""
+    """Whether an event may create its record by the connection's settings; None: the client's settings decide (campaign tools only)."""
     if delivery.channel == CRM:
         return chosen is not False and not event.event.endswith(".deleted")
     return chosen
 
 
-def stored(sighting: EventSubject, delivery: Delivery, kind: int, record_id: int, settings: ClientSettings) -> StoredEvent:
-    """The event as it stands in a record's history, or under a link while it waits."""
-    event = sighting.event
+def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id: int, settings: ClientSettings) -> StoredEvent:
+    """Return the event as it is stored in a record's history, or under a link while it waits."""
+    event = subject.event
     effect = effect_of(event)
     if event.event == "linkedin_replied" and not (settings.linkedin_reply_counts if event.counts is None else event.counts):
         effect = ""
-    status, detail = _status(sighting, effect, settings) if effect else None, sighting.detail
+    status, detail = _status(subject, effect, settings) if effect else None, subject.detail
     problems = dict(event.problems)
     if status is None and effect and (asked := status_word(event, effect)):
         note(problems, STATUS_REFUSED, asked)
@@ -209,34 +211,34 @@ def stored(sighting: EventSubject, delivery: Delivery, kind: int, record_id: int
     return StoredEvent(
         record_kind=kind,
         record_id=record_id,
-        occurred_us=sighting.at,
-        key=sighting.key,
+        occurred_us=subject.at,
+        key=subject.key,
         event=event.event,
         effect=effect,
         status=status,
-        tool=sighting.tool,
+        tool=subject.tool,
         channel=delivery.channel,
         campaign=keepable(event.campaign, NAME),
         delivery_id=delivery.id,
         received_us=delivery.received_us,
-        via=_via(sighting, kind),
+        via=_via(subject, kind),
         detail=detail,
     )
 
 
-def _status(sighting: EventSubject, effect: str, settings: ClientSettings) -> str | None:
-    """The status word, in the client's own spelling; None where the client's set has no such status."""
-    word = keepable(status_word(sighting.event, effect), STATUS)
-    declared = settings.company_statuses if sighting.kind == COMPANY else settings.contact_statuses
+def _status(subject: EventSubject, effect: str, settings: ClientSettings) -> str | None:
+    """Return the status in the client's spelling; None if the client has no such status."""
+    word = keepable(status_word(subject.event, effect), STATUS)
+    declared = settings.company_statuses if subject.kind == COMPANY else settings.contact_statuses
     if word is None or declared is None:
         return word
     folded = word.casefold().replace("_", " ")
     return next((own for own in declared.statuses if own.casefold().replace("_", " ") == folded), None)
 
 
-def _via(sighting: EventSubject, kind: int) -> int:
-    if kind == EXTERNAL or sighting.primary is None:
-        return VIA_LINKEDIN if sighting.linkedin is not None and sighting.ref is None else VIA_LINK
+def _via(subject: EventSubject, kind: int) -> int:
+    if kind == EXTERNAL or subject.primary is None:
+        return VIA_LINKEDIN if subject.linkedin is not None and subject.ref is None else VIA_LINK
     return VIA_DOMAIN if kind == COMPANY else VIA_EMAIL
 
 
@@ -260,7 +262,7 @@ def _detail(event: Event) -> Detail:
 
 
 def _identity(event: Event) -> dict[str, str]:
-    """The address or the domain under which a CRM tells of its record, for the timeline: it may be another than before."""
+    """Return the e-mail address or domain that a CRM gives to its record, for the timeline; it may have changed."""
     if event.event.endswith(".deleted"):
         return {}
     name, value = ("domain", event.domain) if event.about == COMPANY else ("email", event.email)
@@ -290,9 +292,9 @@ def _add_values(event: Event, detail: Detail) -> None:
 
 
 def _add_changes(event: Event, detail: Detail) -> None:
-    # What stands among our own fields is told under their names.
-    told = detail.get("fields", ())
-    if changes := [change for change in event.changed[:CUSTOM_FIELDS] if change.field not in told]:
+    # Skip properties that are already among the record's fields.
+    shown = detail.get("fields", ())
+    if changes := [change for change in event.changed[:CUSTOM_FIELDS] if change.field not in shown]:
         detail["changed"] = [
             [keepable(change.property, NAME), keepable(change.value, VALUE), keepable(change.previous, VALUE)] for change in changes
         ]

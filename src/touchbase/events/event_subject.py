@@ -1,4 +1,4 @@
-"""Sightings: the identities that one event names, before anybody knows whose they are."""
+"""The subject of an event: the identities that the event names, before they are resolved to a record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, place
 @packs_by_position
 @dataclass(slots=True)
 class EventSubject:
-    """The identities that one event names, in normal form, and when."""
+    """The identities that one event names, in normal form, with its time and key."""
 
     event: Event
     kind: int
@@ -28,25 +28,25 @@ class EventSubject:
     key: str
     received_us: Micros
     may_create: bool | None
-    """Whether it may make a record; None: as the client's settings say."""
+    """Whether the event may create a record; None: the client's settings decide."""
     detail: Detail
-    """What the history keeps of the event besides."""
+    """Further members of the stored event."""
     own_id: bool = False
-    """Whether the key is the tool's own id of the fact: then its time tells nothing more."""
+    """Whether the key is the tool's own id of the event: then the key alone identifies it, without the time."""
     merged: Ref | None = None
-    """The object that `ref` was merged into: both are one from then on, and were so all along."""
+    """The object that `ref` was merged into; both count as one object at all times."""
 
     _stamp: Stamp | None = field(default=None, compare=False)
 
     @property
     def stamp(self) -> Stamp:
-        """How strongly the event's own values are meant: a CRM's deliberately, a campaign tool's in passing."""
+        """The last-writer-wins stamp of the event's values: DELIBERATE from a CRM, CARRIED from a campaign tool."""
         if self._stamp is None:
             self._stamp = (DELIBERATE if "." in self.event.event else CARRIED, *place_of(self.at, self.received_us, self.key))
         return self._stamp
 
     @property
     def claim(self) -> Claim | None:
-        """The address that the event says its CRM's object has."""
+        """The address that the event gives to its CRM object, with the effective time; None if there is none."""
         is_claim = self.ref is not None and self.primary is not None and "." in self.event.event
         return (self.stamp[1:], self.primary) if is_claim and self.primary is not None else None

@@ -1,4 +1,4 @@
-"""Looking up the records that a batch of sightings names, into the resolvers' maps."""
+"""Identity lookup: loads the records and links that the subjects of a batch may be about into the resolvers."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from touchbase.sql.statement import Execute, Plan, Row
 
 
 def fill_resolvers(
-    client: int, resolvers: Mapping[int, Resolver], sightings: Sequence[EventSubject], also: Iterable[tuple[int, int]] = ()
+    client: int, resolvers: Mapping[int, Resolver], subjects: Sequence[EventSubject], also: Iterable[tuple[int, int]] = ()
 ) -> Plan[None]:
-    """Load every record and link that these sightings may be about, and also these records (kind and id)."""
+    """Load the records and links that these subjects may be about, and these further records (kind and id)."""
     for kind, resolver in resolvers.items():
-        wanted = sorted({number for of, number in also if of == kind})
-        if wanted:
+        needed = sorted({number for of, number in also if of == kind})
+        if needed:
             add_records(
                 kind,
                 resolver,
-                (yield Execute(records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID, [(client, n) for n in wanted])),
+                (yield Execute(records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID, [(client, n) for n in needed])),
             )
-        mine = [seen for seen in sightings if seen.kind == kind]
+        mine = [subject for subject in subjects if subject.kind == kind]
         if mine:
             yield from _fill(client, kind, resolver, mine)
 
 
-def _fill(client: int, kind: int, resolver: Resolver, sightings: Sequence[EventSubject]) -> Plan[None]:
-    primaries = {seen.primary for seen in sightings if seen.primary is not None}
-    linkedins = {seen.linkedin for seen in sightings if seen.linkedin is not None}
+def _fill(client: int, kind: int, resolver: Resolver, subjects: Sequence[EventSubject]) -> Plan[None]:
+    primaries = {subject.primary for subject in subjects if subject.primary is not None}
+    linkedins = {subject.linkedin for subject in subjects if subject.linkedin is not None}
     if primaries:
         op = records_sql.CONTACT_BY_EMAIL if kind == CONTACT else records_sql.COMPANY_BY_DOMAIN
         rows = yield Execute(op, [(client, key) for key in sorted(primaries)])
@@ -50,70 +50,74 @@ def _fill(client: int, kind: int, resolver: Resolver, sightings: Sequence[EventS
         rows = yield Execute(records_sql.CONTACT_BY_LINKEDIN, [(client, key) for key in sorted(linkedins)])
         add_records(kind, resolver, rows)
     word = "email" if kind == CONTACT else "domain"
-    refs: set[Ref] = {ref for seen in sightings for ref in (seen.ref, seen.merged) if ref is not None}
+    refs: set[Ref] = {ref for subject in subjects for ref in (subject.ref, subject.merged) if ref is not None}
     refs |= {("", word, key) for key in primaries if key not in resolver.by_primary}
-    refs |= {("", word, seen.primary) for seen in sightings if seen.primary is not None and _may_be_anothers(resolver, seen, word)}
+    refs |= {
+        ("", word, subject.primary)
+        for subject in subjects
+        if subject.primary is not None and _may_belong_to_another(resolver, subject, word)
+    }
     if kind == CONTACT:
-        refs |= {("", "linkedin", key) for key in linkedins if _is_or_was_anothers(resolver, key, sightings)}
+        refs |= {("", "linkedin", key) for key in linkedins if _belongs_or_belonged_to_another(resolver, key, subjects)}
     if refs:
         yield from _fill_links(client, kind, resolver, refs)
-    passed_on = {former_key(kind, primary_key(one) or "") for one in resolver.by_id.values() if SINCE in one.stamps} - refs
-    if passed_on:
-        yield from _fill_links(client, kind, resolver, passed_on)
-    yield from _fill_claims(client, kind, resolver, sightings)
+    former_refs = {former_key(kind, primary_key(one) or "") for one in resolver.by_id.values() if SINCE in one.stamps} - refs
+    if former_refs:
+        yield from _fill_links(client, kind, resolver, former_refs)
+    yield from _fill_claims(client, kind, resolver, subjects)
 
 
-def _fill_claims(client: int, kind: int, resolver: Resolver, sightings: Sequence[EventSubject]) -> Plan[None]:
-    """Load what all objects of a record claim, where an event gives one of several another address, or may unite two records."""
-    doubtful = [(seen, numbers) for seen in sightings if (numbers := _in_doubt(kind, resolver, seen))]
+def _fill_claims(client: int, kind: int, resolver: Resolver, subjects: Sequence[EventSubject]) -> Plan[None]:
+    """Load the claims of all objects of a record, if an event gives one of them another address or may unite two records."""
+    doubtful = [(subject, numbers) for subject in subjects if (numbers := _ambiguous_records(kind, resolver, subject))]
     if not doubtful:
         return
     objects: dict[int, set[Ref]] = {number: set() for _, numbers in doubtful for number in numbers}
     for row in (yield Execute(history_sql.LINKS_OF, [(client, kind, number) for number in sorted(objects)])):
         if row[1]:
             objects[row[6]].add((row[1], row[2], row[3]))
-    shared = {number for seen, numbers in doubtful if _has_several(seen, [objects[one] for one in numbers]) for number in numbers}
+    shared = {number for subject, numbers in doubtful if _has_several(subject, [objects[one] for one in numbers]) for number in numbers}
     if not shared:
         return
     histories: dict[int, list[StoredEvent]] = {number: [] for number in shared}
     for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in sorted(shared)])):
         histories[row[2]].append(event_of(row))
     for number, history in histories.items():
-        resolver.claims.note_history(number, kind, history)
+        resolver.claims.add_history(number, kind, history)
 
 
-def _in_doubt(kind: int, resolver: Resolver, seen: EventSubject) -> set[int]:
-    """The records of one sighting, where it is not simply about the one that it names in every way."""
-    if seen.ref is None or seen.primary is None:
+def _ambiguous_records(kind: int, resolver: Resolver, subject: EventSubject) -> set[int]:
+    """Return the records that a subject may be about; an empty set if all its identities lead to the same record."""
+    if subject.ref is None or subject.primary is None:
         return set()
-    linked, former = (resolver.links.record_id(ref) for ref in (seen.ref, former_key(kind, seen.primary)))
-    merged = None if seen.merged is None else resolver.links.record_id(seen.merged)
-    owner = resolver.by_primary.get(seen.primary)
+    linked, former = (resolver.links.record_id(ref) for ref in (subject.ref, former_key(kind, subject.primary)))
+    merged = None if subject.merged is None else resolver.links.record_id(subject.merged)
+    owner = resolver.by_primary.get(subject.primary)
     if owner is not None and linked == owner.id and not owner.stamps.keys() & {SINCE, SEVERAL}:
         return set()
-    if seen.claim is None and (linked is None or owner is None or linked == owner.id):
-        return set()  # a campaign tool's words divide nobody
+    if subject.claim is None and (linked is None or owner is None or linked == owner.id):
+        return set()  # events of a campaign tool separate no records
     numbers = {linked, former, merged, None if owner is None else owner.id}
     return {number for number in numbers if number is not None and number in resolver.by_id}
 
 
-def _has_several(seen: EventSubject, objects: Sequence[set[Ref]]) -> bool:
-    """Whether these records together are two objects of one kind, or will be."""
-    kinds = Counter(ref[:2] for ref in {ref for refs in objects for ref in refs} | ({seen.ref} if seen.ref is not None else set()))
+def _has_several(subject: EventSubject, objects: Sequence[set[Ref]]) -> bool:
+    """Whether these records together have two objects of one type, or will have."""
+    kinds = Counter(ref[:2] for ref in {ref for refs in objects for ref in refs} | ({subject.ref} if subject.ref is not None else set()))
     return max(kinds.values()) > 1
 
 
-def _may_be_anothers(resolver: Resolver, seen: EventSubject, field_name: str) -> bool:
-    """Whether an address may have been another record's when the event happened, or be that of another record's object."""
-    record = resolver.by_primary.get(seen.primary or "")
+def _may_belong_to_another(resolver: Resolver, subject: EventSubject, field_name: str) -> bool:
+    """Whether an address may have had another owner when the event happened, or belong to another record's object."""
+    record = resolver.by_primary.get(subject.primary or "")
     since = None if record is None else held_since(record, field_name)
-    return since is not None and (seen.ref is not None or seen.stamp[1] < since)
+    return since is not None and (subject.ref is not None or subject.stamp[1] < since)
 
 
-def _is_or_was_anothers(resolver: Resolver, key: str, sightings: Sequence[EventSubject]) -> bool:
+def _belongs_or_belonged_to_another(resolver: Resolver, key: str, subjects: Sequence[EventSubject]) -> bool:
     record = resolver.by_linkedin.get(key)
     since = None if record is None else held_since(record, "linkedin_url")
-    return record is None or (since is not None and any(seen.linkedin == key and seen.stamp[1] < since for seen in sightings))
+    return record is None or (since is not None and any(subject.linkedin == key and subject.stamp[1] < since for subject in subjects))
 
 
 def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> Plan[None]:
@@ -122,8 +126,8 @@ def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> P
         ref: Ref = (row[1], row[2], row[3])
         resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
     yield from _fill_shared_places(client, resolver)
-    wanted = {link.record_id for link in resolver.links.by_ref.values() if link.record_kind == kind and link.record_id is not None}
-    missing = sorted(wanted - set(resolver.by_id))
+    needed = {link.record_id for link in resolver.links.by_ref.values() if link.record_kind == kind and link.record_id is not None}
+    missing = sorted(needed - set(resolver.by_id))
     if missing:
         op = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
         found = yield Execute(op, [(client, number) for number in missing])
@@ -142,7 +146,7 @@ def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
 
 
 def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
-    """Put loaded rows into the resolver's maps; what is there already stays as it is."""
+    """Add loaded rows to the resolver's maps; skip records that are loaded already."""
     for row in rows:
         if row[1] in resolver.by_id:
             continue
@@ -159,8 +163,8 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
             resolver.by_primary[record.domain] = record
 
 
-def load_holders(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
-    """Load who has these addresses."""
+def load_owners(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
+    """Load the owners of these addresses."""
     known = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
     keys = {key for value in values if value is not None and (key := ADDRESS_KEYS[name](value)) is not None}
     if missing := sorted(keys - known.keys()):

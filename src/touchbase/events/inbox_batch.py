@@ -1,4 +1,4 @@
-"""One turn of the inbox: what the engines share around `claim` and `apply_batch`."""
+"""Inbox batches: reading claimed deliveries before `apply_batch`, the same in all engines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import partial
 
 from touchbase.common.field_limits import keepable
 from touchbase.errors import TouchbaseError
-from touchbase.events.event_normalization import NormalizedDelivery, sight
+from touchbase.events.event_normalization import NormalizedDelivery, normalize
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
 from touchbase.history.events import Translation
@@ -19,14 +19,14 @@ from touchbase.inbox.budget import MOST_EVENTS, is_large
 from touchbase.inbox.delivery import Delivery
 from touchbase.suppression.pii_scan import mentions
 
-LONGEST_REASON = 500
+MAX_REASON_LENGTH = 500
 _NO_DELIVERY = Delivery(0, "", 0, "", "", 0)
-"""Stands in what another process has made for the delivery that we have ourselves."""
+"""Placeholder for the delivery in the result of a translator process."""
 
 
 @dataclass(slots=True)
 class FailedDelivery:
-    """A delivery that could not be read, with the reason; `for_good` where trying again is of no use."""
+    """A delivery that could not be read, with the reason; `for_good` if a retry is useless."""
 
     delivery: Delivery
     why: str
@@ -35,7 +35,7 @@ class FailedDelivery:
 
 @dataclass(slots=True)
 class InboxBatch:
-    """Claimed deliveries with what their calls name, those that could not be read, and those that are to be worked on alone."""
+    """Claimed deliveries in normal form, deliveries that could not be read, and large deliveries, which are applied alone."""
 
     claimed: list[NormalizedDelivery]
     broken: list[FailedDelivery]
@@ -48,24 +48,26 @@ class InboxBatch:
         return self
 
 
-ReadTurn = Callable[[Sequence[Delivery], Translate], Coroutine[None, None, InboxBatch]]
-"""Looks at deliveries as an engine does it."""
+ReadBatch = Callable[[Sequence[Delivery], Translate], Coroutine[None, None, InboxBatch]]
+"""Reads deliveries in the engine's way: on a thread or in slices."""
 
 
-def apart(deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
-    """Those that may be worked on together, and those that are worked on alone."""
+def split_large(deliveries: Sequence[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
+    """Split off large deliveries from a batch, because they are applied alone."""
     return [each for each in deliveries if not is_large(each)], [each for each in deliveries if is_large(each)]
 
 
-async def read_turn(deliveries: Sequence[Delivery], translate: Translate, here: Callable[[], Awaitable[InboxBatch]]) -> InboxBatch:
-    """Look at each delivery: in a process apart where there is one, else as `here` does it."""
+async def read_batch(deliveries: Sequence[Delivery], translate: Translate, here: Callable[[], Awaitable[InboxBatch]]) -> InboxBatch:
+    """Read each delivery: in a translator process if there is a pool, else with `here`."""
     if isinstance(translate, IsolatedReader):
-        return _turn_of(deliveries, await translate.looked(deliveries))
+        return _batch_of(deliveries, await translate.read_many(deliveries))
     return await here()
 
 
-async def turns(deliveries: Sequence[Delivery], size: int, translate: Translate, read: ReadTurn) -> AsyncGenerator[InboxBatch, None]:
-    """Look at these chunk by chunk: while one is applied, the next are looked at, two of them where processes apart do it."""
+async def read_batches(
+    deliveries: Sequence[Delivery], size: int, translate: Translate, read: ReadBatch
+) -> AsyncGenerator[InboxBatch, None]:
+    """Read deliveries in chunks; while one is applied, the next is read, or the next two with translator processes."""
     reading = deque[asyncio.Task[InboxBatch]]()
     try:
         for first in range(0, len(deliveries), size):
@@ -80,73 +82,73 @@ async def turns(deliveries: Sequence[Delivery], size: int, translate: Translate,
         await asyncio.gather(*reading, return_exceptions=True)
 
 
-def translated(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
-    """Look at each delivery; one that breaks its adapter never harms its neighbours.
+def translate_batch(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
+    """Read each delivery; a failure of its adapter does not affect the others.
 
-    It is looked through here too where that is needed: it takes longest, and nobody waits for a transaction meanwhile.
+    The scan for addresses of erased people runs here too: it is slow, and no transaction is open yet.
     """
-    return _turn_of(deliveries, [look(each, translate) for each in deliveries])
+    return _batch_of(deliveries, [read_delivery(each, translate) for each in deliveries])
 
 
-def look(delivery: Delivery, translate: Translate) -> ReadResult:
-    """Every step on one delivery that a transaction need not wait for: scan it, translate it, sight whom it names."""
-    looked = ReadResult()
+def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
+    """Do for one delivery what needs no transaction: scan it for addresses, translate it and normalize its events."""
+    result = ReadResult()
     try:
         if delivery.guarded:
-            looked.told = mentions(delivery.headers, delivery.query, delivery.body)
-        looked.seen = _sighted(delivery, translate)
+            result.mentions = mentions(delivery.headers, delivery.query, delivery.body)
+        result.normalized = _normalized(delivery, translate)
     except MemoryError:
         raise
     except Exception as error:
-        looked.why = reason(error)
-    return looked
+        result.why = failure_reason(error)
+    return result
 
 
-def packed(looked: ReadResult) -> ReadResult:
-    """The same to hand to another process: without the delivery, and what is more than one transaction applies in packed parts."""
-    if (seen := looked.seen) is not None:
-        seen.delivery = _NO_DELIVERY
-        if len(seen.sightings) > MOST_EVENTS:
-            seen.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _cut(seen)]
-            seen.sightings = []
-    return looked
+def pack_result(result: ReadResult) -> ReadResult:
+    """Prepare a result for another process: without the delivery, and with pickled parts if one transaction cannot apply all events."""
+    if (normalized := result.normalized) is not None:
+        normalized.delivery = _NO_DELIVERY
+        if len(normalized.subjects) > MOST_EVENTS:
+            normalized.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _split_subjects(normalized)]
+            normalized.subjects = []
+    return result
 
 
-def parts_of(seen: NormalizedDelivery) -> list[Callable[[], NormalizedDelivery]]:
-    """What one delivery's call names, in parts that one transaction each applies; each is unpacked when its turn comes."""
-    if not seen.packed:
-        return [partial(replace, seen, sightings=part) for part in _cut(seen)]
-    return [partial(_unpacked, seen, part) for part in seen.packed]
+def subject_parts(normalized: NormalizedDelivery) -> list[Callable[[], NormalizedDelivery]]:
+    """Split a delivery into parts that fit into one transaction each; each part is unpickled when it is called for."""
+    if not normalized.packed:
+        return [partial(replace, normalized, subjects=part) for part in _split_subjects(normalized)]
+    return [partial(_unpacked, normalized, part) for part in normalized.packed]
 
 
-def weight(seen: NormalizedDelivery) -> int:
-    """How many events it may bring: at least so many."""
-    return len(seen.sightings) + len(seen.packed) * MOST_EVENTS
+def min_events(normalized: NormalizedDelivery) -> int:
+    """Return a lower bound of the number of its events."""
+    return len(normalized.subjects) + len(normalized.packed) * MOST_EVENTS
 
 
-def groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
-    """These in groups that one transaction each applies, in their order; and those that are too large even alone."""
+def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
+    """Group deliveries, in order, by what one transaction applies; return the groups, and those too large for one transaction."""
     made: list[list[NormalizedDelivery]] = []
     room = 0
-    for seen in claimed:
-        events = max(1, weight(seen))
+    for normalized in claimed:
+        events = max(1, min_events(normalized))
         if events > MOST_EVENTS:
             continue
         if events > room:
             made.append([])
             room = MOST_EVENTS
-        made[-1].append(seen)
+        made[-1].append(normalized)
         room -= events
-    return made, [seen for seen in claimed if weight(seen) > MOST_EVENTS]
+    return made, [normalized for normalized in claimed if min_events(normalized) > MOST_EVENTS]
 
 
-def reason(error: Exception) -> str:
-    """An unforeseen failure in one sentence, for the delivery's `error`."""
-    return keepable(f"{type(error).__name__}: {error}", LONGEST_REASON) or ""
+def failure_reason(error: Exception) -> str:
+    """Return an unexpected error as one sentence, for the delivery's `error`."""
+    return keepable(f"{type(error).__name__}: {error}", MAX_REASON_LENGTH) or ""
 
 
-def merged(one: WorkReport, other: WorkReport) -> WorkReport:
-    """Both reports as one."""
+def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
+    """Return the sum of two reports."""
     ended, problems, outcomes = Counter(one.ended), Counter(one.problems), Counter(one.outcomes)
     ended.update(other.ended)
     problems.update(other.problems)
@@ -164,32 +166,32 @@ def merged(one: WorkReport, other: WorkReport) -> WorkReport:
     )
 
 
-def _turn_of(deliveries: Sequence[Delivery], looked: Sequence[ReadResult]) -> InboxBatch:
-    turn = InboxBatch([], [])
-    for delivery, one in zip(deliveries, looked, strict=True):
-        delivery.told = one.told
+def _batch_of(deliveries: Sequence[Delivery], result: Sequence[ReadResult]) -> InboxBatch:
+    batch = InboxBatch([], [])
+    for delivery, one in zip(deliveries, result, strict=True):
+        delivery.told = one.mentions
         if one.why is None:
-            seen: NormalizedDelivery = one.seen
-            seen.delivery = delivery
-            turn.claimed.append(seen)
+            normalized: NormalizedDelivery = one.normalized
+            normalized.delivery = delivery
+            batch.claimed.append(normalized)
             continue
         if delivery.guarded and delivery.told is None:
-            delivery.told = set()  # looking through it once more would break, or hold up, the transaction that notes the failure
-        turn.broken.append(FailedDelivery(delivery, one.why, one.for_good))
-    return turn
+            delivery.told = set()  # a second scan could break or delay the transaction that stores the failure
+        batch.broken.append(FailedDelivery(delivery, one.why, one.for_good))
+    return batch
 
 
-def _sighted(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
+def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
     try:
         translation: Translation | TouchbaseError = translate(delivery)
     except TouchbaseError as error:
         translation = error
-    return sight(delivery, translation)
+    return normalize(delivery, translation)
 
 
-def _cut(seen: NormalizedDelivery) -> list[list[EventSubject]]:
-    return [seen.sightings[first : first + MOST_EVENTS] for first in range(0, max(1, len(seen.sightings)), MOST_EVENTS)]
+def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
+    return [normalized.subjects[first : first + MOST_EVENTS] for first in range(0, max(1, len(normalized.subjects)), MOST_EVENTS)]
 
 
-def _unpacked(seen: NormalizedDelivery, part: bytes) -> NormalizedDelivery:
-    return replace(seen, sightings=pickle.loads(part), packed=[])  # noqa: S301 (made by `packed`, in a process of ours)
+def _unpacked(normalized: NormalizedDelivery, part: bytes) -> NormalizedDelivery:
+    return replace(normalized, subjects=pickle.loads(part), packed=[])  # noqa: S301 (made by `pack_result` in our translator process)

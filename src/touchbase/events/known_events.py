@@ -1,7 +1,7 @@
-"""Known facts: events of a batch that stand in a history already; they decide nothing again.
+"""Known facts: events of a batch that are already stored in a history; they are not applied again.
 
-A fact is known by the tool's own id of it, whatever its time; without one by its derived key and time; and by its delivery,
-where that has been applied before. What waits under a link is not decided yet: only its own id counts once.
+A fact is recognised by the tool's own id, whatever its time; without an id by its derived key and time; and by its delivery, if that
+was applied before. A fact that waits under a link is not applied yet: only its own id is compared.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ RETIME_EVENT = Statement(
 )
 
 
-TAKE_EVENT_OUT = delete("take_event_out", "event", (*RECORD, *reversed(_KEY_AND_TIME[1:])))
+REMOVE_EVENT = delete("take_event_out", "event", (*RECORD, *reversed(_KEY_AND_TIME[1:])))
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as it stands in a history, or under a link."""
+    """An event as it is stored in a history or under a link."""
 
     kind: int
     record_id: int
@@ -66,66 +66,66 @@ class Fact:
 
 
 @dataclass(slots=True)
-class Known:
-    """The facts of a batch that are there already."""
+class KnownFacts:
+    """The stored facts that a batch repeats."""
 
     by_id: dict[str, Fact] = field(default_factory=dict)
     by_time: dict[tuple[str, Micros], Fact] = field(default_factory=dict)
     by_delivery: dict[tuple[int | None, str], Fact] = field(default_factory=dict)
 
-    def fact(self, seen: EventSubject, delivery: Delivery) -> Fact | None:
-        """The fact that this sighting repeats, unless it waits still and is recognised where it waits."""
-        fact = self._of(seen, delivery)
-        if fact is not None and fact.kind == EXTERNAL and (not seen.own_id or fact.delivery_id == delivery.id):
+    def fact(self, subject: EventSubject, delivery: Delivery) -> Fact | None:
+        """Return the fact that this subject repeats; None if that still waits under a link, where repeats are recognised later."""
+        fact = self._of(subject, delivery)
+        if fact is not None and fact.kind == EXTERNAL and (not subject.own_id or fact.delivery_id == delivery.id):
             return None
         return fact
 
-    def _of(self, seen: EventSubject, delivery: Delivery) -> Fact | None:
-        found = self.by_id.get(seen.key) if seen.own_id else self.by_time.get((seen.key, seen.at))
-        return found or self.by_delivery.get((delivery.id, seen.key))
+    def _of(self, subject: EventSubject, delivery: Delivery) -> Fact | None:
+        found = self.by_id.get(subject.key) if subject.own_id else self.by_time.get((subject.key, subject.at))
+        return found or self.by_delivery.get((delivery.id, subject.key))
 
 
-def set_aside_known(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
-    """Take what is known out of these outcomes; a receipt that is earlier than the one that told it takes its place."""
-    known = yield from find_known(batch.client, outcomes)
+def drop_known_facts(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
+    """Remove known facts from these outcomes; an earlier receipt replaces the stored one."""
+    known = yield from find_known_facts(batch.client, outcomes)
     retimed: dict[Fact, Row] = {}
-    forgotten: list[Row] = []
+    removed: list[Row] = []
     for outcome in sorted(outcomes, key=by_receipt):
-        rest: list[EventSubject] = []
-        for seen in outcome.sightings:
-            fact = known.fact(seen, outcome.delivery)
+        remaining: list[EventSubject] = []
+        for subject in outcome.subjects:
+            fact = known.fact(subject, outcome.delivery)
             if fact is None:
-                rest.append(seen)
+                remaining.append(subject)
             elif fact.kind == EXTERNAL:
                 if _is_earlier(outcome, fact):
-                    forgotten.append((batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key))
+                    removed.append((batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key))
                     batch.emptied.add(fact.delivery_id or 0)
-                    known.by_id[seen.key] = replace(fact, delivery_id=outcome.delivery.id, received_us=outcome.delivery.received_us)
+                    known.by_id[subject.key] = replace(fact, delivery_id=outcome.delivery.id, received_us=outcome.delivery.received_us)
                 else:
-                    batch.waiting.add((seen.key, outcome.delivery.id))
-                rest.append(seen)
-            elif _moves(seen, outcome, fact) and fact not in retimed:
+                    batch.waiting.add((subject.key, outcome.delivery.id))
+                remaining.append(subject)
+            elif _is_retimed(subject, outcome, fact) and fact not in retimed:
                 place = (batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key)
-                retimed[fact] = (*place[:3], fact.key, fact.occurred_us, seen.at, outcome.delivery.id, outcome.delivery.received_us)
+                retimed[fact] = (*place[:3], fact.key, fact.occurred_us, subject.at, outcome.delivery.id, outcome.delivery.received_us)
                 batch.emptied.add(fact.delivery_id or 0)
                 outcome.applied += 1
             else:
                 outcome.repeated += 1
-        outcome.sightings = rest
-    if forgotten:
-        yield Execute(TAKE_EVENT_OUT, forgotten)
+        outcome.subjects = remaining
+    if removed:
+        yield Execute(REMOVE_EVENT, removed)
     if retimed:
         yield Execute(RETIME_EVENT, list(retimed.values()))
     batch.retimed = [((fact.kind, fact.record_id), place_of(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
 
 
-def _moves(seen: EventSubject, outcome: Outcome, fact: Fact) -> bool:
-    """Whether an earlier receipt gives a fact another place: it brings another time, or the fact lies ahead of it."""
-    return _is_earlier(outcome, fact) and (seen.own_id or fact.occurred_us > outcome.delivery.received_us)
+def _is_retimed(subject: EventSubject, outcome: Outcome, fact: Fact) -> bool:
+    """Whether an earlier receipt changes a fact's effective time: it has another time, or the stored time lies after it."""
+    return _is_earlier(outcome, fact) and (subject.own_id or fact.occurred_us > outcome.delivery.received_us)
 
 
 def by_receipt(outcome: Outcome) -> tuple[Micros, int]:
-    """The order of receipt."""
+    """Return the sort key for the order of receipt."""
     return outcome.delivery.received_us, outcome.delivery.id
 
 
@@ -133,18 +133,18 @@ def _is_earlier(outcome: Outcome, fact: Fact) -> bool:
     return fact.delivery_id is not None and by_receipt(outcome) < (fact.received_us, fact.delivery_id)
 
 
-def find_known(client: int, outcomes: Sequence[Outcome]) -> Plan[Known]:
-    """Look up which facts of these deliveries are there already."""
-    known = Known()
-    sightings = [seen for outcome in outcomes for seen in outcome.sightings]
-    ids = sorted({seen.key for seen in sightings if seen.own_id})
+def find_known_facts(client: int, outcomes: Sequence[Outcome]) -> Plan[KnownFacts]:
+    """Look up which facts of these deliveries are already stored."""
+    known = KnownFacts()
+    subjects = [subject for outcome in outcomes for subject in outcome.subjects]
+    ids = sorted({subject.key for subject in subjects if subject.own_id})
     if ids:
         known.by_id = {fact.key: fact for fact in _facts((yield Execute(FACT_BY_ID, [(client, key) for key in ids])))}
-    times = sorted({(seen.key, seen.at) for seen in sightings if not seen.own_id})
+    times = sorted({(subject.key, subject.at) for subject in subjects if not subject.own_id})
     if times:
         rows = yield Execute(FACT_BY_TIME, [(client, *each) for each in times])
         known.by_time = {(fact.key, fact.occurred_us): fact for fact in _facts(rows)}
-    applied = sorted({outcome.delivery.id for outcome in outcomes if outcome.delivery.applied_us is not None and outcome.sightings})
+    applied = sorted({outcome.delivery.id for outcome in outcomes if outcome.delivery.applied_us is not None and outcome.subjects})
     if applied:
         rows = yield Execute(FACTS_OF_DELIVERY, [(client, number) for number in applied])
         known.by_delivery = {(fact.delivery_id, fact.key): fact for fact in _facts(rows)}
@@ -152,5 +152,5 @@ def find_known(client: int, outcomes: Sequence[Outcome]) -> Plan[Known]:
 
 
 def _facts(rows: Iterable[tuple[int, int, Micros, str, int | None, Micros]]) -> Iterator[Fact]:
-    # In a table by key the last stays: what has a record before what waits, and the earliest.
+    # Of equal keys the last row wins: stored with a record rather than waiting, and the earliest.
     return (Fact(*row) for row in sorted(rows, key=lambda row: row[:4], reverse=True))

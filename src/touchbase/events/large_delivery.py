@@ -1,4 +1,4 @@
-"""Working on one delivery alone, on any engine: attempt, look, then part by part, with others' writes between the parts."""
+"""Processing one large delivery, on any engine: begin an attempt, read, then apply in parts, with other writes between them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Overloaded
-from touchbase.events.claim import note_failure
-from touchbase.events.delivery_parts import Division, begin
+from touchbase.events.delivery_outcomes import record_failure
+from touchbase.events.delivery_parts import DeliveryInParts, begin_attempt
 from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import FailedDelivery, ReadTurn, merged, parts_of, reason
+from touchbase.events.inbox_batch import FailedDelivery, ReadBatch, failure_reason, merge_reports, subject_parts
 from touchbase.events.projection import apply_batch, apply_needs
 from touchbase.events.work import Translate, WorkReport
 from touchbase.inbox.budget import OUT_OF_ATTEMPTS
@@ -22,62 +22,62 @@ from touchbase.sql.statement import Plan
 
 Needs = Callable[[], Mapping[str, int]]
 Write = Callable[[Callable[[Ids], Plan[Any]], Needs], Awaitable[Any]]
-"""Runs a plan in a transaction of its own, with ids for what it needs; `Overloaded` where the engine is not able."""
+"""Runs a plan in its own transaction, with the ids it needs; raises `Overloaded` if the engine cannot write now."""
 
 
 @dataclass(frozen=True, slots=True)
 class LargeWork:
-    """Works on large deliveries of one client, one by one."""
+    """Processes large deliveries of one client, one by one."""
 
     client: int
     now_us: Micros
     states: Container[str]
     write: Write
     lease: Micros = 0
-    """For how long other workers leave a delivery alone that was begun: longer than its work takes. None: there are none."""
+    """How long other workers skip a delivery after its attempt began: longer than processing takes. 0: there are no other workers."""
 
-    async def read_and_apply(self, delivery: Delivery, translate: Translate, read: ReadTurn) -> WorkReport:
-        """Look at a large delivery, and apply it."""
+    async def read_and_apply(self, delivery: Delivery, translate: Translate, read: ReadBatch) -> WorkReport:
+        """Read a large delivery and apply it."""
         if delivery.attempts >= MAX_ATTEMPTS:
             return await self._fail(
                 FailedDelivery(delivery, OUT_OF_ATTEMPTS.format(delivery.attempts), for_good=True), attempts=MAX_ATTEMPTS - 1
             )
         if not await self._begin(delivery):
             return WorkReport()
-        turn = await read([delivery], translate)
-        for broken in turn.broken:
+        batch = await read([delivery], translate)
+        for broken in batch.broken:
             return await self._fail(broken)
-        return await self._apply(turn.claimed[0])
+        return await self._apply(batch.claimed[0])
 
-    async def apply(self, seen: NormalizedDelivery) -> WorkReport:
-        """Apply a delivery that was looked at and has more events than one transaction takes."""
-        return await self._apply(seen) if await self._begin(seen.delivery) else WorkReport()
+    async def apply(self, normalized: NormalizedDelivery) -> WorkReport:
+        """Apply a delivery that was read and has more events than one transaction applies."""
+        return await self._apply(normalized) if await self._begin(normalized.delivery) else WorkReport()
 
     async def _begin(self, delivery: Delivery) -> bool:
         until = self.now_us + self.lease if self.lease else delivery.next_attempt_us
-        begun: bool = await self.write(lambda ids: begin(delivery, until), dict)
+        begun: bool = await self.write(lambda ids: begin_attempt(delivery, until), dict)
         return begun
 
-    async def _apply(self, seen: NormalizedDelivery) -> WorkReport:
-        parts = parts_of(seen)
-        division = Division(seen, len(parts))
+    async def _apply(self, normalized: NormalizedDelivery) -> WorkReport:
+        parts = subject_parts(normalized)
+        in_parts = DeliveryInParts(normalized, len(parts))
         report = WorkReport()
         try:
             for at, unpack in enumerate(parts):
-                division.at = at
-                report = merged(report, await self._part([unpack()], division))
-                if at not in division.outcomes:  # the client may not be applied any more; what was begun is begun again one day
+                in_parts.at = at
+                report = merge_reports(report, await self._part([unpack()], in_parts))
+                if at not in in_parts.outcomes:  # the client was suspended or deleted; the attempt is repeated later
                     break
         except Overloaded:
             raise
         except Exception as error:
-            return merged(report, await self._fail(FailedDelivery(seen.delivery, reason(error))))
+            return merge_reports(report, await self._fail(FailedDelivery(normalized.delivery, failure_reason(error))))
         return report
 
-    async def _part(self, claimed: Sequence[NormalizedDelivery], division: Division) -> WorkReport:
+    async def _part(self, claimed: Sequence[NormalizedDelivery], in_parts: DeliveryInParts) -> WorkReport:
         tries = count()
         report: WorkReport = await self.write(
-            lambda ids: apply_batch(self.client, claimed, ids, self.now_us, self.states, division),
+            lambda ids: apply_batch(self.client, claimed, ids, self.now_us, self.states, in_parts),
             lambda: apply_needs(claimed, next(tries)),
         )
         return report
@@ -85,8 +85,8 @@ class LargeWork:
     async def _fail(self, broken: FailedDelivery, attempts: int | None = None) -> WorkReport:
         delivery = broken.delivery
         if attempts is not None:
-            delivery.attempts = attempts  # the last attempt was written when it began
+            delivery.attempts = attempts  # the last attempt was stored when it began
         report: WorkReport = await self.write(
-            lambda ids: note_failure(self.client, delivery, broken.why, self.now_us, for_good=broken.for_good), dict
+            lambda ids: record_failure(self.client, delivery, broken.why, self.now_us, for_good=broken.for_good), dict
         )
         return report

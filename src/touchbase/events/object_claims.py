@@ -1,87 +1,87 @@
-"""Claims: which address each object of a CRM has, and what follows for records that several objects have been.
+"""Claims: which address each CRM object has, and how records with several objects are separated.
 
-Two objects of one kind in one CRM that have different addresses now are two records, whatever they have had before (decision 33).
-What the objects tell is theirs. What a campaign tool tells under an address is of whoever had that then.
+Two objects of one type in one CRM with different present addresses are two records, whatever addresses they had before
+(decision 33). Events of an object belong to its record; events of a campaign tool belong to the owner of the address at their time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeVar
 
-from touchbase.common.normalize import find_company_domain, find_email_key
-from touchbase.events.profiles import owners_of_profiles, profile_alone
+from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.history.events import COMPANY, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import Place
+from touchbase.history.last_writer_wins import Place, Stamp, beats
 from touchbase.records.field_projection import Objects, Written, named_address, object_of
 
 Claim = tuple[Place, str]
-"""When an object said that it has an address, and the address in normal form."""
+"""The effective time at which an object got an address, and the address in normal form."""
 History = Sequence[StoredEvent]
 
 
 @dataclass(slots=True)
 class Claims:
-    """The latest claim of each object of a batch's records: of all their objects where the batch may change who is who."""
+    """The latest claim of each object of a batch's records; complete where the batch may unite or separate records."""
 
     latest: dict[int, dict[Ref, Claim]] = field(default_factory=dict)
-    leader: dict[Ref, Ref] = field(default_factory=dict)
-    """Objects that are another one by a merge in their CRM."""
+    merged_into: dict[Ref, Ref] = field(default_factory=dict)
+    """Objects that were merged into another one in their CRM."""
 
-    def note(self, record_id: int, ref: Ref, claim: Claim) -> None:
-        """An object of this record has claimed an address."""
-        held, ref = self.latest.setdefault(record_id, {}), self._of(ref)
-        held[ref] = max(held.get(ref, claim), claim)
+    def add(self, record_id: int, ref: Ref, claim: Claim) -> None:
+        """Add a claim of an object of this record."""
+        claims, ref = self.latest.setdefault(record_id, {}), self._of(ref)
+        claims[ref] = max(claims.get(ref, claim), claim)
 
-    def note_history(self, record_id: int, kind: int, history: History) -> None:
-        """The same of all events of a record."""
+    def add_history(self, record_id: int, kind: int, history: History) -> None:
+        """Add all claims and merges in a record's history."""
         for event in history:
             if (one := object_of(event)) is not None and (merged := event.detail.get("merged_into")) is not None:
                 self.merge(one, (one[0], one[1], merged))
         for one, claim in claims_in(kind, history):
-            self.note(record_id, one, claim)
+            self.add(record_id, one, claim)
 
     def merge(self, one: Ref, other: Ref) -> None:
-        """Two objects are one by a merge in their CRM."""
-        kept, gone = sorted((self._of(one), self._of(other)))
-        if kept == gone:
+        """Join two objects that were merged in their CRM."""
+        survivor, gone = sorted((self._of(one), self._of(other)))
+        if survivor == gone:
             return
-        self.leader[gone] = kept
-        for held in self.latest.values():
-            if (claim := held.pop(gone, None)) is not None:
-                held[kept] = max(held.get(kept, claim), claim)
+        self.merged_into[gone] = survivor
+        for claims in self.latest.values():
+            if (claim := claims.pop(gone, None)) is not None:
+                claims[survivor] = max(claims.get(survivor, claim), claim)
 
-    def join(self, gone: int, kept: int) -> None:
-        """Two records are one."""
+    def join(self, gone: int, survivor: int) -> None:
+        """Move all claims of a removed record to the survivor."""
         for ref, claim in self.latest.pop(gone, {}).items():
-            self.note(kept, ref, claim)
+            self.add(survivor, ref, claim)
 
     def differ(self, *records: int) -> bool:
-        """Whether these records have two objects of one kind with different addresses."""
+        """Whether these records have two objects of one type with different addresses."""
         found: dict[tuple[str, str], str] = {}
-        held = [each for number in records for each in self.latest.get(number, {}).items()]
-        return any(found.setdefault(ref[:2], address) != address for ref, (_, address) in held)
+        claims = [each for number in records for each in self.latest.get(number, {}).items()]
+        return any(found.setdefault(ref[:2], address) != address for ref, (_, address) in claims)
 
     def address(self, record_id: int, ref: Ref | None) -> str | None:
-        """The address that an object of this record has now."""
+        """Return the present address of an object of this record."""
         claim = None if ref is None else self.latest.get(record_id, {}).get(self._of(ref))
         return None if claim is None else claim[1]
 
     def has_several(self, record_id: int) -> bool:
-        """Whether two objects of one kind have claimed an address of this record."""
-        held = self.latest.get(record_id, {})
-        return len({ref[:2] for ref in held}) < len(held)
+        """Whether two objects of one type have claimed an address of this record."""
+        claims = self.latest.get(record_id, {})
+        return len({ref[:2] for ref in claims}) < len(claims)
 
     def _of(self, ref: Ref) -> Ref:
-        while ref in self.leader:
-            ref = self.leader[ref]
+        while ref in self.merged_into:
+            ref = self.merged_into[ref]
         return ref
 
 
 def claims_in(kind: int, history: Iterable[StoredEvent]) -> Iterator[tuple[Ref, Claim]]:
-    """The claims that events of a CRM make."""
+    """Return the claims that a CRM's events make."""
     name = primary_name(kind)
     for event in history:
         one, address = object_of(event), event.detail.get("identity", {}).get(name)
@@ -90,74 +90,76 @@ def claims_in(kind: int, history: Iterable[StoredEvent]) -> Iterator[tuple[Ref, 
 
 
 def primary_name(kind: int) -> str:
-    """The field that says who a record of this kind is."""
+    """Return the field that identifies a record of this kind."""
     return "domain" if kind == COMPANY else "email"
 
 
 @dataclass(slots=True)
 class Share:
-    """What is one record's of the records that are looked at."""
+    """The part of a separation that belongs to one record."""
 
     address: str
-    """The address that its objects have now."""
+    """The present address of its objects."""
     record_id: int | None = None
-    """None: a record that has to be made."""
+    """None: a record that has to be created."""
     since: Place | None = None
-    """From when on it has had the address, where others have had it too."""
+    """The effective time from which it has the address, if others had it before."""
     objects: set[Ref] = field(default_factory=set)
     joining: list[StoredEvent] = field(default_factory=list)
-    """Its events that stand in another record's history."""
+    """Its events that are in another record's history."""
 
 
 @dataclass(slots=True)
 class Separation:
-    """How records are to be divided anew."""
+    """How records are to be separated."""
 
     shares: list[Share]
     former: dict[str, Share]
-    """Whose the events are that tell of an address in the time before it came to whoever has it now."""
-    alike: list[tuple[int, int]]
-    """Records that are one share's: they are to be united first, if they may be."""
+    """The share that owns an address's events from the time before its present owner."""
+    to_unite: list[tuple[int, int]]
+    """Records of the same share; they are united first, unless both were created through the API."""
 
 
-def separated(kind: int, histories: Mapping[int, History], addresses: Mapping[int, str | None] = MappingProxyType({})) -> Separation | None:
-    """How these records, by their whole histories, are to be divided; None where their objects do not differ.
+def plan_separation(
+    kind: int, histories: Mapping[int, History], addresses: Mapping[int, str | None] = MappingProxyType({})
+) -> Separation | None:
+    """Plan how these records are separated by their whole histories; None if their objects do not differ.
 
-    `addresses` are those that the records have now: one without objects belongs to whose objects have its address.
-    Entries of the API stay with their record. So does what names no address that an object has ever had.
+    `addresses` are the present ones of the records: a record without objects joins the share that has its address. API events stay
+    with their record, as do events that name no address of an object.
     """
     claims = _Claimed(kind, [event for history in histories.values() for event in history])
     if not claims.shares or claims.api_is_last:
         return None
-    homes, alike = dict[int, Share](), list[tuple[int, int]]()
+    homes, to_unite = dict[int, Share](), list[tuple[int, int]]()
     for number, history in histories.items():
-        home = claims.share_of_api(history) or claims.first_share(history) or claims.having(addresses.get(number))
+        home = claims.share_of_api(history) or claims.first_share(history) or claims.share_having(addresses.get(number))
         if home is None:
             continue
         homes[number] = home
         if home.record_id is None:
             home.record_id = number
         else:
-            alike.append((home.record_id, number))
+            to_unite.append((home.record_id, number))
     profiles = claims.profiles(histories, homes)
     for number, history in histories.items():
         home = homes.get(number)
         for event in history:
-            share = claims.share_of(event) or profiles.get(profile_alone(event) or "")
+            share = claims.share_of(event) or profiles.get(linkedin_key_alone(event) or "")
             if share is not None and share is not home and event.via != VIA_API:
                 share.joining.append(event)
     for share in claims.shares.values():
         share.since = claims.since(share)
-    return Separation(list(claims.shares.values()), {address: claims.former(address) for address in claims.by_address}, alike)
+    return Separation(list(claims.shares.values()), {address: claims.former(address) for address in claims.by_address}, to_unite)
 
 
-def differ(kind: int, histories: Mapping[int, History]) -> bool:
-    """Whether two objects of one kind in these histories have different addresses now."""
+def objects_differ(kind: int, histories: Mapping[int, History]) -> bool:
+    """Whether two objects of one type in these histories have different present addresses."""
     return bool(_Claimed(kind, [event for history in histories.values() for event in history]).shares)
 
 
 class _Claimed:
-    """What the objects of some histories have claimed, and the shares that follow."""
+    """The claims in some histories, and the shares that follow from them."""
 
     def __init__(self, kind: int, events: History) -> None:
         self._name = primary_name(kind)
@@ -178,7 +180,7 @@ class _Claimed:
         self.shares = {address: Share(address) for address in sorted(apart)}
         self._share_of_object = {one: self.shares[address] for one, address in now.items() if address in apart}
         self.by_address = self._claims_by_address()
-        # An object of another kind, with an address that one of these has had, is theirs.
+        # An object of another type that has an address of a share joins that share.
         self._share_of_object |= {one: self.shares[self._holder(address)] for one, address in now.items() if address in self.by_address}
         for event in events:
             of, share = object_of(event), self._of_object(event)
@@ -190,7 +192,7 @@ class _Claimed:
         self.api_is_last = bool(by_api) and max(by_api) > max(max(claims)[0] for claims in self._by_object.values())
 
     def _claims_by_address(self) -> dict[str, dict[str, list[Place]]]:
-        """Each address, and when each share (by its own address) has claimed it."""
+        """Return for each address the times at which each share (by its own address) has claimed it."""
         found: dict[str, dict[str, list[Place]]] = {}
         for one, share in self._share_of_object.items():
             for place, address in self._by_object[one]:
@@ -198,14 +200,14 @@ class _Claimed:
         return found
 
     def profiles(self, histories: Mapping[int, History], homes: Mapping[int, Share]) -> dict[str, Share]:
-        """Whose each LinkedIn address is, by the events that name something else too."""
+        """Return the share that owns each LinkedIn address, by the events that name another identity too."""
         writes = dict[str, tuple[Share, list[Written]]]()
         for number, history in histories.items():
             for event in history:
                 share = self.share_of(event) or homes.get(number)
-                if share is not None and profile_alone(event) is None and (one := named_address(event, "linkedin_url")) is not None:
+                if share is not None and linkedin_key_alone(event) is None and (one := named_address(event, "linkedin_url")) is not None:
                     writes.setdefault(share.address, (share, []))[1].append(one)
-        owners = owners_of_profiles({address: each for address, (_, each) in sorted(writes.items())})
+        owners = linkedin_owners({address: each for address, (_, each) in sorted(writes.items())})
         return {key: writes[address][0] for key, address in owners.items()}
 
     def _of_object(self, event: StoredEvent) -> Share | None:
@@ -213,36 +215,36 @@ class _Claimed:
         return None if one is None else self._share_of_object.get(self._objects.of(one))
 
     def first_share(self, history: History) -> Share | None:
-        """The share whose object was the first of a history to claim an address: it keeps the record."""
+        """Return the share whose object was the first in a history to claim an address: that share gets the record."""
         claiming = [event for event in history if self._of_object(event) and self._name in event.detail.get("identity", {})]
         return self._of_object(min(claiming, key=lambda event: event.place)) if claiming else None
 
     def share_of_api(self, history: History) -> Share | None:
-        """The share whose object was the first to claim an address that the API had given to the record of a history."""
+        """Return the share whose object was the first to claim an address that the API gave to the history's record."""
         given = {value for event in history if event.via == VIA_API and (value := event.detail.get("fields", {}).get(self._name))}
         known = [self.by_address.get(self._key(each) or "", {}) for each in given]
         claims = [(min(places), name) for claimed in known for name, places in claimed.items()]
         return self.shares[min(claims)[1]] if claims else None
 
     def share_of(self, event: StoredEvent) -> Share | None:
-        """Whose an event is by its object or its address; None where neither says so."""
+        """Return the share of an event by its object or address; None if neither decides."""
         if object_of(event) is not None or event.via == VIA_API:
             return self._of_object(event)
         named = event.detail.get("named", {})
         address = self._key(named[self._name]) if named.get(self._name) else None
-        return self._had(address, event.place) if address in self.by_address else None
+        return self._share_at(address, event.place) if address in self.by_address else None
 
-    def _had(self, address: str, at: Place) -> Share:
-        """Who had an address then: who has it now, since the first claim; before, whoever had claimed it last."""
+    def _share_at(self, address: str, at: Place) -> Share:
+        """Return the owner of an address at a time: the present owner from its first claim on, before that the last one to claim it."""
         first = {name: min(places) for name, places in self.by_address[address].items()}
         holder = self._holder(address)
         if at >= first[holder]:
             return self.shares[holder]
-        before = [name for name, place in first.items() if place <= at]
-        return self.shares[max(before, key=first.__getitem__) if before else min(first, key=first.__getitem__)]
+        earlier = [name for name, place in first.items() if place <= at]
+        return self.shares[max(earlier, key=first.__getitem__) if earlier else min(first, key=first.__getitem__)]
 
-    def having(self, address: str | None) -> Share | None:
-        """The share that has an address, or had it last; None where none ever had it."""
+    def share_having(self, address: str | None) -> Share | None:
+        """Return the share that has an address, or had it last; None if no share ever had it."""
         return self.shares[self._holder(address)] if address in self.by_address else None
 
     def _holder(self, address: str) -> str:
@@ -250,12 +252,43 @@ class _Claimed:
         return address if address in claims and address in self.shares else max(claims, key=lambda name: max(claims[name]))
 
     def since(self, share: Share) -> Place | None:
-        """From when on a share has had its address; None where it is the only one that ever had it."""
+        """Return the time from which a share has its address; None if no other share ever had it."""
         claims = self.by_address[share.address]
         return min(claims[share.address]) if len(claims) > 1 else None
 
     def former(self, address: str) -> Share:
-        """The share to which the link of a former address leads."""
+        """Return the share to which the link of a former address leads."""
         claims = self.by_address[address]
         others = [name for name in claims if name != address] or list(claims)
         return self.shares[max(others, key=lambda name: max(claims[name]))]
+
+
+Owner = TypeVar("Owner")
+
+
+def linkedin_key_alone(event: StoredEvent) -> str | None:
+    """Return the LinkedIn key of an event that names no other identity; None for other events."""
+    named = event.detail.get("named", {})
+    if object_of(event) is not None or event.via == VIA_API or named.get("email") or not named.get("linkedin_url"):
+        return None
+    return linkedin_key(named["linkedin_url"])
+
+
+def linkedin_owners(writes: Mapping[Owner, Iterable[Written]]) -> dict[str, Owner]:
+    """Return the owner of each LinkedIn address by the winning write; of equal writes the first wins."""
+    best: dict[str, tuple[Stamp, Owner]] = {}
+    for of, each in writes.items():
+        for one in each:
+            key = _key(one)
+            if key is not None and (key not in best or beats(one.stamp, best[key][0])):
+                best[key] = (one.stamp, of)
+    return {key: of for key, (_, of) in best.items()}
+
+
+def without_linkedin_keys(writes: Sequence[Written], others: Container[str]) -> list[Written]:
+    """Return the writes without these LinkedIn addresses."""
+    return [one for one in writes if _key(one) not in others]
+
+
+def _key(one: Written) -> str | None:
+    return None if one.value is None else linkedin_key(one.value)

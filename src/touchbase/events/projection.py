@@ -1,7 +1,7 @@
-"""Applying a batch: translated deliveries of one client -> changed records, in one transaction.
+"""Projection of a batch: translated deliveries of one client become changed records, in one transaction.
 
-Find the records that the batch names, resolve who each event is about, insert the events, fold those
-that are new into their records, write the records that changed, and mark the deliveries.
+Load the records that the batch names, resolve the subject of each event, insert the events, fold the new ones into their records,
+save the changed records, and mark the deliveries.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.events import projection_custom_fields
 from touchbase.events.delivery_outcomes import KNOWN_ALREADY, mark
-from touchbase.events.delivery_parts import Division, end_part
-from touchbase.events.event_normalization import NormalizedDelivery, Outcome, outcome_of, stored
+from touchbase.events.delivery_parts import DeliveryInParts, end_part
+from touchbase.events.event_normalization import NormalizedDelivery, Outcome, outcome_of, stored_event
 from touchbase.events.event_subject import EventSubject
-from touchbase.events.fetch_queue import note_wants
+from touchbase.events.fetch_queue import update_fetch_queue
 from touchbase.events.identity_lookup import fill_resolvers
 from touchbase.events.identity_resolution import Resolver
-from touchbase.events.inbox_batch import merged
-from touchbase.events.known_events import by_receipt, set_aside_known
-from touchbase.events.projection_batch import Batch, EventKey, Target, home_of
-from touchbase.events.projection_companies import link_companies, retell_companies
+from touchbase.events.inbox_batch import merge_reports
+from touchbase.events.known_events import by_receipt, drop_known_facts
+from touchbase.events.projection_batch import Batch, EventKey, Target, target_of
+from touchbase.events.projection_companies import link_companies, relink_companies
 from touchbase.events.projection_save import save_records, unite_records
 from touchbase.events.projection_separate import separate_records
-from touchbase.events.repeats import drop_repeats, parts_of
-from touchbase.events.reprojection import project_again
-from touchbase.events.suppression_guard import drop_bodies, withhold
+from touchbase.events.repeats import drop_repeats, split_at_repeats
+from touchbase.events.reprojection import reproject
+from touchbase.events.suppression_guard import clear_bodies, withhold
 from touchbase.events.work import WorkReport
 from touchbase.history import statements as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
@@ -42,21 +42,21 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
 
 IN_USE = (ACTIVE,)
-KEPT = (ACTIVE, SUSPENDED)
-ANY = (ACTIVE, SUSPENDED, DELETING)
-"""States of a client in which its deliveries are applied: as they come, for an erasure, and for a rehearsal of which nothing is kept."""
-LINKS = 12
-"""Links that one event may make: its own, and those of the records that it unites."""
+NOT_DELETED = (ACTIVE, SUSPENDED)
+ANY_STATE = (ACTIVE, SUSPENDED, DELETING)
+"""States of a client in which its deliveries are applied: by the worker, for an erasure, and for a dry run."""
+LINKS_PER_EVENT = 12
+"""Links that one event may create: its own, and those of the records that it unites."""
 
 
 def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapping[str, int]:
-    """The ids that applying these may take: at most a record for each event, and links for all that it names or unites.
+    """Return the ids that applying these may use: at most one record per event, and links for all that it names or unites.
 
-    What waits for them brings custom fields that nobody has counted: each further attempt asks for four times as many ids.
+    The number of custom fields in parked events is unknown: each further attempt reserves four times as many ids.
     """
-    events = [seen.event for sighted in claimed for seen in sighted.sightings]
+    events = [subject.event for normalized in claimed for subject in normalized.subjects]
     count = len(events)
-    links = sum(LINKS if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
+    links = sum(LINKS_PER_EVENT if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
     fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
     needs = {"contact": count, "company": count, "link": links, "custom_field": fields}
     return {name: many * 4**attempt for name, many in needs.items()}
@@ -68,57 +68,59 @@ def apply_batch(
     ids: Ids,
     now_us: Micros,
     states: Container[str] = IN_USE,
-    division: Division | None = None,
+    in_parts: DeliveryInParts | None = None,
 ) -> Plan[WorkReport]:
-    """Apply translated deliveries. What somebody else has applied meanwhile changes nothing a second time.
+    """Apply translated deliveries; events that another worker has applied change nothing.
 
-    Nothing is applied of a client that is not in one of these states any more since they were claimed. With a division, what was
-    claimed is a part of one delivery, which is marked after the last.
+    Nothing is applied if the client is no longer in one of these states. With `in_parts`, `claimed` is a part of one delivery, which is
+    marked after the last part.
     """
     report = WorkReport()
-    for part in parts_of(claimed):
-        report = merged(report, (yield from _apply_part(client, part, ids, now_us, states, division)))
+    for part in split_at_repeats(claimed):
+        report = merge_reports(report, (yield from _apply_part(client, part, ids, now_us, states, in_parts)))
     return report
 
 
 def _apply_part(
-    client: int, claimed: Sequence[NormalizedDelivery], ids: Ids, now_us: Micros, states: Container[str], division: Division | None
+    client: int, claimed: Sequence[NormalizedDelivery], ids: Ids, now_us: Micros, states: Container[str], in_parts: DeliveryInParts | None
 ) -> Plan[WorkReport]:
     found = [client_of(row) for row in (yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)]))]
     if not found or found[0].state not in states:
         return WorkReport()
     settings = found[0].settings
-    outcomes = [outcome_of(seen) for seen in claimed]
+    outcomes = [outcome_of(normalized) for normalized in claimed]
     withheld = yield from withhold(client, outcomes, now_us)
-    yield from drop_repeats(client, outcomes, counted=division is None or division.at == 0)
+    yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
     batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
-    yield from set_aside_known(batch, outcomes)
-    sightings = [seen for outcome in outcomes for seen in outcome.sightings]
-    if sightings or batch.retimed:
-        yield from fill_resolvers(client, batch.resolvers, sightings, [target for target, *_ in batch.retimed])
+    yield from drop_known_facts(batch, outcomes)
+    subjects = [subject for outcome in outcomes for subject in outcome.subjects]
+    if subjects or batch.retimed:
+        yield from fill_resolvers(client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
         _resolve_all(batch, outcomes)
         yield from unite_records(batch)
-        yield from _move_waiting(batch)
+        yield from _move_parked(batch)
         yield from separate_records(batch)
         new = yield from _insert_events(batch)
         yield from _fold(batch, new)
         yield from projection_custom_fields.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
-        told_again = yield from project_again(batch, new)
-        told_again += yield from retell_companies(batch)
-        yield from link_companies(batch, [*new, *told_again])
+        company_events = yield from reproject(batch, new)
+        company_events += yield from relink_companies(batch)
+        yield from link_companies(batch, [*new, *company_events])
         yield from save_records(batch)
-        yield from note_wants(batch, outcomes)
+        yield from update_fetch_queue(batch, outcomes)
         if batch.unparked:
             yield Execute(inbox_sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
         if batch.emptied:
             yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
-    oldest = min((waits_since(seen.delivery.received_us, seen.delivery.next_attempt_us) for seen in claimed), default=None)
+    oldest = min(
+        (waits_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
+    )
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
-    if division is None:
+    if in_parts is None:
         yield from mark(batch, outcomes, report)
     else:
-        yield from end_part(batch, outcomes[0], division, withheld.deliveries, report)
-    yield from drop_bodies(withheld, now_us)
+        yield from end_part(batch, outcomes[0], in_parts, withheld.deliveries, report)
+    yield from clear_bodies(withheld, now_us)
     return report
 
 
@@ -134,44 +136,44 @@ def _resolvers(client: int, ids: Ids, settings: ClientSettings) -> dict[int, Res
 
 def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
     for outcome in sorted(outcomes, key=by_receipt):
-        for seen in outcome.sightings:
-            if _is_told(batch, seen):
+        for subject in outcome.subjects:
+            if _is_duplicate(batch, subject):
                 outcome.repeated += 1
                 continue
-            found = batch.resolvers[seen.kind].resolve(seen)
+            found = batch.resolvers[subject.kind].resolve(subject)
             if found is None:
                 outcome.unknown += 1
                 continue
-            batch.told.add((seen.key, None if seen.own_id else seen.at))
-            if (seen.key, outcome.delivery.id) in batch.waiting:
+            batch.facts.add((subject.key, None if subject.own_id else subject.at))
+            if (subject.key, outcome.delivery.id) in batch.waiting:
                 outcome.repeated += 1
                 continue
-            target = home_of(found) if isinstance(found, Link) else (seen.kind, found.id)
-            _await(batch, target, outcome, seen)
+            target = target_of(found) if isinstance(found, Link) else (subject.kind, found.id)
+            _add_pending(batch, target, outcome, subject)
     for resolver in batch.resolvers.values():
-        resolver.unite_alike()
+        resolver.unite_equal()
     batch.follow_unions()
 
 
-def _is_told(batch: Batch, seen: EventSubject) -> bool:
-    """Whether an earlier sighting of the batch is of the same fact."""
-    return (seen.key, None if seen.own_id else seen.at) in batch.told
+def _is_duplicate(batch: Batch, subject: EventSubject) -> bool:
+    """Whether an earlier event of the batch is the same fact."""
+    return (subject.key, None if subject.own_id else subject.at) in batch.facts
 
 
-def _await(batch: Batch, target: Target, outcome: Outcome, seen: EventSubject) -> None:
-    batch.resolvers[seen.kind].note_addresses(seen)
-    event = stored(seen, outcome.delivery, *target, batch.settings)
+def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventSubject) -> None:
+    batch.resolvers[subject.kind].record_addresses(subject)
+    event = stored_event(subject, outcome.delivery, *target, batch.settings)
     outcome.problems |= event.detail.get("problems", {})
     batch.pending.setdefault(target, []).append(event)
     if target[0] == EXTERNAL:
         outcome.parked += 1
-        outcome.unknown += seen.primary is not None  # an address that nobody has: the record may not be made
+        outcome.unknown += subject.primary is not None  # the address has no record, and the event may not create one
     batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
 
 
-def _move_waiting(batch: Batch) -> Plan[None]:
-    """The events of a place that was left join the history of the record that is known now, or wait in another place."""
-    targets = {place: home_of(link) for one in batch.resolvers.values() for place, link in one.links.left.items()}
+def _move_parked(batch: Batch) -> Plan[None]:
+    """Move the events of links that were resolved into the history of the record, or to another link."""
+    targets = {place: target_of(link) for one in batch.resolvers.values() for place, link in one.links.left.items()}
     if not targets:
         return
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in targets])
@@ -185,42 +187,42 @@ def _move_waiting(batch: Batch) -> Plan[None]:
 
 
 def _insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
-    """Insert all events; answers those that their record did not have yet."""
-    wanted: dict[EventKey, StoredEvent] = {}
+    """Insert all events; return the events that are new to their record."""
+    by_key: dict[EventKey, StoredEvent] = {}
     rows: list[Row] = []
-    # What moves comes first: the call that told it first stays its cause.
+    # Moved events come first, so that the delivery that brought them first stays their cause.
     for event in [*batch.moved, *(event for events in batch.pending.values() for event in events)]:
         event.record_id = batch.final(event.record_kind, event.record_id)
         key = (event.record_kind, event.record_id, event.occurred_us, event.key)
-        if key not in wanted:
-            wanted[key] = event
+        if key not in by_key:
+            by_key[key] = event
             rows.append(event_row(batch.client, event))
     inserted = yield Execute(history_sql.INSERT_EVENT, rows)
     new = set(inserted)
     for event in batch.moved:
         key = (event.record_kind, event.record_id, event.occurred_us, event.key)
-        if event.delivery_id is not None and (key not in new or wanted[key] is not event):
+        if event.delivery_id is not None and (key not in new or by_key[key] is not event):
             batch.emptied.add(event.delivery_id)
-    told_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
+    inserted_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
     waiting: list[tuple[EventKey, Outcome]] = []
     for key, outcomes in batch.causes.items():
         for position, outcome in enumerate(outcomes):
-            is_first = key in told_now and position == 0
+            is_first = key in inserted_now and position == 0
             if key[0] != EXTERNAL:
                 _count(outcome, applied=is_first)
             elif not is_first:
                 waiting.append((key, outcome))
     if waiting:
-        yield from _recognise_waiting(batch, waiting)
-    return [event for key, event in wanted.items() if key in new and key[0] != EXTERNAL]
+        yield from _count_parked_repeats(batch, waiting)
+    return [event for key, event in by_key.items() if key in new and key[0] != EXTERNAL]
 
 
-def _recognise_waiting(batch: Batch, told: list[tuple[EventKey, Outcome]]) -> Plan[None]:
-    """A fact that waits already is a repeat, unless it is this very delivery's, replayed."""
-    places = sorted({key[1] for key, _ in told})
+def _count_parked_repeats(batch: Batch, waiting: list[tuple[EventKey, Outcome]]) -> Plan[None]:
+    """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay)."""
+    places = sorted({key[1] for key, _ in waiting})
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in places])
     owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
-    for key, outcome in told:
+    for key, outcome in waiting:
         if owners.get(key) != outcome.delivery.id:
             outcome.parked -= 1
             outcome.repeated += 1
@@ -256,12 +258,12 @@ def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
         histories[row[1], row[2]].append(event_of(row))
     for target, history in histories.items():
         record: Record = batch.resolvers[target[0]].by_id[target[1]]
-        before = _standing(record)
+        before = _status_values(record)
         refold_status(record, history)
-        batch.folded[target].changed |= before != _standing(record)
+        batch.folded[target].changed |= before != _status_values(record)
 
 
-def _standing(record: Record) -> tuple[object, ...]:
-    """Everything that folding a status sets."""
+def _status_values(record: Record) -> tuple[object, ...]:
+    """Return everything that folding a status sets."""
     entry = (record.status_entry_us, record.status_entry_key, record.status_cause)
     return (record.status, record.previous_status, record.status_changed_us, *entry)

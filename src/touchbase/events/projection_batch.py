@@ -1,4 +1,4 @@
-"""What is known while one batch of deliveries is applied."""
+"""Batch: the state shared by the steps that apply one batch of deliveries."""
 
 from __future__ import annotations
 
@@ -20,65 +20,65 @@ Target = tuple[int, int]
 
 @dataclass(slots=True)
 class Batch:
-    """What is known while one batch is applied."""
+    """The state while one batch is applied."""
 
     client: int
     now_us: Micros
     settings: ClientSettings
     resolvers: dict[int, Resolver]
     pending: dict[Target, list[StoredEvent]] = field(default_factory=dict)
-    """Events to insert, by the record (or waiting link) they belong to."""
+    """Events to insert, by the record or unresolved link that they belong to."""
     moved: list[StoredEvent] = field(default_factory=list)
     causes: dict[EventKey, list[Outcome]] = field(default_factory=dict)
     folded: dict[Target, Folded] = field(default_factory=dict)
     unparked: set[int] = field(default_factory=set)
-    """Deliveries whose waiting events found their record."""
+    """Deliveries whose parked events have a record now."""
     waiting: set[tuple[str, int]] = field(default_factory=set)
-    """Keys that are the tool's own and wait already, with the deliveries that tell them again."""
+    """Keys from the tool that already wait under a link, with the deliveries that repeat them."""
     retimed: list[tuple[Target, Place]] = field(default_factory=list)
-    """Events whose earlier receipt came now: their record, and the place that they had."""
+    """Stored events for which an earlier receipt arrived: their record and old effective time."""
     left: dict[Target, set[Place]] = field(default_factory=dict)
-    """Places of events that have left a record's history, or stand elsewhere in it now."""
-    divided: set[int] = field(default_factory=set)
-    """Companies of whose objects some are another company's now."""
-    told: set[tuple[str, Micros | None]] = field(default_factory=set)
-    """The facts that the batch has told so far: each key and, unless that is the tool's own, the time."""
+    """Old effective times of events that were moved out of a record's history, or within it."""
+    separated_companies: set[int] = field(default_factory=set)
+    """Companies of which some objects belong to another company now."""
+    facts: set[tuple[str, Micros | None]] = field(default_factory=set)
+    """The facts in the batch so far: each key with its time, or None for a tool's own id."""
     emptied: set[int] = field(default_factory=set)
-    """Deliveries that may have no event left: what they had told was known to the record that theirs joined."""
+    """Deliveries that may have no event left, because the record that their events joined already had them."""
 
     def final(self, kind: int, number: int) -> int:
-        """The record that this one belongs to after all unions."""
+        """Return the record that this one belongs to after all unions."""
         if kind == EXTERNAL or not self.resolvers[kind].united:
             return number
-        kept = {gone.id: one.id for gone, one in self.resolvers[kind].united}
-        while number in kept:
-            number = kept[number]
+        survivor = {gone.id: one.id for gone, one in self.resolvers[kind].united}
+        while number in survivor:
+            number = survivor[number]
         return number
 
     def retarget(self, event: StoredEvent, target: Target) -> None:
-        """Let an event that is to be inserted be of another record or place, with whatever caused it."""
+        """Move an event that is to be inserted to another record or link, with its causes."""
         causes = self.causes.pop((event.record_kind, event.record_id, event.occurred_us, event.key), [])
         event.record_kind, event.record_id = target
         self.pending.setdefault(target, []).append(event)
         self.causes.setdefault((*target, event.occurred_us, event.key), []).extend(causes)
 
     def follow_unions(self) -> None:
-        """Let events resolved to a record that was united later in the batch belong to the one kept."""
+        """Move events of records that were united later in the batch to the survivor."""
         for kind, resolver in self.resolvers.items():
-            for gone, kept in resolver.united:
+            for gone, survivor in resolver.united:
                 for event in self.pending.pop((kind, gone.id), []):
-                    self.retarget(event, (kind, kept.id))
-            for place, link in resolver.links.left.items():
-                target = home_of(link)
-                for event in self.pending.pop((EXTERNAL, place), []):
+                    self.retarget(event, (kind, survivor.id))
+            for number, link in resolver.links.left.items():
+                target = target_of(link)
+                for event in self.pending.pop((EXTERNAL, number), []):
                     if target[0] != EXTERNAL:
-                        for outcome in self.causes.get((EXTERNAL, place, event.occurred_us, event.key), []):
+                        for outcome in self.causes.get((EXTERNAL, number, event.occurred_us, event.key), []):
                             outcome.parked -= 1
                     self.retarget(event, target)
 
 
-def home_of(link: Link) -> Target:
-    """The record that a link leads to, or the place where events about it wait."""
+def target_of(link: Link) -> Target:
+    """Return the record that a link leads to, or the link under which its events wait."""
     if link.place is not None:
         return (EXTERNAL, link.place)
     assert link.record_kind is not None

@@ -1,6 +1,6 @@
-"""Companies of contacts: a CRM's contact names the company's object, which may be known before or after it.
+"""Companies of contacts: a CRM's contact names its company's object, which may become known before or after the contact.
 
-The contact's `company_id` is stamped like any deliberate value. While the object is not known the claim is stored.
+The contact's `company_id` has a stamp like any deliberate value. While the object is unknown, the claim is stored.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ CONTACTS_OF_COMPANY = Statement(
     "ORDER BY t.client, t.id FOR UPDATE OF t",
 )
 Claim = tuple[Ref, int, Micros, str]
-"""A company's object, the contact that names it, and the time and key of the event that says so."""
+"""A company's object, the contact that names it, and the time and key of the event."""
 
 
 def link_companies(batch: Batch, new: Iterable[StoredEvent]) -> Plan[None]:
-    """Set the companies of contacts that these events name, and of those whose company is known only now."""
+    """Set the companies of contacts that these events name, and of stored claims whose company is known now."""
     claims = [claim for event in new if (claim := _claim(event)) is not None]
     waiting = yield from _waiting(batch)
     companies = yield from _companies(batch, sorted({ref for ref, *_ in (*claims, *waiting)}))
     known = [claim for claim in (*claims, *waiting) if claim[0] in companies]
     unknown = [claim for claim in claims if claim[0] not in companies]
     if unknown:
-        # The newest last: of one contact that names an object twice only that is written.
+        # Sorted by time: if a contact names an object twice, only the newest claim is stored.
         newest = {(ref, contact): (at, key) for ref, contact, at, key in sorted(unknown, key=lambda claim: claim[2:])}
         rows = [(batch.client, *ref, CONTACT, contact, *stamp) for (ref, contact), stamp in sorted(newest.items())]
         yield Execute(SAVE_CLAIM, rows)
@@ -70,29 +70,29 @@ def link_companies(batch: Batch, new: Iterable[StoredEvent]) -> Plan[None]:
         yield Execute(DELETE_CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in settled])
 
 
-def retell_companies(batch: Batch) -> Plan[list[StoredEvent]]:
-    """Forget which of the companies that were divided is whose; answers the events by which it is decided again."""
-    told: list[StoredEvent] = []
-    if not batch.divided:
-        return told
+def relink_companies(batch: Batch) -> Plan[list[StoredEvent]]:
+    """Find the contacts of companies that were separated, and clear the links; return the events that set them again."""
+    naming: list[StoredEvent] = []
+    if not batch.separated_companies:
+        return naming
     contacts = batch.resolvers[CONTACT]
-    rows = yield Execute(CONTACTS_OF_COMPANY, [(batch.client, number) for number in sorted(batch.divided)])
+    rows = yield Execute(CONTACTS_OF_COMPANY, [(batch.client, number) for number in sorted(batch.separated_companies)])
     add_records(CONTACT, contacts, rows)
-    there = {one.id: one for one in contacts.by_id.values() if isinstance(one, Contact) and one.company_id in batch.divided}
+    there = {one.id: one for one in contacts.by_id.values() if isinstance(one, Contact) and one.company_id in batch.separated_companies}
     histories: dict[int, list[StoredEvent]] = {number: [] for number in there}
     for row in (yield Execute(history_sql.EVENTS_OF, [(batch.client, CONTACT, number) for number in sorted(there)])):
         histories[row[2]].append(event_of(row))
     for number, history in histories.items():
         set_by = there[number].stamps.get("company_id", NEVER)[1:]
         if any(event.place == set_by and _claim(event) is not None for event in history):
-            told += yield from forget_company(batch, there[number], {set_by}, history)
-    return told
+            naming += yield from clear_company(batch, there[number], {set_by}, history)
+    return naming
 
 
-def forget_company(batch: Batch, contact: Contact, gone: Container[Place], history: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
-    """Take the company away that an event had set which stands elsewhere now; answers the events that name a company still."""
+def clear_company(batch: Batch, contact: Contact, gone: Container[Place], history: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
+    """Clear a company that a moved event had set; return the events that still name a company."""
     naming = [event for event in history if _claim(event) is not None]
-    yield Execute(DELETE_CLAIMS_OF, [(batch.client, CONTACT, contact.id)])  # they are claimed again
+    yield Execute(DELETE_CLAIMS_OF, [(batch.client, CONTACT, contact.id)])  # these events claim them again
     if contact.stamps.get("company_id", NEVER)[1:] in gone:
         contact.company_id = None
         del contact.stamps["company_id"]
@@ -113,7 +113,7 @@ def _claim(event: StoredEvent) -> Claim | None:
 
 
 def _waiting(batch: Batch) -> Plan[list[Claim]]:
-    """The claims on objects of companies that are known since this batch."""
+    """Return the stored claims on objects whose company became known in this batch."""
     links = batch.resolvers[COMPANY].links.changed.values()
     refs = sorted(link.ref for link in links if link.record_kind == COMPANY and link.ref[0])
     if not refs:
@@ -123,7 +123,7 @@ def _waiting(batch: Batch) -> Plan[list[Claim]]:
 
 
 def _companies(batch: Batch, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
-    """The companies that these objects stand for, as far as they are known."""
+    """Return the known companies of these objects."""
     if not refs:
         return {}
     resolver = batch.resolvers[COMPANY]

@@ -1,4 +1,4 @@
-"""Writing what a batch changed: new records, folded ones, united ones and links."""
+"""Saving a batch: new, folded and united records, and links."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, S
 
 
 def save_records(batch: Batch) -> Plan[None]:
-    """Insert the records that the batch made and write those that it changed."""
+    """Insert the new records and update the changed ones."""
     for kind, resolver in sorted(batch.resolvers.items(), reverse=True):  # companies first, as contacts refer to them
         changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
-        resolver.touched |= {kept.id for _, kept in resolver.united}
+        resolver.touched |= {survivor.id for _, survivor in resolver.united}
         changed |= set(resolver.rekeyed) | resolver.touched
         old = [resolver.by_id[number] for number in sorted(changed - set(resolver.created)) if number in resolver.by_id]
         for record in old:
@@ -69,7 +69,7 @@ def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) ->
 
 
 def _update_whole(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
-    """Write whole rows: last those that take an address which another of them has in the store still."""
+    """Update whole rows; rows that take an address which another of them still has in the store come last."""
     had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
     taking = [any(had.get(key or "", record.id) != record.id for key in keys_of(record)) for record, _ in rows]
     for takes in (False, True):
@@ -86,14 +86,14 @@ def _insert(op: Statement, rows: list[Row]) -> Plan[None]:
 
 
 def unite_records(batch: Batch) -> Plan[None]:
-    """Carry the history, custom fields and links of united records over, and take the emptied ones away."""
+    """Move the history, custom fields and links of united records to the survivor, and delete the others."""
     for kind, resolver in batch.resolvers.items():
-        for gone, kept in resolver.united:
-            yield from unite_record(batch, kind, gone, kept)
+        for gone, survivor in resolver.united:
+            yield from unite_record(batch, kind, gone, survivor)
 
 
-def unite_record(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[None]:
-    """The same of one record."""
+def unite_record(batch: Batch, kind: int, gone: Record, survivor: Record) -> Plan[None]:
+    """Do this for one record."""
     resolver = batch.resolvers[kind]
     if gone.id in resolver.created:
         return
@@ -102,42 +102,42 @@ def unite_record(batch: Batch, kind: int, gone: Record, kept: Record) -> Plan[No
     yield Execute(history_sql.DELETE_EVENTS_OF, [one])
     for row in rows:
         event = event_of(row)
-        event.record_id = kept.id
+        event.record_id = survivor.id
         batch.moved.append(event)
-    yield from _unite_custom_fields(batch.client, kind, gone, kept)
-    yield Execute(history_sql.MOVE_LINKS, [(*one, kept.id)])
-    yield Execute(MOVE_ANSWERS, [(*one, kept.id)])
-    yield Execute(DELETE_CLAIMS_OF, [one])  # the events that move with the record make them again
+    yield from _unite_custom_fields(batch.client, kind, gone, survivor)
+    yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
+    yield Execute(MOVE_ANSWERS, [(*one, survivor.id)])
+    yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
-        yield from _move_contacts(batch, gone.id, kept.id)
+        yield from _move_contacts(batch, gone.id, survivor.id)
         yield Execute(records_sql.DELETE_COMPANY, [(batch.client, gone.id)])
     else:
         yield Execute(records_sql.DELETE_CONTACT, [(batch.client, gone.id)])
 
 
-def _move_contacts(batch: Batch, gone: int, kept: int) -> Plan[None]:
-    """Contacts of a company that goes: in the table, and as they were loaded, because some are written whole afterwards."""
-    yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone, kept, batch.now_us)])
+def _move_contacts(batch: Batch, gone: int, survivor: int) -> Plan[None]:
+    """Move the contacts of a removed company, in the table and in memory, because some are saved as whole rows later."""
+    yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone, survivor, batch.now_us)])
     for contact in batch.resolvers[CONTACT].by_id.values():
         if isinstance(contact, Contact) and contact.company_id == gone:
-            contact.company_id = kept
+            contact.company_id = survivor
             contact.updated_us = max(batch.now_us, contact.updated_us + 1)
 
 
-def _unite_custom_fields(client: int, kind: int, gone: Record, kept: Record) -> Plan[None]:
-    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, gone.id), (client, kind, kept.id)])
+def _unite_custom_fields(client: int, kind: int, gone: Record, survivor: Record) -> Plan[None]:
+    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, gone.id), (client, kind, survivor.id)])
     best: dict[str, tuple[int, CustomField]] = {}
-    for row in sorted(rows, key=lambda row: row[2] != kept.id):
+    for row in sorted(rows, key=lambda row: row[2] != survivor.id):
         one = custom_field_of(row)
         stamp = (one.priority, one.stamped_us, one.stamp_key)
-        held = best.get(one.name)
-        if held is None or beats(stamp, (held[1].priority, held[1].stamped_us, held[1].stamp_key)):
+        winner = best.get(one.name)
+        if winner is None or beats(stamp, (winner[1].priority, winner[1].stamped_us, winner[1].stamp_key)):
             best[one.name] = (row[2], one)
     moved = {one.name: one for owner, one in best.values() if owner == gone.id}
-    cleared = kept.stamps.get(CLEARED, NEVER)
+    cleared = survivor.stamps.get(CLEARED, NEVER)
     for one in (each for _, each in best.values() if beats(cleared, (each.priority, each.stamped_us, each.stamp_key))):
         one.value, (one.priority, one.stamped_us, one.stamp_key) = None, cleared
         moved[one.name] = one
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, gone.id)])
     if moved:
-        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, kept.id, one) for one in moved.values()])
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, survivor.id, one) for one in moved.values()])

@@ -1,6 +1,7 @@
-"""Dividing records anew: objects of one CRM that have different addresses now are a record each (decision 33).
+"""Separation of records: CRM objects with different present addresses are separate records (decision 33).
 
-What is another record's leaves its history and comes to the other's as if it came first now. The record that is left is projected again.
+Events of another record leave this record's history and join the other as if they came first now. The remaining record is projected
+again.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from touchbase.common.normalize import ADDRESS_KEYS, linkedin_key
-from touchbase.events.identity_lookup import load_holders
+from touchbase.events.identity_lookup import load_owners
 from touchbase.events.identity_resolution import Resolver
-from touchbase.events.known_events import TAKE_EVENT_OUT
-from touchbase.events.object_claims import Separation, Share, differ, separated
-from touchbase.events.profiles import owners_of_profiles, without_profiles
+from touchbase.events.known_events import REMOVE_EVENT
+from touchbase.events.object_claims import Separation, Share, linkedin_owners, objects_differ, plan_separation, without_linkedin_keys
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_save import unite_record
-from touchbase.events.rekey import assign, held_key, holder_of, release
+from touchbase.events.rekey import assign, current_key, owner_of, release
 from touchbase.history import statements as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.history.identity_links import Link, Ref
@@ -28,11 +28,11 @@ from touchbase.records.projection import Record
 from touchbase.sql.statement import Execute, Plan
 
 Histories = dict[int, list[StoredEvent]]
-"""Whole histories by record, with what the batch adds to them."""
+"""Whole histories by record, including the batch's events."""
 
 
 def separate_records(batch: Batch) -> Plan[None]:
-    """Divide the records whose objects differ, and those of which a fact has turned out to be older."""
+    """Separate records whose objects differ, and records with facts whose time became earlier."""
     for (kind, number), _ in batch.retimed:
         batch.resolvers[kind].doubtful.append({number})
     for kind, resolver in sorted(batch.resolvers.items()):
@@ -41,7 +41,7 @@ def separate_records(batch: Batch) -> Plan[None]:
             separation = _separation(kind, resolver, histories)
             if separation is None:
                 yield from _settle(batch, kind, numbers, histories)
-            elif (yield from _unite(batch, kind, separation.alike)):
+            elif (yield from _unite(batch, kind, separation.to_unite)):
                 histories = yield from _histories(batch, kind, resolver, numbers & resolver.by_id.keys())
                 separation = _separation(kind, resolver, histories)
             if separation is not None:
@@ -49,33 +49,32 @@ def separate_records(batch: Batch) -> Plan[None]:
 
 
 def _separation(kind: int, resolver: Resolver, histories: Histories) -> Separation | None:
-    return separated(kind, histories, {number: primary_key(resolver.by_id[number]) for number in histories})
+    return plan_separation(kind, histories, {number: primary_key(resolver.by_id[number]) for number in histories})
 
 
 def _unite(batch: Batch, kind: int, pairs: Sequence[tuple[int, int]]) -> Plan[bool]:
-    """Unite these records, unless both were made through the API; answers whether there were any."""
+    """Unite these records, unless both were created through the API; return whether any were united."""
     resolver, before = batch.resolvers[kind], len(batch.resolvers[kind].united)
     for pair in pairs:
         one, other = (resolver.by_id[batch.final(kind, number)] for number in pair)
         if one is not other and not (one.from_api and other.from_api):
             resolver.unite(one, other)
     batch.follow_unions()
-    for gone, kept in resolver.united[before:]:
-        yield from unite_record(batch, kind, gone, kept)
+    for gone, survivor in resolver.united[before:]:
+        yield from unite_record(batch, kind, gone, survivor)
     return len(resolver.united) > before
 
 
 def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) -> Plan[None]:
-    """Give records that are not divided the addresses that their whole histories name.
+    """Give unseparated records the addresses in their whole histories.
 
-    Records that were held apart are united first, where a merge makes their objects one that the batch did not know of: its event
-    had waited.
+    Records that stayed separate are united first, if the events of a parked merge make their objects one.
     """
     resolver = batch.resolvers[kind]
-    pairs = [pair for pair in resolver.apart if numbers >= {batch.final(kind, one) for one in pair}]
-    is_united = not differ(kind, histories) and (yield from _unite(batch, kind, pairs))
+    pairs = [pair for pair in resolver.separate_pairs if numbers >= {batch.final(kind, one) for one in pair}]
+    has_united = not objects_differ(kind, histories) and (yield from _unite(batch, kind, pairs))
     left = numbers & resolver.by_id.keys()
-    if is_united:
+    if has_united:
         histories = yield from _histories(batch, kind, resolver, left)
     elif not any(SEVERAL in resolver.by_id[number].stamps for number in left):
         return
@@ -87,7 +86,7 @@ def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) ->
 
 
 def _components(batch: Batch, kind: int, resolver: Resolver) -> list[set[int]]:
-    """The records that are looked at together."""
+    """Group the records that have to be considered together."""
     found: list[set[int]] = []
     for numbers in resolver.doubtful:
         one = {final for number in numbers if (final := batch.final(kind, number)) in resolver.by_id}
@@ -114,16 +113,16 @@ def _separate(batch: Batch, kind: int, separation: Separation, histories: Histor
     resolver = batch.resolvers[kind]
     for share in separation.shares:
         if share.record_id is None:
-            share.record_id = resolver.make_apart(share.address, min(event.received_us for event in share.joining)).id
+            share.record_id = resolver.create_separate(share.address, min(event.received_us for event in share.joining)).id
     if kind == COMPANY:
-        batch.divided |= histories.keys()
+        batch.separated_companies |= histories.keys()
     yield from _move_events(batch, kind, separation, histories)
     yield from _move_links(batch, kind, separation)
     yield from _move_addresses(batch, kind, separation, histories)
 
 
 def _move_events(batch: Batch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
-    """Let events join another history; a stored one is taken out of the one where it stands."""
+    """Move events to another history; delete a stored event from its old one."""
     moved = {id(event) for event in batch.moved}
     pending = {id(event) for events in batch.pending.values() for event in events}
     gone = []
@@ -144,11 +143,11 @@ def _move_events(batch: Batch, kind: int, separation: Separation, histories: His
                 batch.moved.append(event)
             event.record_id = share.record_id
     if gone:
-        yield Execute(TAKE_EVENT_OUT, gone)
+        yield Execute(REMOVE_EVENT, gone)
 
 
 def _move_links(batch: Batch, kind: int, separation: Separation) -> Plan[None]:
-    """Let the links of objects and of former addresses lead to the record that they are of now."""
+    """Point the links of objects and former addresses to their present record."""
     resolver = batch.resolvers[kind]
     homes = {ref: share for share in separation.shares for ref in share.objects}
     homes |= {former_key(kind, address): share for address, share in separation.former.items()}
@@ -171,7 +170,7 @@ def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: 
     records = {resolver.by_id[share.record_id or 0].id: share for share in separation.shares}
     yield from _set_addresses(batch, kind, records, histories)
     for number, share in records.items():
-        _note_since(resolver, resolver.by_id[number], share)
+        _record_since(resolver, resolver.by_id[number], share)
 
 
 def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
@@ -180,9 +179,9 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
         writes = {one.id: named_addresses(one, histories[one.id], name, batch.left.get((kind, one.id), set())) for one in records}
         if name == "linkedin_url":
-            yield from _share_out_profiles(batch, resolver, writes)
+            yield from _assign_linkedin_keys(batch, resolver, writes)
         best = {number: last_address(each) for number, each in writes.items()}
-        yield from load_holders(batch.client, kind, resolver, name, [each.value for each in best.values()])
+        yield from load_owners(batch.client, kind, resolver, name, [each.value for each in best.values()])
         changing = [one for one in records if not _keeps_address(batch, kind, one, name, best)]
         for record in changing:
             release(resolver, record, name)
@@ -191,35 +190,35 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
 
 
 def _keeps_address(batch: Batch, kind: int, record: Record, name: str, best: dict[int, Written]) -> bool:
-    """Whether a record keeps its present address: the best one is another's that is not divided, and no record divided wants this one."""
-    holder = holder_of(batch.resolvers[kind], name, best[record.id].value)
+    """Whether a record keeps its address: a record outside the separation has the best one, and no record in it wants this one."""
+    holder = owner_of(batch.resolvers[kind], name, best[record.id].value)
     if holder is None or holder.id in best or record.stamps.get(name, NEVER)[1:] in batch.left.get((kind, record.id), ()):
         return False
     wanted = {ADDRESS_KEYS[name](each.value) for number, each in best.items() if number != record.id and each.value is not None}
-    return held_key(record, name) not in wanted
+    return current_key(record, name) not in wanted
 
 
-def _share_out_profiles(batch: Batch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
-    """Leave to each record the LinkedIn addresses that are its own; the addresses that it does not show lead to it."""
+def _assign_linkedin_keys(batch: Batch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
+    """Leave each record its own LinkedIn addresses, and point the links of addresses that are not shown to it."""
     in_order = sorted(writes, key=lambda number: primary_key(resolver.by_id[number]) or "")
-    owners = owners_of_profiles({number: writes[number] for number in in_order})
+    owners = linkedin_owners({number: writes[number] for number in in_order})
     refs = {key: former_key_of("linkedin_url", key) for key in owners}
     yield from _load_links(batch.client, resolver, refs.values())
-    yield from load_holders(batch.client, CONTACT, resolver, "linkedin_url", refs)
+    yield from load_owners(batch.client, CONTACT, resolver, "linkedin_url", refs)
     for key in owners:
         holder, former = resolver.by_linkedin.get(key), resolver.links.record_id(refs[key])
         for number in (former, None if holder is None else holder.id):
             if number is not None and number not in writes:
-                owners[key] = number  # a record that is not divided keeps what it has
+                owners[key] = number  # a record outside the separation keeps its address
     for number, each in writes.items():
-        writes[number] = own = without_profiles(each, {key for key, of in owners.items() if of != number})
+        writes[number] = own = without_linkedin_keys(each, {key for key, of in owners.items() if of != number})
         shown = linkedin_key(last_address(own).value or "")
         for key in (key for key, of in owners.items() if of == number):
             if key != shown or resolver.links.record_id(refs[key]) is not None:
                 resolver.links.lead(refs[key], number)
 
 
-def _note_since(resolver: Resolver, record: Record, share: Share) -> None:
+def _record_since(resolver: Resolver, record: Record, share: Share) -> None:
     if share.since is not None and primary_key(record) == share.address:
         record.stamps[SINCE] = (DELIBERATE, *share.since)
     else:

@@ -1,4 +1,4 @@
-"""Giving records other addresses, in the maps of a resolver too."""
+"""Changing the addresses of records, and the resolver's maps with them."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from touchbase.records.primary_keys import primary_key
 from touchbase.records.projection import Record
 
 
-def held_key(record: Record, name: str) -> str | None:
-    """The normal form of an address that a record has."""
+def current_key(record: Record, name: str) -> str | None:
+    """Return the normal form of a record's address."""
     if name == "linkedin_url":
         return record.linkedin_key if isinstance(record, Contact) else None
     return primary_key(record)
 
 
-def holder_of(resolver: Resolver, name: str, value: str | None) -> Record | None:
-    """The record that has an address, of those that are loaded."""
+def owner_of(resolver: Resolver, name: str, value: str | None) -> Record | None:
+    """Return the loaded record that has an address."""
     key = None if value is None else ADDRESS_KEYS[name](value)
     return None if key is None else _owners(resolver, name).get(key)
 
 
 def release(resolver: Resolver, record: Record, name: str) -> None:
-    """Let others take an address that a record has."""
-    known, key = _owners(resolver, name), held_key(record, name)
+    """Free a record's address for other records."""
+    known, key = _owners(resolver, name), current_key(record, name)
     if key is not None and known.get(key) is record:
         del known[key]
 
 
 def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:
-    """Give a record an address, or none; one that another record has stays with that, and a company keeps one always."""
+    """Give a record an address or none. An address of another record stays there; a company always has an address."""
     key = None if value is None else ADDRESS_KEYS[name](value)
     known = _owners(resolver, name)
     if key is not None and known.get(key, record) is not record:
@@ -43,8 +43,8 @@ def assign(resolver: Resolver, record: Record, name: str, value: str | None, sta
             record.linkedin_url, record.linkedin_key = value, key
     elif key is not None:
         record.domain = key
-    if (held := held_key(record, name)) is not None:
-        known[held] = record
+    if (present := current_key(record, name)) is not None:
+        known[present] = record
     if stamp == NEVER:
         record.stamps.pop(name, None)
     else:

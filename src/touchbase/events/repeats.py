@@ -1,8 +1,8 @@
-"""Repeats among calls that carry neither a time nor an id: decided when they are applied, where their objects are known.
+"""Repeats of webhooks without a time and id: decided when they are applied, when their objects are known.
 
-Such a call repeats the one of equal bytes before it (its twin) only within `TWIN_WINDOW`, and only if no other call of the tool
-about the same object came between (the same record, where calls name no object). What cannot be known counts as a new fact: an
-equal state once more does no harm, a lost one does. A fact is inserted under its own delivery, so a replay never decides again.
+Such a webhook repeats an earlier one with equal bytes (its twin) only within `TWIN_WINDOW`, and only if no other webhook of the tool
+about the same object came between (about the same record, where webhooks name no object). In doubt it counts as a new fact: repeating
+an equal state does no harm, losing one does. A fact is stored under its own delivery, so a replay does not decide again.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 
 class _Object(msgspec.Struct):
-    """What an event's detail says of its object."""
+    """The object in an event's detail."""
 
     object: list[str] | None = None
 
 
 _detail = msgspec.json.Decoder(_Object).decode
-MOST_BETWEEN = 1000
-"""Calls between two equal ones that are looked at; with more between them, the second counts as a new fact."""
+MAX_BETWEEN = 1000
+"""Limit of webhooks to read between two equal ones; beyond it, the second counts as a new fact."""
 
 TWIN = Statement("twin", ONE, body=f"SELECT t.id, t.received_us, t.duplicate_of FROM p JOIN delivery t ON {ONE_MATCH}")
 SET_TWIN = Statement(
     "set_twin", (*ONE, ("duplicate_of", "bigint")), body=f"UPDATE delivery AS t SET duplicate_of = p.duplicate_of FROM p WHERE {ONE_MATCH}"
 )
-CALLS_ABOUT = Statement(
+DELIVERIES_ABOUT = Statement(
     "calls_about",
     (*RECORD, ("tool", "text"), ("after_us", "bigint"), ("upto_us", "bigint")),
     body="SELECT e.received_us, e.delivery_id, e.detail FROM p JOIN event e ON e.client = p.client AND e.record_kind = p.record_kind "
@@ -43,22 +43,22 @@ CALLS_ABOUT = Statement(
     "AND e.received_us >= p.after_us AND e.received_us <= p.upto_us",
 )
 _RANGE = (("client", "bigint"), ("after_us", "bigint"), ("upto_us", "bigint"), ("most", "bigint"))
-_CALLS = (
+_DELIVERIES = (
     "SELECT d.received_us, d.id, d.state FROM dedupe_key r CROSS JOIN delivery d WHERE d.client = r.client AND d.id = r.delivery_id "
     "AND r.client = {} AND r.received_us >= {} AND r.received_us <= {} ORDER BY r.received_us LIMIT {}"
 )
-CALLS_BETWEEN = Statement(
+DELIVERIES_BETWEEN = Statement(
     "calls_between",
     _RANGE,
-    sqlite=_CALLS.format("?1", "?2", "?3", "?4"),
-    body=f"SELECT c.* FROM p CROSS JOIN LATERAL ({_CALLS.format('p.client', 'p.after_us', 'p.upto_us', 'p.most')}) c",
+    sqlite=_DELIVERIES.format("?1", "?2", "?3", "?4"),
+    body=f"SELECT c.* FROM p CROSS JOIN LATERAL ({_DELIVERIES.format('p.client', 'p.after_us', 'p.upto_us', 'p.most')}) c",
 )
 UNREAD = ("received", "failed", "unrecognised")
-"""States of calls of which nobody knows whom they are about."""
+"""States of deliveries whose subjects are unknown."""
 
 
-def parts_of(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence[NormalizedDelivery]]:
-    """Parts that are applied one after the other: one that may repeat begins when all that came before it stand in histories."""
+def split_at_repeats(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence[NormalizedDelivery]]:
+    """Split into parts to be applied in order: a delivery that may be a repeat begins a part, after all earlier ones are stored."""
     if not any(map(_may_repeat, claimed)):
         yield claimed
         return
@@ -72,17 +72,17 @@ def parts_of(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence[Normali
 
 
 def drop_repeats(client: int, outcomes: Sequence[Outcome], *, counted: bool = True) -> Plan[None]:
-    """Take the sightings that repeat their twin's out of these outcomes, before they are resolved: a repeat decides nothing.
+    """Remove the subjects that repeat a twin's from these outcomes, before they are resolved.
 
-    It is `counted` once, also where a delivery is applied part by part.
+    With `counted`, count each repeat at its first webhook; false for later parts of a large delivery.
     """
     for outcome in outcomes:
-        if _may_repeat(outcome.seen):
+        if _may_repeat(outcome.normalized):
             yield from _drop(client, outcome, counted)
 
 
 def _may_repeat(seen: NormalizedDelivery) -> bool:
-    return seen.delivery.twin is not None and any(map(is_undated, seen.sightings))
+    return seen.delivery.twin is not None and any(map(is_undated, seen.subjects))
 
 
 def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
@@ -96,14 +96,14 @@ def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
     facts: dict[tuple[int, str], Row] = {(row[4], row[3]): row for row in rows}
     left: list[EventSubject] = []
     first: int | None = None
-    for seen in outcome.sightings:
+    for seen in outcome.subjects:
         base = _base(seen, facts, numbers)
         if base is None or (yield from _is_news(client, delivery, seen, base, number)):
             left.append(seen)
         else:
             first = base[4]
             outcome.repeated += 1
-    outcome.sightings = left
+    outcome.subjects = left
     if first is None:
         return
     if first != number:
@@ -113,7 +113,7 @@ def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
 
 
 def _base(seen: EventSubject, facts: dict[tuple[int, str], Row], numbers: Sequence[int]) -> Row | None:
-    """The fact that this one may repeat: the twin's, or the one that the twin repeats itself. None for what was told under its own call."""
+    """Return the fact that this one may repeat: the twin's, or the one the twin repeats; None for a fact stored under its own delivery."""
     if not is_undated(seen) or (numbers[0], seen.key) in facts:
         return None
     found = (facts.get((number, event_key(seen.tool, seen.event, str(number)))) for number in numbers[1:])
@@ -121,20 +121,22 @@ def _base(seen: EventSubject, facts: dict[tuple[int, str], Row], numbers: Sequen
 
 
 def _is_news(client: int, delivery: Delivery, seen: EventSubject, base: Row, twin: int) -> Plan[bool]:
-    """Whether another call about the record came after the fact, or one of which nobody knows whom it is about."""
+    """Whether another webhook about the record came after the fact, or one with unknown subjects."""
     kind, record, _, _, first, since = base
-    between = yield Execute(CALLS_ABOUT, [(client, kind, record, seen.tool, since, delivery.received_us)])
+    between = yield Execute(DELIVERIES_ABOUT, [(client, kind, record, seen.tool, since, delivery.received_us)])
     if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != twin and _is_about(seen, row[2])):
         return True
-    calls = yield Execute(CALLS_BETWEEN, [(client, since, delivery.received_us, MOST_BETWEEN)])
-    return len(calls) >= MOST_BETWEEN or any(row[2] in UNREAD and _lies_between(row[:2], (since, first), delivery) for row in calls)
+    deliveries = yield Execute(DELIVERIES_BETWEEN, [(client, since, delivery.received_us, MAX_BETWEEN)])
+    return len(deliveries) >= MAX_BETWEEN or any(
+        row[2] in UNREAD and _lies_between(row[:2], (since, first), delivery) for row in deliveries
+    )
 
 
 def _is_about(seen: EventSubject, detail: str) -> bool:
-    """Whether an event of the record may be about the same object; only one that names another is not."""
+    """Whether an event of the record may be about the same object; false only if both name different objects."""
     own, other = seen.detail.get("object"), _detail(detail).object
     return own is None or other is None or own == other
 
 
-def _lies_between(call: Row, since: tuple[int, int], delivery: Delivery) -> bool:
-    return since < tuple(call) < (delivery.received_us, delivery.id)
+def _lies_between(received: Row, since: tuple[int, int], delivery: Delivery) -> bool:
+    return since < tuple(received) < (delivery.received_us, delivery.id)

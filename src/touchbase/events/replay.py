@@ -1,7 +1,6 @@
-"""Replaying many deliveries, page by page: put back to be applied again, or only rehearsed.
+"""Replay of many deliveries, page by page, for real or as a dry run.
 
-Whoever stops between two pages goes on at the *place* that the last page left: a client and the id below
-which its deliveries are still to come.
+An interrupted replay continues at the cursor of the last page: a client and the id below which its deliveries are still to come.
 """
 
 from __future__ import annotations
@@ -24,59 +23,59 @@ from touchbase.inbox.service import DeliveryFilter, list_deliveries
 from touchbase.sql.store import Writes
 
 PAGE = 500
-REHEARSED_AT_ONCE = 100
-"""A rehearsal holds the store's writers up, so it is short."""
+DRY_RUN_SIZE = 100
+"""Small, because a dry run blocks the store's writers."""
 
-Place = tuple[str, int | None]
-"""A client's id, and the delivery below whose id to go on (None: from the newest)."""
+Cursor = tuple[str, int | None]
+"""A client's id, and the delivery id below which to continue (None: from the newest)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Deliveries of one client that were found together, and the place behind them; None when they are the last."""
+    """Deliveries of one client that are replayed together, and the cursor after them; None at the end."""
 
     client: Client
     deliveries: list[Delivery]
-    place: Place | None
+    cursor: Cursor | None
 
 
-async def count(store: ProcessingStore, sought: DeliveryFilter, place: Place | None = None) -> int:
-    """How many deliveries are found from this place on."""
+async def count(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None = None) -> int:
+    """Count the matching deliveries from this cursor on."""
     total = 0
-    for client, before in await _clients(store, sought, place):
-        wanted = (sought.channel, sought.tool, sought.state, before, sought.received_since_us)
+    for client, before in await _clients(store, filters, cursor):
+        wanted = (filters.channel, filters.tool, filters.state, before, filters.received_since_us)
         total += await store.read(CountDeliveries(client.number, *wanted))
     return total
 
 
-async def pages(store: ProcessingStore, sought: DeliveryFilter, place: Place | None = None, size: int = PAGE) -> AsyncIterator[Page]:
-    """What is sought, client by client, each client's newest first.
+async def pages(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[Page]:
+    """Yield the matching deliveries by client, each client's newest first.
 
-    Going client by client keeps a page cheap in a store of any size. Empty pages are left out.
+    One client at a time keeps a page cheap in a store of any size. Empty pages are skipped.
     """
-    clients = await _clients(store, sought, place)
+    clients = await _clients(store, filters, cursor)
     for number, (client, start) in enumerate(clients):
         following = (clients[number + 1][0].client_id, None) if number + 1 < len(clients) else None
         before, more = start, True
         while more:
-            found, before = await list_deliveries(store, replace(sought, client=client.number), size, before)
+            found, before = await list_deliveries(store, replace(filters, client=client.number), size, before)
             more = before is not None
             if found:
                 yield Page(client, found, (client.client_id, before) if more else following)
 
 
-async def put_back(store: ProcessingStore, page: Page, now: Micros) -> int:
-    """Let a page's deliveries be applied again; answers how many could be."""
+async def replay_page(store: ProcessingStore, page: Page, now: Micros) -> int:
+    """Set a page's deliveries to be applied again; return how many could be."""
     return await store.write(ReplayDeliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
 
 
-async def put_back_all(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
-    """Let the deliveries of several pages be applied again, all or none of them; answers how many could be."""
+async def replay_pages(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
+    """Set the deliveries of several pages to be applied again, all or none; return how many could be."""
     return await store.write(ReplayMany([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
 
 
 class DryRunner:
-    """Says what a replay would change; keeps nothing."""
+    """Reports what a replay would change, without storing anything."""
 
     def __init__(self, store: ProcessingStore, read: Read, clock: Clock) -> None:
         self._store = store
@@ -84,7 +83,7 @@ class DryRunner:
         self._clock = clock
 
     async def dry_run(self, client: int, ids: Sequence[int]) -> DryRunResult:
-        """What applying these deliveries again would change, in pieces that each know nothing of the others."""
+        """Return what applying these deliveries again would change; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
         connections: Sequence[Connection] = await self._store.read(ListConnections(client))
         translate = translator(self._read, connections)
 
@@ -92,13 +91,13 @@ class DryRunner:
             return await self._store.dry_run(client, some, translate, self._clock())
 
         total = DryRunResult()
-        for first in range(0, len(ids), REHEARSED_AT_ONCE):
-            add(total, await _halving(attempt, ids[first : first + REHEARSED_AT_ONCE]))
+        for first in range(0, len(ids), DRY_RUN_SIZE):
+            add_result(total, await _bisect(attempt, ids[first : first + DRY_RUN_SIZE]))
         return total
 
 
-async def _halving(attempt: Callable[[Sequence[int]], Awaitable[DryRunResult]], ids: Sequence[int]) -> DryRunResult:
-    """A rehearsal of all; one that breaks is halved until the delivery that breaks it is alone."""
+async def _bisect(attempt: Callable[[Sequence[int]], Awaitable[DryRunResult]], ids: Sequence[int]) -> DryRunResult:
+    """Do a dry run of all; on a failure halve them, until the failing delivery is alone."""
     try:
         return await attempt(ids)
     except Overloaded:
@@ -109,13 +108,13 @@ async def _halving(attempt: Callable[[Sequence[int]], Awaitable[DryRunResult]], 
                 return DryRunResult([DryRunDelivery(ids[0], "", RECEIVED, 0, str(error))])
             return DryRunResult([DryRunDelivery(ids[0], "", FAILED, 0, f"{type(error).__name__}: {error}")])
     half = len(ids) // 2
-    total = await _halving(attempt, ids[:half])
-    add(total, await _halving(attempt, ids[half:]))
+    total = await _bisect(attempt, ids[:half])
+    add_result(total, await _bisect(attempt, ids[half:]))
     return total
 
 
-def add(total: DryRunResult, more: DryRunResult) -> None:
-    """Count one rehearsal into another."""
+def add_result(total: DryRunResult, more: DryRunResult) -> None:
+    """Add one result to the total."""
     total.deliveries += more.deliveries
     total.created += more.created
     total.changed += more.changed
@@ -123,8 +122,8 @@ def add(total: DryRunResult, more: DryRunResult) -> None:
         total.fields[name] = total.fields.get(name, 0) + records
 
 
-async def _clients(store: ProcessingStore, sought: DeliveryFilter, place: Place | None) -> list[tuple[Client, int | None]]:
-    clients = [each for each in await store.read(ListClients()) if sought.client is None or each.number == sought.client]
-    if place is None:
+async def _clients(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor | None) -> list[tuple[Client, int | None]]:
+    clients = [each for each in await store.read(ListClients()) if filters.client is None or each.number == filters.client]
+    if cursor is None:
         return [(each, None) for each in clients]
-    return [(each, place[1] if each.client_id == place[0] else None) for each in clients if each.client_id >= place[0]]
+    return [(each, cursor[1] if each.client_id == cursor[0] else None) for each in clients if each.client_id >= cursor[0]]

@@ -1,4 +1,4 @@
-"""Projecting records again from their whole history, where one event after the other does not give their values."""
+"""Reprojection: computes records from their whole history, where folding one event after the other is not enough."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from touchbase.common.timestamps import Micros
-from touchbase.events.identity_lookup import load_holders
+from touchbase.events.identity_lookup import load_owners
 from touchbase.events.projection_batch import Batch, Target
-from touchbase.events.projection_companies import forget_company
-from touchbase.events.rekey import assign, held_key, release
+from touchbase.events.projection_companies import clear_company
+from touchbase.events.rekey import assign, current_key, release
 from touchbase.history import statements as history_sql
 from touchbase.history import status as st
 from touchbase.history.events import StoredEvent
@@ -33,19 +33,19 @@ from touchbase.records.rows import custom_field_of, custom_field_row
 from touchbase.sql.statement import Execute, Plan
 
 
-def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
-    """Project the records that events have left or moved in, and those of several objects that these new events change.
+def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
+    """Project the records that lost or moved events, and records of several objects with new events.
 
-    Answers the events that name the company of such a contact: which one it is is decided again.
+    Return the events that name the company of such contacts, so that it is set again.
     """
     stale: dict[Target, set[Place]] = {target: set(places) for target, places in batch.left.items()}
     for (kind, number), place in batch.retimed:
         stale.setdefault((kind, batch.final(kind, number)), set()).add(place)
     several = yield from _of_several_objects(batch, new)
     targets = sorted(stale.keys() | several)
-    told_again: list[StoredEvent] = []
+    company_events: list[StoredEvent] = []
     if not targets:
-        return told_again
+        return company_events
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, *target) for target in targets])
     histories: dict[Target, list[StoredEvent]] = {target: [] for target in targets}
     for row in rows:
@@ -60,28 +60,28 @@ def project_again(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredE
         gone = stale.get(target, set())
         if gone:
             _project_dates(record, histories[target])
-            yield from _project_identities(batch, target, record, gone, histories[target])
+            yield from _project_addresses(batch, target, record, gone, histories[target])
             if isinstance(record, Contact):
-                told_again += yield from forget_company(batch, record, gone, histories[target])
+                company_events += yield from clear_company(batch, record, gone, histories[target])
         if gone or has_several_objects(histories[target]):
             _project_fields(record, histories[target], gone)
             moved = _project_custom(fields[target], histories[target], gone, batch.now_us)
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
-            left = yield from _without_unset(batch, target, fields[target], moved)
+            left = yield from _delete_unset(batch, target, fields[target], moved)
             changed += [custom_field_row(batch.client, *target, one) for one in left]
             batch.folded.setdefault(target, Folded()).changed = True
     if changed:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
-    return told_again
+    return company_events
 
 
 def _of_several_objects(batch: Batch, new: Iterable[StoredEvent]) -> Plan[set[Target]]:
-    told = {(event.record_kind, event.record_id) for event in new if object_of(event) is not None}
-    if not told:
+    named = {(event.record_kind, event.record_id) for event in new if object_of(event) is not None}
+    if not named:
         return set()
-    objects: dict[Target, set[tuple[str, str, str]]] = {target: set() for target in told}
-    for row in (yield Execute(history_sql.LINKS_OF, [(batch.client, *target) for target in sorted(told)])):
+    objects: dict[Target, set[tuple[str, str, str]]] = {target: set() for target in named}
+    for row in (yield Execute(history_sql.LINKS_OF, [(batch.client, *target) for target in sorted(named)])):
         objects[row[5], row[6]].add(row[1:4])
     for kind, resolver in batch.resolvers.items():
         for ref, link in resolver.links.changed.items():
@@ -97,17 +97,17 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
         record.last_reply_us = max((event.occurred_us for event in history if event.effect == st.REPLY), default=None)
 
 
-def _project_identities(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> Plan[None]:
-    """An address that came with an event which is older now, or another record's, is that of the event that wins without it."""
+def _project_addresses(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> Plan[None]:
+    """Replace an address whose event was moved by that of the event that wins without it."""
     resolver = batch.resolvers[target[0]]
     for name in ("email", "linkedin_url", "domain"):
         if record.stamps.get(name, NEVER)[1:] not in gone:
             continue
-        best, old = last_address(named_addresses(record, history, name, gone)), held_key(record, name)
-        yield from load_holders(batch.client, target[0], resolver, name, [best.value])
+        best, old = last_address(named_addresses(record, history, name, gone)), current_key(record, name)
+        yield from load_owners(batch.client, target[0], resolver, name, [best.value])
         release(resolver, record, name)
         assign(resolver, record, name, best.value, best.stamp)
-        if old is not None and old != held_key(record, name):
+        if old is not None and old != current_key(record, name):
             resolver.links.lead(former_key_of(name, old), record.id)
 
 
@@ -116,9 +116,9 @@ def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Pl
         if name not in JOINED and record.stamps.get(name, NEVER)[1:] in gone:
             setattr(record, name, None)
             del record.stamps[name]
-    for name, held, best in projected_fields(record, history, gone):
+    for name, stored, best in projected_fields(record, history, gone):
         setattr(record, name, best.value)
-        if best.stamp != held.stamp:
+        if best.stamp != stored.stamp:
             record.stamps[name] = best.stamp
 
 
@@ -127,9 +127,9 @@ def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent
     best_of = {name: best for name, _, best in projected_custom_fields(fields, history, gone)}
     changed = []
     for name, one in known.items():
-        held = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
-        best = best_of.get(name, held if held.stamp[1:] not in gone else Written(None, NEVER))
-        if (best.value, best.stamp) == (held.value, held.stamp):
+        stored = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
+        best = best_of.get(name, stored if stored.stamp[1:] not in gone else Written(None, NEVER))
+        if (best.value, best.stamp) == (stored.value, stored.stamp):
             continue
         now = one.updated_us if best.value == one.value else now_us
         priority, at, key = best.stamp
@@ -137,8 +137,8 @@ def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent
     return changed
 
 
-def _without_unset(batch: Batch, target: Target, fields: Sequence[CustomField], moved: Sequence[CustomField]) -> Plan[list[CustomField]]:
-    """Delete the fields that no event sets any more; answers those to save."""
+def _delete_unset(batch: Batch, target: Target, fields: Sequence[CustomField], moved: Sequence[CustomField]) -> Plan[list[CustomField]]:
+    """Delete the fields that no event sets; return the fields to save."""
     if all(one.priority != NEVER[0] for one in moved):
         return [*moved]
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, *target)])

@@ -1,9 +1,9 @@
-"""Applying beside erasures: events about erased people are taken out of a batch before it is resolved.
+"""Suppression guard: removes events about erased people from a batch before it is resolved.
 
-An event is dropped when it names an erased identity, whatever else it names. An object that an erased person is seen under for
-the first time (a CRM made them anew) is marked as *derived*: events that name only it are dropped too, and what waited under it
-goes. A derived mark says nothing against an address: an event that names a derived object and an address that was not erased is
-somebody else's, and lifts it.
+An event is dropped if it names an erased identity, whatever else it names. If an erased person appears under an object for the first
+time (a CRM created the person again), the object gets a *derived* mark: events that name only this object are dropped too, and
+events that wait under it are deleted. A derived mark does not apply to addresses: an event that names a derived object with an
+address that was not erased is about another person, and lifts the mark.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
-from touchbase.events.parked_events import erase_waiting
-from touchbase.history.events import COMPANY
+from touchbase.history import statements as history_sql
+from touchbase.history.events import COMPANY, EXTERNAL
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.body_retention import clear_deliveries
 from touchbase.inbox.delivery import Delivery
-from touchbase.sql.statement import Plan
+from touchbase.sql.builders import RECORD
+from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 from touchbase.suppression.pii_scan import mentions
 from touchbase.suppression.server_secret import erasure_key_of
 from touchbase.suppression.sql import Mark, lift_marks, marks_of, save_marks
@@ -28,122 +29,176 @@ from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 @dataclass(slots=True)
 class Withheld:
-    """What was taken out of a batch; `key` is None where nobody of the client was ever erased."""
+    """What was removed from a batch; `key` is None if the client never erased a person."""
 
     client: int
     key: bytes | None = None
     marks: dict[Ref, Mark] = field(default_factory=dict)
     fresh: dict[Ref, Mark] = field(default_factory=dict)
-    """Objects that an erased person was seen under for the first time."""
+    """Objects under which an erased person appears for the first time."""
     of_others: set[Ref] = field(default_factory=set)
-    """Objects that this batch names beside an address that was not erased."""
+    """Objects that this batch names together with an address that was not erased."""
     deliveries: set[int] = field(default_factory=set)
-    """Those whose bodies go: of this batch, and those that had told what waited."""
+    """Deliveries whose bodies are deleted: of this batch, and of the parked events that were erased."""
 
 
 def withhold(client: int, outcomes: Sequence[Outcome], now_us: Micros) -> Plan[Withheld]:
-    """Take the sightings of erased people out of these outcomes."""
-    held = Withheld(client, (yield from erasure_key_of(client)))
-    if held.key is None:
-        return held
-    told = {outcome.delivery.id: told_in(outcome.delivery) for outcome in outcomes}
-    named = {ref for outcome in outcomes for seen in outcome.sightings for ref in refs_of(seen)}
-    held.marks = yield from marks_of(held.key, client, named.union(*told.values()))
-    yield from _lift(held, outcomes)
-    held.of_others = {ref for outcome in outcomes for seen in outcome.sightings if _is_others(held, seen) for ref in _objects(seen)}
-    while _drop(held, outcomes):
-        yield from _spread(held, now_us)
+    """Remove the subjects about erased people from these outcomes."""
+    withheld = Withheld(client, (yield from erasure_key_of(client)))
+    if withheld.key is None:
+        return withheld
+    named_in = {outcome.delivery.id: addresses_in(outcome.delivery) for outcome in outcomes}
+    named = {ref for outcome in outcomes for subject in outcome.subjects for ref in refs_of(subject)}
+    withheld.marks = yield from marks_of(withheld.key, client, named.union(*named_in.values()))
+    yield from _lift(withheld, outcomes)
+    withheld.of_others = {
+        ref for outcome in outcomes for subject in outcome.subjects if _names_another_person(withheld, subject) for ref in _objects(subject)
+    }
+    while _drop(withheld, outcomes):
+        yield from _mark_objects(withheld, now_us)
     for outcome in outcomes:
-        outcome.names_erased |= not held.marks.keys().isdisjoint(told[outcome.delivery.id])
+        outcome.names_erased |= not withheld.marks.keys().isdisjoint(named_in[outcome.delivery.id])
         if outcome.names_erased:
-            held.deliveries.add(outcome.delivery.id)
-    return held
+            withheld.deliveries.add(outcome.delivery.id)
+    return withheld
 
 
-def drop_bodies(held: Withheld, now_us: Micros) -> Plan[None]:
-    """Drop what told of erased people, once the batch is marked."""
-    if held.key is not None and held.deliveries:
-        yield from clear_deliveries(held.key, held.client, held.deliveries, now_us)
+def clear_bodies(withheld: Withheld, now_us: Micros) -> Plan[None]:
+    """Delete the bodies that name erased people, after the batch was marked."""
+    if withheld.key is not None and withheld.deliveries:
+        yield from clear_deliveries(withheld.key, withheld.client, withheld.deliveries, now_us)
 
 
 def names_erased(client: int, delivery: Delivery) -> Plan[bytes | None]:
-    """The erasure key, if a delivery that cannot be read as events names an erased person."""
+    """Return the erasure key if a delivery that could not be read names an erased person; else None."""
     key = yield from erasure_key_of(client)
     if key is None:
         return None
-    marks = yield from marks_of(key, client, told_in(delivery))
+    marks = yield from marks_of(key, client, addresses_in(delivery))
     return key if marks else None
 
 
-def told_in(delivery: Delivery) -> set[Ref]:
-    """The addresses that stand anywhere in a delivery."""
+def addresses_in(delivery: Delivery) -> set[Ref]:
+    """Return the addresses found anywhere in a delivery."""
     return mentions(delivery.headers, delivery.query, delivery.body) if delivery.told is None else delivery.told
 
 
-def refs_of(seen: EventSubject) -> set[Ref]:
-    """The identities of a person that a sighting names."""
-    return set() if seen.kind == COMPANY else _addresses(seen) | _objects(seen)
+def refs_of(subject: EventSubject) -> set[Ref]:
+    """Return the identities of a person that a subject names."""
+    return set() if subject.kind == COMPANY else _addresses(subject) | _objects(subject)
 
 
-def _addresses(seen: EventSubject) -> set[Ref]:
-    pairs = ((EMAIL, seen.primary), (LINKEDIN, seen.linkedin))
+def _addresses(subject: EventSubject) -> set[Ref]:
+    pairs = ((EMAIL, subject.primary), (LINKEDIN, subject.linkedin))
     return {("", word, key) for word, key in pairs if key is not None}
 
 
-def _objects(seen: EventSubject) -> set[Ref]:
-    return {ref for ref in (seen.ref, seen.merged) if ref is not None}
+def _objects(subject: EventSubject) -> set[Ref]:
+    return {ref for ref in (subject.ref, subject.merged) if ref is not None}
 
 
-def _lift(held: Withheld, outcomes: Iterable[Outcome]) -> Plan[None]:
+def _lift(withheld: Withheld, outcomes: Iterable[Outcome]) -> Plan[None]:
     lifted: set[Ref] = set()
     for outcome in outcomes:
-        for seen in outcome.sightings:
-            refs = refs_of(seen)
-            marks = [held.marks[ref] for ref in refs if ref in held.marks]
-            if marks and _addresses(seen) and all(mark.derived for mark in marks):
-                lifted |= refs & held.marks.keys()
-    if lifted and held.key is not None:
-        yield from lift_marks(held.key, held.client, lifted)
+        for subject in outcome.subjects:
+            refs = refs_of(subject)
+            marks = [withheld.marks[ref] for ref in refs if ref in withheld.marks]
+            if marks and _addresses(subject) and all(mark.derived for mark in marks):
+                lifted |= refs & withheld.marks.keys()
+    if lifted and withheld.key is not None:
+        yield from lift_marks(withheld.key, withheld.client, lifted)
         for ref in lifted:
-            del held.marks[ref]
+            del withheld.marks[ref]
 
 
-def _drop(held: Withheld, outcomes: Iterable[Outcome]) -> bool:
-    """Drop what names an erased person; answers whether objects were seen that are not marked yet."""
+def _drop(withheld: Withheld, outcomes: Iterable[Outcome]) -> bool:
+    """Drop subjects about erased people; return whether they name objects without a mark."""
     for outcome in outcomes:
-        kept: list[EventSubject] = []
-        for seen in outcome.sightings:
-            mark = _mark(held, seen)
+        remaining: list[EventSubject] = []
+        for subject in outcome.subjects:
+            mark = _mark(withheld, subject)
             if mark is None:
-                kept.append(seen)
+                remaining.append(subject)
                 continue
             outcome.names_erased = True
-            held.fresh |= {ref: Mark(mark.erasure, derived=True) for ref in _objects(seen) if ref not in held.marks.keys() | held.of_others}
-        outcome.sightings = kept
-    return bool(held.fresh)
+            withheld.fresh |= {
+                ref: Mark(mark.erasure, derived=True) for ref in _objects(subject) if ref not in withheld.marks.keys() | withheld.of_others
+            }
+        outcome.subjects = remaining
+    return bool(withheld.fresh)
 
 
-def _is_others(held: Withheld, seen: EventSubject) -> bool:
-    return bool(_addresses(seen)) and _mark(held, seen) is None
+def _names_another_person(withheld: Withheld, subject: EventSubject) -> bool:
+    return bool(_addresses(subject)) and _mark(withheld, subject) is None
 
 
-def _mark(held: Withheld, seen: EventSubject) -> Mark | None:
-    """The erasure that this sighting falls under."""
-    marks = [held.marks[ref] for ref in sorted(refs_of(seen)) if ref in held.marks]
+def _mark(withheld: Withheld, subject: EventSubject) -> Mark | None:
+    """Return the erasure that this subject falls under."""
+    marks = [withheld.marks[ref] for ref in sorted(refs_of(subject)) if ref in withheld.marks]
     outright = next((mark for mark in marks if not mark.derived), None)
-    if outright is not None or _addresses(seen):
+    if outright is not None or _addresses(subject):
         return outright
     return marks[0] if marks else None
 
 
-def _spread(held: Withheld, now_us: Micros) -> Plan[None]:
-    """Mark the objects that were seen with an erased person, unless they are somebody's who is there; what waited under them goes."""
-    assert held.key is not None
-    fresh, held.fresh = held.fresh, {}
-    waited = yield from erase_waiting(held.client, fresh)
+def _mark_objects(withheld: Withheld, now_us: Micros) -> Plan[None]:
+    """Mark the objects that appear with an erased person, except those of an existing record; erase the events that wait under them."""
+    assert withheld.key is not None
+    fresh, withheld.fresh = withheld.fresh, {}
+    erased = yield from erase_parked_events(withheld.client, fresh)
     erasure = next(iter(fresh.values()))
-    marks = {ref: mark for ref, mark in fresh.items() if ref not in waited.with_record}
-    marks |= {ref: erasure for ref in waited.refs if ref not in marks and ref not in held.marks}
-    yield from save_marks(held.key, held.client, marks, now_us)
-    held.deliveries |= waited.deliveries
-    held.marks |= marks
+    marks = {ref: mark for ref, mark in fresh.items() if ref not in erased.with_record}
+    marks |= {ref: erasure for ref in erased.refs if ref not in marks and ref not in withheld.marks}
+    yield from save_marks(withheld.key, withheld.client, marks, now_us)
+    withheld.deliveries |= erased.deliveries
+    withheld.marks |= marks
+
+
+DELETE_LINK = delete("delete_link", "link", history_sql.REF)
+DELETE_WANTED = delete("delete_wanted", "fetch_queue", history_sql.REF)
+_RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
+DELIVERIES_OF_EVENTS = Statement("told_by", RECORD, body=f"SELECT t.delivery_id FROM p CROSS JOIN event t WHERE {_RECORD_MATCH}")
+
+
+@dataclass(slots=True)
+class ErasedParkedEvents:
+    """The erased parked events: their identities, their deliveries and their number."""
+
+    refs: set[Ref] = field(default_factory=set)
+    deliveries: set[int] = field(default_factory=set)
+    events: int = 0
+    with_record: set[Ref] = field(default_factory=set)
+    """Identities that lead to a record: no event waits under them, and they stay."""
+
+
+def erase_parked_events(client: int, refs: Iterable[Ref]) -> Plan[ErasedParkedEvents]:
+    """Delete the events that wait under these identities, and their links."""
+    erased = ErasedParkedEvents()
+    rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in sorted(refs)])
+    places: set[int] = set()
+    for row in rows:
+        if row[5] is None or row[5] == EXTERNAL:
+            places.add(row[4] if row[5] is None else row[6])
+            erased.refs.add(_ref_of(row))
+        else:
+            erased.with_record.add(_ref_of(row))
+    if places:
+        yield from _erase_places(client, sorted(places), erased)
+    return erased
+
+
+def _erase_places(client: int, places: list[int], erased: ErasedParkedEvents) -> Plan[None]:
+    keys = [(client, EXTERNAL, place) for place in places]
+    shared = yield Execute(history_sql.LINKS_OF, keys)
+    erased.refs |= {_ref_of(row) for row in shared}
+    rows = yield Execute(DELIVERIES_OF_EVENTS, keys)
+    erased.events = len(rows)
+    erased.deliveries = {row[0] for row in rows if row[0] is not None}
+    yield Execute(history_sql.DELETE_EVENTS_OF, keys)
+    refs = [(client, *ref) for ref in sorted(erased.refs)]
+    yield Execute(DELETE_WANTED, refs)  # no more fetches for these objects
+    yield Execute(DELETE_LINK, refs)
+
+
+def _ref_of(row: Row) -> Ref:
+    return (row[1], row[2], row[3])

@@ -1,7 +1,7 @@
-"""Reading calls in processes apart, each of which can be stopped: nothing in a body holds up the server (decision 28).
+"""Translator pool: webhooks are read in separate processes that can be stopped, so that no body blocks the server (decision 28).
 
-A batch of deliveries goes to one process at a time. A process that ends over it is replaced, and the deliveries are looked at
-one by one: the one that it ended over is `ReadResult` with the reason, and its neighbours with what they say.
+A batch of deliveries goes to one process. If the process ends during the batch it is replaced, and the deliveries are read one by
+one: the delivery that ends the process gets a `ReadResult` with the reason, and the others are read as usual.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from touchbase.inbox.budget import MEMORY, MOST_SECONDS, WALL_SECONDS
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.webhook_request import delivered
 
-PROCESSES = 4
-"""Processes at once: one for the usual work, and some for large calls at the same time."""
-IDLE = 2
-"""Processes that stay while nothing is to be read."""
+MAX_PROCESSES = 4
+"""Concurrent processes: one for the usual work, and some for large webhooks."""
+MAX_IDLE = 2
+"""Processes that stay when idle."""
 LARGE_JOB = 1024 * 1024
-"""Bytes of a job after which its process ends, so that its memory is given back."""
+"""Bytes of a job or result after which the process ends, to free its memory."""
 COMMAND = (sys.executable, "-P", "-m", "touchbase.translator")
 START_SECONDS = 60
-"""Time for a process to start, after which the deliveries wait; none of them is to blame."""
+"""Timeout for the start of a process; then the deliveries wait and are not marked as failed."""
 HIDDEN = "hidden"
-"""Stands for a secret in what a process is given."""
+"""Placeholder for secrets in what a process gets."""
 _OUT_OF_MEMORY = 3
 
 
 class TranslatorStopped(Exception):
-    """A process ended over its job; `for_good` where the job was to blame."""
+    """A translator process ended during its job; `for_good` if the job exceeded its budget."""
 
     def __init__(self, why: str, *, for_good: bool) -> None:
         super().__init__(why)
@@ -54,91 +54,91 @@ class TranslatorStopped(Exception):
 
 
 class TranslatorPool:
-    """Says what calls mean, in processes that are started when they are needed. Its methods may be called on any thread."""
+    """Translates webhooks in processes that are started on demand. Thread-safe."""
 
     def __init__(self, command: Sequence[str] = COMMAND, wall_seconds: int = WALL_SECONDS) -> None:
         self._command = command
         self._wall = wall_seconds
         self._idle: list[_Process] = []
-        self._places = threading.BoundedSemaphore(PROCESSES)
-        self._threads = ThreadPoolExecutor(PROCESSES, "touchbase-reader-apart")
+        self._slots = threading.BoundedSemaphore(MAX_PROCESSES)
+        self._threads = ThreadPoolExecutor(MAX_PROCESSES, "touchbase-reader-apart")
         self._end = weakref.finalize(self, _end_all, self._idle)
 
     def __call__(self, request: WebhookRequest) -> Translation:
-        """What one call means; raises what its adapter raises, and `TranslatorStopped` where it took too much."""
-        found = unpack(self._ask(pack(replace(request, connections=_bare(request.connections)))))
+        """Translate one webhook; raises what its adapter raises, or `TranslatorStopped` if it exceeds its budget."""
+        found = unpack(self._request(pack(replace(request, connections=_without_secrets(request.connections)))))
         if isinstance(found, Exception):
             raise found
         assert isinstance(found, Translation)
         return found
 
-    def of(self, connections: Sequence[Connection]) -> ClientTranslator:
-        """The reader of one client's calls, with what that client has connected."""
-        return ClientTranslator(self, _bare(connections))
+    def for_client(self, connections: Sequence[Connection]) -> ClientTranslator:
+        """Return the translator of one client's deliveries, with its connections."""
+        return ClientTranslator(self, _without_secrets(connections))
 
-    async def looked(self, connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
-        """What came of looking at each of these deliveries."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._looked, connections, deliveries)
+    async def read_many(self, connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
+        """Read each of these deliveries."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_many, connections, deliveries)
 
     def close(self) -> None:
-        """End the processes that have nothing to do; the others end with their job."""
+        """End the idle processes; the others end after their job."""
         self._threads.shutdown(wait=False)
         self._end()
 
-    def _looked(self, connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
+    def _read_many(self, connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
         try:
-            found: list[ReadResult] = unpack(self._ask(pack((connections, deliveries))))
+            found: list[ReadResult] = unpack(self._request(pack((connections, deliveries))))
             return found
         except TranslatorStopped as stopped:
             if len(deliveries) == 1:
                 return [ReadResult(why=stopped.why, for_good=stopped.for_good)]
-        return [one for delivery in deliveries for one in self._looked(connections, [delivery])]
+        return [one for delivery in deliveries for one in self._read_many(connections, [delivery])]
 
-    def _ask(self, job: bytes) -> bytes:
-        with self._places:
-            process = self._idle.pop() if self._idle else self._started()
+    def _request(self, job: bytes) -> bytes:
+        with self._slots:
+            process = self._idle.pop() if self._idle else self._start()
             try:
-                answer = process.answer(job, self._wall)
+                response = process.request(job, self._wall)
             except BaseException:
                 process.end()
                 raise
-            if len(job) > LARGE_JOB or len(answer) > LARGE_JOB or len(self._idle) >= IDLE:
+            if len(job) > LARGE_JOB or len(response) > LARGE_JOB or len(self._idle) >= MAX_IDLE:
                 process.end()
             else:
                 self._idle.append(process)
-            return answer
+            return response
 
-    def _started(self) -> _Process:
+    def _start(self) -> _Process:
         try:
             process = _Process(self._command)
         except OSError as error:  # too many processes or open files, or no memory for one more
-            raise Overloaded(f"no process can be started to read calls: {error}") from error
+            raise Overloaded(f"cannot start a process to read webhooks: {error}") from error
         try:
             process.await_ready()
         except TranslatorStopped as stopped:
             process.end()
-            raise Overloaded(f"a process that reads calls does not start: {stopped.why}") from stopped
+            raise Overloaded(f"the process that reads webhooks does not start: {stopped.why}") from stopped
         return process
 
 
 class ClientTranslator:
-    """Reads the kept deliveries of one client; `storage` asks it for many at once."""
+    """Translates the stored deliveries of one client, many at once for the store (`IsolatedReader`)."""
 
     def __init__(self, reader: TranslatorPool, connections: Sequence[Connection]) -> None:
         self._reader = reader
         self._connections = connections
 
     def __call__(self, delivery: Delivery) -> Translation:
-        """What one delivery says."""
+        """Translate one delivery."""
         return self._reader(delivered(delivery, self._connections))
 
-    async def looked(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-        """What came of looking at each of these."""
-        return await self._reader.looked(self._connections, deliveries)
+    async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
+        """Read each of these deliveries."""
+        return await self._reader.read_many(self._connections, deliveries)
 
 
 class _Process:
-    """One process that reads calls, and the socket to it."""
+    """One translator process and the socket to it."""
 
     def __init__(self, command: Sequence[str]) -> None:
         ours, theirs = socket.socketpair()
@@ -151,33 +151,33 @@ class _Process:
             undoing.pop_all()
         self._socket = ours
 
-    def answer(self, job: bytes, seconds: int) -> bytes:
-        """What the process answers; `TranslatorStopped` when it ends, or takes longer than this."""
-        return self._received(job, seconds)
+    def request(self, job: bytes, seconds: int) -> bytes:
+        """Send a job and return the result; raises `TranslatorStopped` if the process ends or exceeds these seconds."""
+        return self._exchange(job, seconds)
 
     def await_ready(self) -> None:
-        """Wait until the process takes jobs."""
-        self._received(None, START_SECONDS)
+        """Wait until the process accepts jobs."""
+        self._exchange(None, START_SECONDS)
 
-    def _received(self, job: bytes | None, seconds: int) -> bytes:
+    def _exchange(self, job: bytes | None, seconds: int) -> bytes:
         limit = struct.pack("ll", seconds, 0)
         try:
-            # The kernel's own limits: those of Python's sockets wait for the interpreter twice for each call.
+            # Timeouts of the kernel: with those of Python's sockets, each system call waits for the GIL twice.
             for kind in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
                 self._socket.setsockopt(socket.SOL_SOCKET, kind, limit)
             if job is not None:
                 send(self._socket, job)
-            answer = receive(self._socket)
+            response = receive(self._socket)
         except BlockingIOError:
-            raise TranslatorStopped(f"reading it took longer than one call may ({seconds} seconds)", for_good=True) from None
+            raise TranslatorStopped(f"reading it took longer than the limit ({seconds} seconds)", for_good=True) from None
         except OSError:
-            answer = None
-        if answer is None:
+            response = None
+        if response is None:
             raise self._stopped()
-        return answer
+        return response
 
     def end(self) -> None:
-        """Close the socket and end the process, whatever it does."""
+        """Close the socket and kill the process."""
         self._socket.close()
         self._running.kill()
         self._running.wait()
@@ -188,11 +188,9 @@ class _Process:
         except subprocess.TimeoutExpired:
             code = 0
         if code == -signal.SIGPROF:
-            return TranslatorStopped(
-                f"reading it took more processor time than one call may (up to {MOST_SECONDS:g} seconds)", for_good=True
-            )
+            return TranslatorStopped(f"reading it took more processor time than the limit (up to {MOST_SECONDS:g} seconds)", for_good=True)
         if code == _OUT_OF_MEMORY:
-            return TranslatorStopped(f"reading it took more memory than one call may ({MEMORY >> 20} MiB)", for_good=True)
+            return TranslatorStopped(f"reading it took more memory than the limit ({MEMORY >> 20} MiB)", for_good=True)
         return TranslatorStopped(f"the process that read it ended ({code})", for_good=False)
 
 
@@ -201,11 +199,11 @@ def _end_all(processes: list[_Process]) -> None:
         processes.pop().end()
 
 
-def _bare(connections: Sequence[Connection]) -> list[Connection]:
-    """The connections without what only we need: that there are secrets is of use to a reader, and the secrets are not."""
+def _without_secrets(connections: Sequence[Connection]) -> list[Connection]:
+    """Return the connections with placeholders for their secrets: adapters use only their number."""
     return [replace(one, secrets=[HIDDEN] * len(one.secrets), access_token="") for one in connections]
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without our settings: some are secrets."""
+    """Return our environment without Touchbase settings, because some are secrets."""
     return {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}

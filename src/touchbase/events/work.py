@@ -1,4 +1,4 @@
-"""What processing the inbox takes and returns: the report of a batch, the result of a dry run, the translating function."""
+"""Types of inbox processing: the report of a batch, the result of a dry run, translators and the store's protocol."""
 
 from __future__ import annotations
 
@@ -16,109 +16,109 @@ from touchbase.sql.store import Store
 
 @dataclass(slots=True)
 class WorkReport:
-    """What one turn of the inbox did: deliveries by the state they ended in, and records created."""
+    """The result of one batch: deliveries by their new state, and created records."""
 
     taken: int = 0
     ended: dict[str, int] = field(default_factory=dict)
     created: int = 0
     oldest_us: Micros | None = field(default=None, compare=False)
-    """When the oldest of them was received: how far the inbox is behind."""
+    """When the oldest of them was received: the lag of the inbox."""
     more: bool = False
-    """Whether deliveries of the client are left that the turn could have taken: it ends early after a large one."""
+    """Whether the batch left deliveries that it could have taken: it ends early after a large one."""
     failing: int = 0
-    """Clients whose turns failed, so that what waits for them still waits; the log says why."""
+    """Clients whose batches failed, so that their deliveries still wait; the log has the reasons."""
     problems: dict[str, int] = field(default_factory=dict)
-    """Deliveries that have a problem now and had not before, by its code."""
+    """Deliveries with a new problem, by its code."""
     outcomes: dict[tuple[str, str, str], int] = field(default_factory=dict, compare=False)
     """`ended` by channel, tool (empty where none was recognised) and state."""
     applied_since_us: list[Micros] = field(default_factory=list, compare=False)
-    """For each delivery that was applied, since when it waited: its receipt, or its replay."""
+    """For each applied delivery, the time of its receipt or replay."""
 
 
 @dataclass(slots=True)
 class DryRunDelivery:
-    """What one delivery would come to if it were applied again."""
+    """The outcome of one delivery in a dry run."""
 
     id: int
     was: str
-    """Its state now."""
+    """The present state."""
     state: str
-    """Its state then."""
+    """The state after the replay."""
     events: int
-    """Events that would be its own then."""
+    """The events that the delivery would have after the replay."""
     error: str | None
 
 
 @dataclass(slots=True)
 class DryRunResult:
-    """What applying deliveries again would change."""
+    """What a replay would change."""
 
     deliveries: list[DryRunDelivery] = field(default_factory=list)
     created: int = 0
-    """Records that would be made."""
+    """Records that would be created."""
     changed: int = 0
-    """Records that would show other values."""
+    """Records whose visible values would change."""
     fields: dict[str, int] = field(default_factory=dict)
-    """In how many records each value would be another."""
+    """The number of records in which each field would change."""
 
 
 class TooManyEvents(Exception):
-    """More events than are tried out in one transaction."""
+    """More events than the limit of a dry run."""
 
 
 Translate = Callable[[Delivery], Translation]
-"""Reads one kept delivery; raises `UnrecognisedPayload` when nobody understands it."""
+"""Translates one stored delivery; raises `UnrecognisedPayload` if no adapter recognises it."""
 
 
 @packs_by_position
 @dataclass(slots=True)
 class ReadResult:
-    """What came of looking at one delivery in a process apart: what the store's part of that process has made of it, or why nothing."""
+    """The result of reading one delivery, possibly in a translator process: a `NormalizedDelivery`, or the reason of a failure."""
 
-    seen: Any = None
-    told: set[Ref] | None = None
-    """The addresses that stand anywhere in it, if it was looked through for them."""
+    normalized: Any = None
+    mentions: set[Ref] | None = None
+    """The addresses found anywhere in the delivery; None if it was not scanned."""
     why: str | None = None
     for_good: bool = False
-    """Whether it need not be tried again: it exceeded its budget."""
+    """Whether the failure is permanent: the delivery exceeded its budget."""
 
 
 @runtime_checkable
 class IsolatedReader(Protocol):
-    """A `Translate` that looks at many deliveries at once, in a process that can be stopped."""
+    """A `Translate` that reads many deliveries at once, in a process that can be stopped."""
 
-    async def looked(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-        """What came of looking at each of these; raises `Overloaded` when no process can be started."""
+    async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
+        """Read each delivery; raises `Overloaded` if no process can be started."""
         ...
 
 
 class ProcessingStore(Store, Protocol):
-    """A store that also applies deliveries. Every engine keeps the same promises; `tests/storage` holds them to it."""
+    """A store that also applies deliveries. All engines behave the same; the contract tests in `tests/storage` prove it."""
 
-    turn_beside_callers: int
-    """Deliveries that one turn should take at the most while many callers write: so many hold up no write for long."""
+    batch_size_under_load: int
+    """The largest batch while many requests write: it blocks no write for long."""
 
-    held_up_by_turn: float
-    """Of the commands that come during such a turn, the part that waits until it is over; between 0 and 1."""
+    blocked_share: float
+    """The part of the requests during such a batch that wait until it ends; between 0 and 1."""
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: Micros) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client, oldest first, in one transaction.
 
-        Safe beside other workers: a delivery is applied by one of them. One that fails keeps the reason
-        and is tried again later; it never harms its neighbours.
+        Safe with concurrent workers: each delivery is applied by one of them. A delivery that fails stores the
+        reason and is retried later; the others of the batch are applied.
         """
         ...
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> WorkReport:
-        """Apply those of these deliveries that wait, due or not, as `touchbase worker` does, though their client be suspended.
+        """Apply the waiting ones of these deliveries, due or not, even if their client is suspended.
 
-        For an erasure, which cannot wait: what it takes tells of erased people.
+        For an erasure, which cannot wait: these deliveries name erased people.
         """
         ...
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: Micros) -> DryRunResult:
-        """What applying these deliveries of one client again would change; nothing of it is kept.
+        """Return what applying these deliveries of one client again would change; nothing is stored.
 
-        Raises what applying them raises, so whoever asks for several may ask for fewer.
+        Raises what applying them raises; then try fewer deliveries at once.
         """
         ...

@@ -1,10 +1,9 @@
-"""Processing the inbox: kept deliveries become events and events become changed records.
+"""Inbox worker: stored deliveries become events, and events become changed records.
 
-The store does a turn (claim, translate, apply, mark) in one transaction; this decides whose turn it is.
-Clients take turns of a bounded size (`turns.py`), so a client with a million waiting deliveries delays nobody. While
-many callers write, keeping comes before thinking: the worker rests between turns, until
-deliveries have waited for `PATIENCE`, or those of a client that has only a few for `LITTLE_PATIENCE`.
-A client whose turn fails is left alone for a while, and the others go on.
+The store processes a batch of one client (claim, translate, apply, mark) in one transaction; the worker decides which client is
+next (`fair_scheduler.py`). Batches are bounded, so a client with a large backlog does not delay the others. Under many requests
+the worker pauses between batches, until deliveries are `MAX_LAG` old, or `QUIET_MAX_LAG` for a client with a small backlog.
+After a failed batch the client is skipped for `BACKOFF_SECONDS`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.connections.models import Connection
 from touchbase.errors import Overloaded
-from touchbase.events.adaptive_throttle import LITTLE_PATIENCE, PATIENCE, SHORT_REST, rest_seconds
-from touchbase.events.fair_scheduler import TURN, FairScheduler
+from touchbase.events.fair_scheduler import BATCH_SIZE, MAX_LAG, QUIET_MAX_LAG, SHORT_PAUSE, FairScheduler, pause_seconds
 from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.history.events import Translation
@@ -31,34 +29,34 @@ from touchbase.inbox.webhook_request import delivered
 
 LOG = logging.getLogger("touchbase.inbox")
 
-SWEEP_SECONDS = 0.5
-"""How often we look for deliveries that nobody told us of: left by a crash, due again, or kept by another process."""
+POLL_SECONDS = 0.5
+"""Interval at which the worker polls for deliveries without a wake-up: after a crash, due for a retry, or stored by another process."""
 
-LEFT_ALONE_SECONDS = 10.0
-"""For how long a client whose turn failed has no other one: longer than a store that cannot write is left alone."""
-REFUSED = 8
-"""Clients one after the other whose deliveries the store could not work on, after which it is the store that is left alone."""
+BACKOFF_SECONDS = 10.0
+"""How long a client is skipped after its batch failed: longer than the pause after the store was overloaded."""
+MAX_CONSECUTIVE_OVERLOADS = 8
+"""Overloaded errors in a row after which the worker pauses for all clients."""
 
-LONG_TURN_SECONDS = 0.25
-"""After which a turn goes on by itself, while others have theirs."""
-MOST_AWAY = 3
-"""Turns that may do so at once."""
+LONG_BATCH_SECONDS = 0.25
+"""Duration after which a batch continues in the background and the next one begins."""
+MAX_LONG_BATCHES = 3
+"""Limit of concurrent background batches."""
 
 Read = Callable[[WebhookRequest], Translation]
 ConnectionsOf = Callable[[int], Awaitable[Sequence[Connection]]]
-Chore = Callable[[Micros], Awaitable[object]]
-"""Something to be done now and then; told the time, it decides whether it is due. It must be short, as deliveries wait meanwhile."""
+PeriodicTask = Callable[[Micros], Awaitable[object]]
+"""A maintenance task that gets the time and decides whether it is due. It must be short, because deliveries wait for it."""
 
 
 async def no_connections(client: int) -> Sequence[Connection]:
-    """Nobody has connected anything."""
+    """Return no connections."""
     return ()
 
 
 def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[Delivery], Translation]:
-    """What a kept delivery says, from what adapters make of a request and of what its client has connected."""
+    """Return the function that translates a client's stored deliveries with its connections."""
     if isinstance(read, TranslatorPool):
-        return read.of(connections)
+        return read.for_client(connections)
     return lambda delivery: read(delivered(delivery, connections))
 
 
@@ -72,174 +70,171 @@ class InboxWorker:
         clock: Clock,
         *,
         connections: ConnectionsOf = no_connections,
-        turn: int = TURN,
+        batch_size: int = BATCH_SIZE,
         on_report: Callable[[WorkReport], None] | None = None,
-        chores: Sequence[Chore] = (),
+        tasks: Sequence[PeriodicTask] = (),
     ) -> None:
         self._store = store
         self._read = read
         self._connections = connections
         self._clock = clock
-        self._turn = turn
+        self._batch_size = batch_size
         self._on_report = on_report
-        self._chores = chores
-        self._turns = FairScheduler(turn)
-        self._left_alone = Backoff[int](clock)
-        self._refused = 0
-        self._away: dict[int, asyncio.Task[float | None]] = {}
-        """Turns that take long, by their clients."""
-        self._bell = asyncio.Event()
-        self._quiet_came = asyncio.Event()
-        self._looked_us: Micros = 0
-        self._resting = False
+        self._periodic_tasks = tasks
+        self._scheduler = FairScheduler(batch_size)
+        self._backoff = Backoff[int](clock)
+        self._overloads = 0
+        self._long_batches: dict[int, asyncio.Task[float | None]] = {}
+        """Background batches by client."""
+        self._wake_up = asyncio.Event()
+        self._quiet_client_waits = asyncio.Event()
+        self._polled_us: Micros = 0
+        self._pausing = False
         self._stopping = asyncio.Event()
 
     def wake(self, client: int) -> None:
-        """Tell that this client has a new delivery."""
-        if self._turns.woken(client):
-            self._quiet_came.set()
-        self._bell.set()
+        """Wake the worker: this client has a new delivery."""
+        if self._scheduler.add(client):
+            self._quiet_client_waits.set()
+        self._wake_up.set()
 
     def stop(self) -> None:
-        """Finish the turn at hand, then return from `run`."""
+        """Finish the current batch, then return from `run`."""
         self._stopping.set()
-        self._quiet_came.set()
-        self._bell.set()
+        self._quiet_client_waits.set()
+        self._wake_up.set()
 
     async def run(self) -> None:
-        """Work until stopped. A store that cannot write now is asked again; nothing is lost meanwhile."""
+        """Process batches until stopped; pause and retry while the store is overloaded."""
         while not self._stopping.is_set():
             try:
                 await self._round()
             except Overloaded as error:
                 LOG.warning("the inbox waits: %s", error.detail)
-                await self._pause(error.retry_after)
+                await self._sleep(error.retry_after)
             except Exception:
-                LOG.exception("looking for deliveries failed; they are kept, and it is tried again")
-                await self._pause(SWEEP_SECONDS)
-        if self._away:
-            await asyncio.wait([*self._away.values()])
+                LOG.exception("polling for deliveries failed; they stay in the inbox and polling is retried")
+                await self._sleep(POLL_SECONDS)
+        if self._long_batches:
+            await asyncio.wait([*self._long_batches.values()])
 
     async def drain(self) -> WorkReport:
-        """Apply everything that is due now, then return what was done; `failing` tells of clients whose turns failed.
-
-        What another worker holds is left to it: asking for it again until it is done would only take its processor.
-        """
+        """Process all due deliveries not locked by another worker; `failing` of the report counts clients whose batches failed."""
         total, failing, taken = WorkReport(), set[int](), -1
         while total.taken > taken and (busy := [one for one in await self._store.read(BusyClients(self._clock())) if one not in failing]):
             taken = total.taken
             for client in busy:
                 try:
-                    add(total, await self._take_turn(client, self._turn))
+                    add_report(total, await self._process_batch(client, self._batch_size))
                 except Exception as error:
                     failing.add(client)
-                    _tell(error)
+                    _log_failure(error)
         total.failing = len(failing)
-        await self._do_chores()
+        await self._run_periodic_tasks()
         return total
 
     async def _round(self) -> None:
-        if not self._turns:
-            await self._await_news()
-        if has_passed(int(SWEEP_SECONDS * SECOND), self._looked_us, self._clock()):
-            await self._look_around()
-        for client in self._turns.round():
+        if not self._scheduler:
+            await self._await_wake_up()
+        if has_passed(int(POLL_SECONDS * SECOND), self._polled_us, self._clock()):
+            await self._poll()
+        for client in self._scheduler.round():
             if self._stopping.is_set():
                 return
-            if client in self._left_alone or client in self._away:
-                self._turns.begin(client)  # a later look around finds it again
+            if client in self._backoff or client in self._long_batches:
+                self._scheduler.begin(client)  # a later poll adds it again
             else:
-                await self._try_turn(client)
+                await self._run_batch(client)
 
-    async def _try_turn(self, client: int) -> None:
-        """A client's turn. One that takes long goes on by itself, and the others have theirs meanwhile."""
-        turn = asyncio.create_task(self._timed_turn(client))
-        if len(self._away) < MOST_AWAY:
+    async def _run_batch(self, client: int) -> None:
+        """Run a client's batch; leave it to the background after `LONG_BATCH_SECONDS`, so that it does not block other clients."""
+        batch = asyncio.create_task(self._timed_batch(client))
+        if len(self._long_batches) < MAX_LONG_BATCHES:
             try:
-                await asyncio.wait((turn,), timeout=LONG_TURN_SECONDS)
+                await asyncio.wait((batch,), timeout=LONG_BATCH_SECONDS)
             except asyncio.CancelledError:
-                turn.cancel()
+                batch.cancel()
                 raise
-            if not turn.done():
-                self._away[client] = turn
-                turn.add_done_callback(partial(self._back, client))
+            if not batch.done():
+                self._long_batches[client] = batch
+                batch.add_done_callback(partial(self._on_long_batch_done, client))
                 return
-        rest = await self._ended(turn)
-        if rest is not None:
-            self._resting = rest > 0
-            await self._rest(rest)
+        pause = await self._batch_result(batch)
+        if pause is not None:
+            self._pausing = pause > 0
+            await self._yield_to_requests(pause)
 
-    async def _ended(self, turn: asyncio.Task[float | None]) -> float | None:
-        """How long to rest after a turn. One that fails is nobody else's business, unless the store refuses one after the other."""
+    async def _batch_result(self, batch: asyncio.Task[float | None]) -> float | None:
+        """Return the pause after a batch. Log a failure; raise it only at the `MAX_CONSECUTIVE_OVERLOADS`th overload in a row."""
         try:
-            rest = await turn
+            pause = await batch
         except Exception as error:
-            self._refused = self._refused + 1 if isinstance(error, Overloaded) else 0
-            if self._refused >= REFUSED:
-                self._refused = 0
+            self._overloads = self._overloads + 1 if isinstance(error, Overloaded) else 0
+            if self._overloads >= MAX_CONSECUTIVE_OVERLOADS:
+                self._overloads = 0
                 raise
-            _tell(error)
+            _log_failure(error)
             return None
-        self._refused = 0
-        return rest
+        self._overloads = 0
+        return pause
 
-    def _back(self, client: int, turn: asyncio.Task[float | None]) -> None:
-        """A turn that took long is over."""
-        del self._away[client]
-        error = None if turn.cancelled() else turn.exception()
+    def _on_long_batch_done(self, client: int, batch: asyncio.Task[float | None]) -> None:
+        """End a background batch."""
+        del self._long_batches[client]
+        error = None if batch.cancelled() else batch.exception()
         if isinstance(error, Exception):
-            _tell(error)
-        self.wake(client)  # more may have come meanwhile
+            _log_failure(error)
+        self.wake(client)  # more deliveries may have come during the batch
 
-    async def _timed_turn(self, client: int) -> float | None:
-        """Take a client's turn; answers how long to rest then, None where nothing was there."""
+    async def _timed_batch(self, client: int) -> float | None:
+        """Process a client's batch; return the seconds to pause, None if no delivery was due."""
         began, commands = self._clock(), self._store.commands_taken
-        limit = self._turns.begin(client)
-        if self._resting:
-            limit = min(limit, self._store.turn_beside_callers)
+        limit = self._scheduler.begin(client)
+        if self._pausing:
+            limit = min(limit, self._store.batch_size_under_load)
         try:
-            report = await self._take_turn(client, limit)
+            report = await self._process_batch(client, limit)
         except Exception:
-            self._left_alone.leave(client, LEFT_ALONE_SECONDS)
+            self._backoff.leave(client, BACKOFF_SECONDS)
             raise
         now, commands = self._clock(), self._store.commands_taken - commands
-        self._turns.end(client, limit, limit if report.more else report.taken, now - began)
+        self._scheduler.end(client, limit, limit if report.more else report.taken, now - began)
         if report.oldest_us is None:
             return None
-        patience = PATIENCE if report.more or report.taken >= limit else LITTLE_PATIENCE
-        return rest_seconds(now - began, commands, now - report.oldest_us, self._store.held_up_by_turn, patience)
+        max_lag = MAX_LAG if report.more or report.taken >= limit else QUIET_MAX_LAG
+        return pause_seconds(now - began, commands, now - report.oldest_us, self._store.blocked_share, max_lag)
 
-    async def _rest(self, seconds: float) -> None:
-        """Leave the store to callers; no longer than `SHORT_REST` while somebody waits who has little to say."""
-        await asyncio.sleep(min(seconds, SHORT_REST))
-        if seconds > SHORT_REST and not (self._turns.quiet_wait or self._stopping.is_set()):
-            self._quiet_came.clear()
+    async def _yield_to_requests(self, seconds: float) -> None:
+        """Pause so that requests can use the store; no longer than `SHORT_PAUSE` while a quiet client waits."""
+        await asyncio.sleep(min(seconds, SHORT_PAUSE))
+        if seconds > SHORT_PAUSE and not (self._scheduler.has_quiet_clients or self._stopping.is_set()):
+            self._quiet_client_waits.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._quiet_came.wait(), seconds - SHORT_REST)
+                await asyncio.wait_for(self._quiet_client_waits.wait(), seconds - SHORT_PAUSE)
 
-    async def _await_news(self) -> None:
-        self._bell.clear()
+    async def _await_wake_up(self) -> None:
+        self._wake_up.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._bell.wait(), SWEEP_SECONDS)
+            await asyncio.wait_for(self._wake_up.wait(), POLL_SECONDS)
 
-    async def _pause(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _look_around(self) -> None:
-        self._looked_us = self._clock()
-        for client in await self._store.read(BusyClients(self._looked_us)):
-            self._turns.woken(client)
-        await self._do_chores()
+    async def _poll(self) -> None:
+        self._polled_us = self._clock()
+        for client in await self._store.read(BusyClients(self._polled_us)):
+            self._scheduler.add(client)
+        await self._run_periodic_tasks()
 
-    async def _do_chores(self) -> None:
-        for chore in self._chores:
+    async def _run_periodic_tasks(self) -> None:
+        for task in self._periodic_tasks:
             try:
-                await chore(self._clock())
+                await task(self._clock())
             except Exception:
-                LOG.exception("a chore failed; the inbox goes on, and the chore is tried again")
+                LOG.exception("a periodic task failed; the inbox continues and the task is retried")
 
-    async def _take_turn(self, client: int, limit: int) -> WorkReport:
+    async def _process_batch(self, client: int, limit: int) -> WorkReport:
         translate = translator(self._read, await self._connections(client))
         report = await self._store.work(client, limit, translate, self._clock())
         if report.taken and self._on_report is not None:
@@ -247,15 +242,15 @@ class InboxWorker:
         return report
 
 
-def _tell(error: Exception) -> None:
+def _log_failure(error: Exception) -> None:
     if isinstance(error, Overloaded):
         LOG.warning("the inbox of a client waits: %s", error.detail)
     else:
-        LOG.error("a client's turn of the inbox failed; its deliveries are kept and tried again", exc_info=error)
+        LOG.error("a client's batch failed; its deliveries stay in the inbox and are retried", exc_info=error)
 
 
-def add(total: WorkReport, report: WorkReport) -> None:
-    """Count one report into another."""
+def add_report(total: WorkReport, report: WorkReport) -> None:
+    """Add a report to the total."""
     total.taken += report.taken
     total.created += report.created
     total.failing = max(total.failing, report.failing)

@@ -30,8 +30,9 @@ from touchbase.encryption.protocol import Cipher
 from touchbase.erasure import sql as erasure_sql
 from touchbase.erasure import sql_restore as erasure_sql_restore
 from touchbase.erasure.commands import AddErasures, ErasePerson, EraseWaiting, LiftErasure, SweepErasure
-from touchbase.events.claim import claim, claim_named, hold, look_ahead, note_failure
-from touchbase.events.projection import IN_USE, KEPT, apply_batch, apply_needs
+from touchbase.events.claim import claim, claim_if_unchanged, claim_named, peek
+from touchbase.events.delivery_outcomes import record_failure
+from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
 from touchbase.idempotency import sql as idempotency_sql
 from touchbase.idempotency.commands import DeleteResponses
 from touchbase.inbox import body_retention, dedupe_window, refused_sql
@@ -57,17 +58,17 @@ from touchbase.storage.query_handlers import QueryHandlers
 __all__ = [
     "COMMANDS",
     "IN_USE",
-    "KEPT",
+    "NOT_DELETED",
     "RESERVE_IDS",
     "Handler",
     "QueryHandlers",
     "apply_batch",
     "apply_needs",
     "claim",
+    "claim_if_unchanged",
     "claim_named",
-    "hold",
-    "look_ahead",
-    "note_failure",
+    "peek",
+    "record_failure",
     "with_sealer",
 ]  # fmt: skip
 

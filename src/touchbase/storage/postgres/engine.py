@@ -18,7 +18,7 @@ from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.storage.batch import PROBES, Handlers, Probe
-from touchbase.storage.command_handlers import COMMANDS, IN_USE, KEPT, QueryHandlers, claim_named, with_sealer
+from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_sealer
 from touchbase.storage.idempotent_batch import with_once
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
@@ -56,9 +56,9 @@ READERS = 6
 class PostgresStore:
     """Keeps records in one PostgreSQL database; several processes may share it."""
 
-    turn_beside_callers = 32
+    batch_size_under_load = 32
     """A turn holds up no write of others, and most of what a short one costs is asking."""
-    held_up_by_turn = 0.2
+    blocked_share = 0.2
     """For what it takes of the event loop; most of its time it waits for the server."""
 
     def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Cipher, warnings: Sequence[str]) -> None:
@@ -134,7 +134,7 @@ class PostgresStore:
         async def take(connection: Connection) -> InboxBatch:
             return await taken(await run(connection, claim_named(client, ids)), translate)
 
-        return await self._turn(client, now_us, take, translate, KEPT)
+        return await self._turn(client, now_us, take, translate, NOT_DELETED)
 
     async def _turn(self, client: int, now_us: int, take: Take, translate: Translate, states: Container[str]) -> WorkReport:
         attempts = count()

@@ -9,15 +9,15 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.events.dry_run import compared, dry_run, load_deliveries, look
+from touchbase.events.dry_run import compare, dry_run, load_deliveries, snapshot
 from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, groups, merged, reason
+from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
 from touchbase.events.large_delivery import LargeWork
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
-from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, note_failure
+from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
 from touchbase.storage.postgres.connection import again, is_not_now, is_try_again, read, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.prefetch import in_slices
@@ -54,7 +54,7 @@ class Worker:
         try:
             await self.connection.execute(begin(of(self.client)))
             turn = await take(self.connection)
-            made, many = groups(turn.claimed)
+            made, many = transaction_groups(turn.claimed)
             first, others = (made[0], made[1:]) if made else ([], [])
             report = await self._apply(first) if first else WorkReport()
             await self.connection.execute("COMMIT")
@@ -64,19 +64,19 @@ class Worker:
                 raise
             report = await self._one_by_one(first)
         for group in others:
-            report = merged(report, await self._together(group))
+            report = merge_reports(report, await self._together(group))
         for broken in turn.broken:
-            report = merged(report, await self._fail(broken))
-        return merged(report, await self._large(many, turn.large, translate))
+            report = merge_reports(report, await self._fail(broken))
+        return merge_reports(report, await self._large(many, turn.large, translate))
 
     async def _large(self, many: Sequence[NormalizedDelivery], large: Sequence[Delivery], translate: Translate) -> WorkReport:
         """Those with more events than one transaction applies, and the first of those that nobody has looked at yet."""
         alone = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
         report = WorkReport(more=len(large) > 1)
         for seen in many:
-            report = merged(report, await alone.apply(seen))
+            report = merge_reports(report, await alone.apply(seen))
         for delivery in large[:1]:
-            report = merged(report, await alone.read_and_apply(delivery, translate, in_slices))
+            report = merge_reports(report, await alone.read_and_apply(delivery, translate, in_slices))
         return report
 
     async def dry_run(self, ids: Sequence[int], translate: Translate) -> DryRunResult:
@@ -90,8 +90,8 @@ class Worker:
         finally:
             await roll_back(self.connection)
         # Not a transaction that only reads, as looking at records locks them.
-        before = await write(self.connection, look(self.client, rehearsing.after), scope)
-        return compared(turn, rehearsing, before)
+        before = await write(self.connection, snapshot(self.client, rehearsing.after), scope)
+        return compare(turn, rehearsing, before)
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
@@ -119,7 +119,7 @@ class Worker:
     async def _one_by_one(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         report = WorkReport()
         for seen in claimed:
-            report = merged(report, await self._alone(seen))
+            report = merge_reports(report, await self._alone(seen))
         return report
 
     async def _alone(self, seen: NormalizedDelivery) -> WorkReport:
@@ -131,9 +131,9 @@ class Worker:
         except Overloaded:
             raise
         except Exception as error:
-            return await self._fail(FailedDelivery(seen.delivery, reason(error)))
+            return await self._fail(FailedDelivery(seen.delivery, failure_reason(error)))
         return report
 
     async def _fail(self, broken: FailedDelivery) -> WorkReport:
-        plan = note_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
+        plan = record_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
         return await write(self.connection, plan, of(self.client))

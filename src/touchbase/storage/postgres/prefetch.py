@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import InboxBatch, apart, read_turn, translated
+from touchbase.events.inbox_batch import InboxBatch, read_batch, split_large, translate_batch
 from touchbase.events.work import Translate
 from touchbase.inbox.delivery import Delivery
-from touchbase.storage.command_handlers import claim, hold, look_ahead
+from touchbase.storage.command_handlers import claim, claim_if_unchanged, peek
 from touchbase.storage.postgres.connection import read, run
 from touchbase.storage.postgres.row_level_security import Connection
 from touchbase.storage.rls_scope import of
@@ -70,7 +70,7 @@ class Prefetcher:
         seen = (await self._looked(client))[:limit]
         if len(seen) < limit:
             return None
-        as_they_were = await run(connection, hold(client, [each.delivery for each in seen]))
+        as_they_were = await run(connection, claim_if_unchanged(client, [each.delivery for each in seen]))
         return InboxBatch(seen, []) if as_they_were == limit else None
 
     async def _looked(self, client: int) -> list[NormalizedDelivery]:
@@ -85,7 +85,7 @@ class Prefetcher:
     async def _look(self, after: Delivery, limit: int, translate: Translate, now_us: int) -> list[NormalizedDelivery]:
         try:
             async with self._pool.acquire() as connection:
-                deliveries = await read(connection, look_ahead(after.client, limit, now_us, after), of(after.client))
+                deliveries = await read(connection, peek(after.client, limit, now_us, after), of(after.client))
             turn = await taken(deliveries, translate)
         except Exception as error:
             log.info("could not look ahead: %s", error)  # the next turn looks for itself
@@ -106,7 +106,7 @@ def _is_full(turn: InboxBatch, limit: int) -> bool:
 
 async def taken(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
     """Those that may be worked on together, looked at; the large ones left as they are."""
-    light, large = apart(deliveries)
+    light, large = split_large(deliveries)
     turn = await in_slices(light, translate)
     turn.large = large
     return turn
@@ -114,7 +114,7 @@ async def taken(deliveries: Sequence[Delivery], translate: Translate) -> InboxBa
 
 async def in_slices(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
     """All of them looked at, in a process apart where there is one."""
-    return await read_turn(deliveries, translate, lambda: _in_slices(deliveries, translate))
+    return await read_batch(deliveries, translate, lambda: _in_slices(deliveries, translate))
 
 
 async def _in_slices(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
@@ -122,10 +122,10 @@ async def _in_slices(deliveries: Sequence[Delivery], translate: Translate) -> In
     turn = InboxBatch([], [])
     for part in _slices(deliveries):
         if len(part[0].body) < LARGE:
-            done = translated(part, translate)
+            done = translate_batch(part, translate)
             await asyncio.sleep(0)
         else:
-            done = await asyncio.to_thread(translated, part, translate)
+            done = await asyncio.to_thread(translate_batch, part, translate)
         turn += done
     return turn
 

@@ -20,7 +20,16 @@ from touchbase.encryption.cipher import NO_SEALER
 from touchbase.encryption.protocol import Cipher
 from touchbase.errors import UnusableStore
 from touchbase.events.dry_run import load_deliveries
-from touchbase.events.inbox_batch import InboxBatch, apart, groups, merged, read_turn, translated, turns, weight
+from touchbase.events.inbox_batch import (
+    InboxBatch,
+    merge_reports,
+    min_events,
+    read_batch,
+    read_batches,
+    split_large,
+    transaction_groups,
+    translate_batch,
+)
 from touchbase.events.large_delivery import LargeWork
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.idempotency.commands import FindResponse
@@ -30,7 +39,7 @@ from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import PROBES, Handlers, Probe
-from touchbase.storage.command_handlers import COMMANDS, IN_USE, KEPT, QueryHandlers, claim, claim_named, with_sealer
+from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_sealer
 from touchbase.storage.idempotent_batch import with_once
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
@@ -67,9 +76,9 @@ SMALL_EVENTS = 64
 class SqliteStore:
     """Keeps records in one SQLite file (or a private one that ends with the store)."""
 
-    turn_beside_callers = SMALL_CHUNK
+    batch_size_under_load = SMALL_CHUNK
     """One transaction: several in a row would hold up as many writes as if they were one."""
-    held_up_by_turn = 1.0
+    blocked_share = 1.0
 
     def __init__(
         self,
@@ -154,7 +163,7 @@ class SqliteStore:
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
         """Apply these waiting deliveries, though their client be suspended, a chunk in a transaction."""
         claimed = await self._on_a_thread(lambda connection: _read(connection, claim_named(client, ids)))
-        return await self._apply(client, claimed, translate, now_us, KEPT)
+        return await self._apply(client, claimed, translate, now_us, NOT_DELETED)
 
     async def _apply(
         self, client: int, deliveries: Sequence[Delivery], translate: Translate, now_us: int, states: Container[str]
@@ -162,28 +171,28 @@ class SqliteStore:
         apply = partial(apply_turn, client=client, now_us=now_us, states=states)
         alone = LargeWork(client, now_us, states, self._write_alone)
         size = self._chunk()
-        light, large = apart(deliveries)
+        light, large = split_large(deliveries)
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
-        async with contextlib.aclosing(turns(light, size, translate, self._read_turn)) as read:
+        async with contextlib.aclosing(read_batches(light, size, translate, self._read_turn)) as read:
             async for turn in read:
                 if applying:
-                    report = merged(report, await applying.pop())
-                made, many = groups(turn.claimed)
+                    report = merge_reports(report, await applying.pop())
+                made, many = transaction_groups(turn.claimed)
                 for group in made[:-1]:
-                    report = merged(report, await self._writer.ask(partial(apply, turn=InboxBatch(group, []))))
+                    report = merge_reports(report, await self._writer.ask(partial(apply, turn=InboxBatch(group, []))))
                 last = InboxBatch(made[-1] if made else [], turn.broken)
                 applying.append(self._writer.ask(partial(apply, turn=last), small=size == SMALL_CHUNK and _is_small(last)))
                 for seen in many:
-                    report = merged(report, await alone.apply(seen))
+                    report = merge_reports(report, await alone.apply(seen))
                 if many:
                     report.more = True  # the others are taken next time, if there are any
                     break
         if applying:
-            report = merged(report, await applying.pop())
+            report = merge_reports(report, await applying.pop())
         report.more |= len(large) > 1
         for delivery in large[:1]:
-            report = merged(report, await alone.read_and_apply(delivery, translate, self._read_turn))
+            report = merge_reports(report, await alone.read_and_apply(delivery, translate, self._read_turn))
         return report
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
@@ -231,7 +240,7 @@ class SqliteStore:
         return self._writer.taken
 
     async def _read_turn(self, deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
-        return await read_turn(deliveries, translate, lambda: self._on_a_thread(partial(_translated, deliveries, translate)))
+        return await read_batch(deliveries, translate, lambda: self._on_a_thread(partial(_translated, deliveries, translate)))
 
     async def _write_alone(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
         return await self._writer.ask(lambda writer: writer.write(lambda: plan(writer.ids), needs))
@@ -278,9 +287,9 @@ def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
 
 def _is_small(turn: InboxBatch) -> bool:
     """Whether the event loop may apply a turn itself."""
-    bodies, events = sum(len(seen.delivery.body) for seen in turn.claimed), sum(weight(seen) for seen in turn.claimed)
+    bodies, events = sum(len(seen.delivery.body) for seen in turn.claimed), sum(min_events(seen) for seen in turn.claimed)
     return bodies < SMALL_BYTES and events <= SMALL_EVENTS and not turn.broken
 
 
 def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> InboxBatch:
-    return translated(deliveries, translate)
+    return translate_batch(deliveries, translate)

@@ -6,11 +6,11 @@ from collections.abc import Container, Sequence
 from itertools import count
 
 from touchbase.errors import Overloaded
-from touchbase.events.dry_run import compared, dry_run, look
+from touchbase.events.dry_run import compare, dry_run, snapshot
 from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, merged, reason
+from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports
 from touchbase.events.work import DryRunResult, WorkReport
-from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, note_failure
+from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 
@@ -19,7 +19,7 @@ def apply_turn(writer: Writer, client: int, turn: InboxBatch, now_us: int, state
     """Apply what could be translated; what could not keeps its reason and is tried again later."""
     report = _apply(writer, client, turn.claimed, now_us, states) if turn.claimed else WorkReport()
     for broken in turn.broken:
-        report = merged(report, _fail(writer, client, broken, now_us))
+        report = merge_reports(report, _fail(writer, client, broken, now_us))
     return report
 
 
@@ -31,7 +31,7 @@ def rehearse_turn(writer: Writer, client: int, turn: InboxBatch, now_us: int) ->
     finally:
         if writer.cursor.connection.in_transaction:  # an error of the disk may have ended it already
             writer.cursor.execute("ROLLBACK")
-    return compared(turn, rehearsing, run(writer.cursor, look(client, rehearsing.after)))
+    return compare(turn, rehearsing, run(writer.cursor, snapshot(client, rehearsing.after)))
 
 
 def _apply(writer: Writer, client: int, claimed: Sequence[NormalizedDelivery], now_us: int, states: Container[str]) -> WorkReport:
@@ -42,12 +42,12 @@ def _apply(writer: Writer, client: int, claimed: Sequence[NormalizedDelivery], n
         raise
     except Exception as error:
         if len(claimed) == 1:
-            return _fail(writer, client, FailedDelivery(claimed[0].delivery, reason(error)), now_us)
+            return _fail(writer, client, FailedDelivery(claimed[0].delivery, failure_reason(error)), now_us)
         # Halved until the failure is alone with its cause; order stays, so the oldest is still applied first.
         half = len(claimed) // 2
         first = _apply(writer, client, claimed[:half], now_us, states)
-        return merged(first, _apply(writer, client, claimed[half:], now_us, states))
+        return merge_reports(first, _apply(writer, client, claimed[half:], now_us, states))
 
 
 def _fail(writer: Writer, client: int, broken: FailedDelivery, now_us: int) -> WorkReport:
-    return writer.write(lambda: note_failure(client, broken.delivery, broken.why, now_us, for_good=broken.for_good), dict)
+    return writer.write(lambda: record_failure(client, broken.delivery, broken.why, now_us, for_good=broken.for_good), dict)
