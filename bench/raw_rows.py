@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.bodies import WEBHOOK
 from bench.grown import CLIENT, EVENTS
-from touchbase.history.rows import EVENT
+from touchbase.history.sql import EVENT
 from touchbase.inbox.rows import DELIVERY
 from touchbase.inbox.statements import BODY
 from touchbase.records.rows import CONTACT, CUSTOM_FIELD

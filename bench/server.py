@@ -25,10 +25,8 @@ from touchbase.errors import Overloaded
 from touchbase.events.work import WorkReport
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import CountInbox
-from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateContact
-from touchbase.records.contact import Contact
-from touchbase.records.custom_field import CustomField
-from touchbase.records.queries import GetContact, ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, Created, GetContact, ListContacts, UpdateContact
+from touchbase.records.models import Contact, CustomField
 from touchbase.storage import batch
 from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres import engine

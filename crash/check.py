@@ -16,7 +16,7 @@ from touchbase.clients.commands import FindClient
 from touchbase.consistency import service as consistency_service
 from touchbase.consistency.queries import AuditDeliveries, AuditRecords
 from touchbase.history.events import CONTACT, StoredEvent
-from touchbase.records.contact import Contact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import touchbase
 from touchbase.adapters.registry import load_adapters
-from touchbase.auth.auth_throttle import FailedCalls, FailedKeys
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.commands import AnyKey
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import add_first_key
@@ -127,9 +127,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             key_uses=uses,
             on_deleting=keeper.wake,
             limiter=limiter(settings),
-            failed_keys=FailedKeys(settings.rate_limit_failed_keys),
+            failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
             refused=refused,
-            failed_calls=FailedCalls(settings.rate_limit_failed_calls),
+            failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
         )
         operations = _operations(parts, metrics, settings, shared)
         yield Application(settings, store, worker, metrics, operations, refused)

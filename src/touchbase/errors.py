@@ -1,29 +1,30 @@
-"""Every error that Touchbase gives on purpose, as one tree.
+"""Every error that Touchbase raises on purpose, as one tree.
 
 TouchbaseError
-├── MalformedBody         the request cannot be read at all (broken JSON, broken UTF-8)
-├── Invalid               read, but one or more fields are wrong; lists every fault
+├── MalformedBody         the request body cannot be decoded (broken JSON, broken UTF-8)
+├── Invalid               one or more fields are wrong; lists every fault
 ├── NotFound              no such record for this client
 ├── Conflict              a record with this identity exists already
 ├── KeyReused             this idempotency key belongs to another request
-├── RequestInProgress     a request with this idempotency key is not answered yet
-├── PersonErased          a contact whose person was erased; must be brought back on purpose
-├── PayloadDeleted        a delivery whose body was removed cannot be applied again
-├── PreconditionFailed    the record changed since the caller read it
-├── WrongState            what is asked does not fit the state that the thing is in
+├── RequestInProgress     a request with this idempotency key is still running
+├── PersonErased          the person of this contact was erased; restoring must be explicit
+├── PayloadDeleted        the body of this delivery was deleted, so it cannot be replayed
+├── PreconditionFailed    the record changed since it was read
+├── WrongState            the operation is not possible in the present state
 ├── Unauthorized          no key, or a webhook that fails its secret
-│   └── InvalidKey        a key that is none of ours, or not valid any more
-├── Forbidden             a true key that may not do this
-│   ├── InsufficientScope a true key without the scope that this needs
+│   └── InvalidKey        an unknown, expired or revoked key
+├── Forbidden             a valid key without permission
+│   ├── InsufficientScope a valid key without the required scope
 │   └── ClientSuspended   the client is suspended
-├── RateLimited           more than a limit allows; try again when it says
+├── RateLimited           a limit is exceeded; try again after `retry_after`
 ├── Overloaded            the queue is full or the store cannot write now; try again
-│   └── OutcomeUnknown    the store went away during the commit: it may have been carried out
-├── UnusableStore         the store's set-up must be changed before we may use it
-│   └── BadAddress        what was given as a store's address is none
-└── UnrecognisedPayload   a webhook body that no adapter understands
+│   ├── StoreUnavailable  the disk is full or has errors, or the database is not reachable
+│   └── OutcomeUnknown    the connection to the store was lost during the commit
+├── UnusableStore         the store's set-up must be changed before use
+│   └── BadAddress        the address of a store is not valid
+└── UnrecognisedPayload   a webhook body that no adapter recognises
 
-`code` is stable and part of the interface; HTTP statuses live in `http/problems.py` only.
+`code` is stable and part of the interface; HTTP statuses are in `http/problems.py` only.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a request.
+    """One fault of a request.
 
     `pointer` is an RFC 6901 JSON pointer into the body (`/contact_custom_fields_input/0/field_name`),
-    or the name of a query parameter behind `?` (`?limit`). `detail` says what is wrong and what to do.
+    or the name of a query parameter after `?` (`?limit`). `detail` says what is wrong and what to do.
     """
 
     pointer: str
@@ -46,7 +47,7 @@ class Fault:
 
 
 class TouchbaseError(Exception):
-    """Something went wrong that we can explain."""
+    """An error with a stable code and an explanation for the user."""
 
     code = "error"
 
@@ -57,13 +58,13 @@ class TouchbaseError(Exception):
 
 
 class MalformedBody(TouchbaseError):
-    """The request cannot be read at all."""
+    """The request body cannot be decoded."""
 
     code = "malformed_body"
 
 
 class Invalid(TouchbaseError):
-    """The request was read, and these of its fields are wrong."""
+    """One or more fields of the request are wrong."""
 
     code = "invalid"
 
@@ -91,20 +92,20 @@ class KeyReused(TouchbaseError):
 
 
 class RequestInProgress(TouchbaseError):
-    """A request with this idempotency key is being carried out; ask again after `retry_after` seconds."""
+    """A request with this idempotency key is still running; try again after `retry_after` seconds."""
 
     code = "request_in_progress"
     retry_after = 1
 
 
 class PersonErased(TouchbaseError):
-    """The person was erased; whoever means to keep them again says so."""
+    """The person was erased; storing them again must be explicit."""
 
     code = "person_erased"
 
 
 class PayloadDeleted(TouchbaseError):
-    """The delivery's body was removed, so it cannot be applied again."""
+    """The delivery's body was deleted, so it cannot be replayed."""
 
     code = "payload_deleted"
 
@@ -116,41 +117,41 @@ class PreconditionFailed(TouchbaseError):
 
 
 class WrongState(TouchbaseError):
-    """What is asked for does not fit the state that the thing is in."""
+    """The operation is not possible in the present state."""
 
     code = "conflict"
 
 
 class Unauthorized(TouchbaseError):
-    """The call carries no valid proof of who sends it."""
+    """The request has no valid credentials."""
 
     code = "unauthorized"
 
 
 class InvalidKey(Unauthorized):
-    """The key that came with the call is none of ours, or is not valid any more."""
+    """The request's key is unknown, expired or revoked."""
 
 
 class Forbidden(TouchbaseError):
-    """The key is true but may not do this."""
+    """The key is valid but does not permit this."""
 
     code = "forbidden"
 
 
 class InsufficientScope(Forbidden):
-    """The key is true but lacks the scope that this call needs; `data["scope"]` names it."""
+    """The key is valid but lacks the required scope; `data["scope"]` names it."""
 
     code = "insufficient_scope"
 
 
 class ClientSuspended(Forbidden):
-    """The client that the call is for is suspended; nothing of its records is served until it is resumed."""
+    """The request's client is suspended; its records are not served until it is resumed."""
 
     code = "client_suspended"
 
 
 class RateLimited(TouchbaseError):
-    """The caller has had what the policy `policy` allows; nothing was done. It may come again after `retry_after` seconds.
+    """The limit of the policy `policy` is exceeded; nothing was done. Try again after `retry_after` seconds.
 
     The policy allows `quota` units in `window` seconds.
     """
@@ -166,7 +167,7 @@ class RateLimited(TouchbaseError):
 
 
 class Overloaded(TouchbaseError):
-    """We cannot take this now and have kept nothing of it; send it again after `retry_after` seconds."""
+    """The request cannot be accepted now, and nothing of it was stored; send it again after `retry_after` seconds."""
 
     code = "overloaded"
 
@@ -176,31 +177,31 @@ class Overloaded(TouchbaseError):
 
 
 class StoreUnavailable(Overloaded):
-    """The store itself cannot be used now: its disk is full or gives errors, or its database is away. Less load would not help."""
+    """The store cannot be used now: its disk is full or has errors, or its database is not reachable. Less load would not help."""
 
     code = "store_unavailable"
 
 
 class OutcomeUnknown(Overloaded):
-    """The store went away while it committed: nobody can say whether it was carried out, and it was not answered as done.
+    """The connection to the store was lost during the commit, so the outcome is unknown.
 
-    Whoever sends it again does so with an idempotency key, or looks first.
+    Repeat the request with an idempotency key, or read the record first.
     """
 
     code = "outcome_unknown"
 
 
 class UnusableStore(TouchbaseError):
-    """The store cannot be used as it is set up; the message says what to change. Given at start only."""
+    """The store cannot be used as it is set up; the message says what to change. Raised only at start."""
 
     code = "unusable_store"
 
 
 class BadAddress(UnusableStore):
-    """What was given as the address of a store names none; the message says what to write, and quotes nothing that may hold a password."""
+    """The address of a store is not valid; the message says what to write, and quotes nothing that may contain a password."""
 
 
 class UnrecognisedPayload(TouchbaseError):
-    """No adapter understands this webhook body; it is kept and can be replayed."""
+    """No adapter recognises this webhook body; it is stored and can be replayed."""
 
     code = "unrecognised"

@@ -49,7 +49,7 @@ async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, caller_of
     assert kept.status == 200
     assert report.ended == {"unrecognised": 1}
     # Both reasons are found before anything is parsed.
-    assert "send fewer at a time" in shown["error"] or "unpacks to more than" in shown["error"]
+    assert "send fewer at a time" in shown["error"] or "decompresses to more than" in shown["error"]
     assert (await here.get(f"/admin/v1/deliveries/{shown['id']}")).status == 200
 
 

@@ -11,7 +11,7 @@ from tests.api.conftest import Caller, Make, scope_of
 
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.commands import FindClient
-from touchbase.clients.models import LAST_CALLS
+from touchbase.clients.models import DELETION_DELAY
 from touchbase.common.timestamps import SECOND
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.maintenance import Maintenance
@@ -268,7 +268,7 @@ async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gon
     ]
     await keeper.round()
     shown = (await call.get("/admin/v1/clients/ours", **everything)).json()
-    call.clock.move(LAST_CALLS / SECOND)
+    call.clock.move(DELETION_DELAY / SECOND)
     await keeper.round()
 
     assert (deleted.status, deleted.json()["state"]) == (202, "deleting")

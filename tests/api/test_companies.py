@@ -46,7 +46,7 @@ async def test_a_company_needs_no_more_than_its_domain(call: Caller) -> None:
         ({}, "is required"),
         ({"domain": None}, "must be a text, not null"),
         ({"domain": ""}, "must not be blank"),
-        ({"domain": "  "}, "must not be blank: a company is known by its domain, such as example.com"),
+        ({"domain": "  "}, "must not be blank: a company is identified by its domain, such as example.com"),
         ({"domain": 5}, "must be a text, not an integer"),
         ({"domain": "acme"}, "is not a domain name: 'acme' should look like example.com"),
         ({"domain": "192.0.2.1"}, "is not a domain name: '192.0.2.1' should look like example.com"),

@@ -26,7 +26,9 @@ async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_
 
     assert [reply.status for reply in replies] == [200, 200]
     assert await known(call) == {"acme": "call"}
-    assert [record.message for record in caplog.records if "made by the first call" in record.message and "acme" not in record.message]
+    assert [
+        record.message for record in caplog.records if "created by the first request" in record.message and "acme" not in record.message
+    ]
     assert len(caplog.records) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.auth.auth_throttle import FailedCalls, FailedKeys
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
 from touchbase.auth.commands import FindKey
 from touchbase.clients.commands import EnsureClient
@@ -170,7 +170,7 @@ async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_sti
                 asked.append(query.key_id)
             return await memory.read(query)
 
-    call = caller_of(Watched(), auth="api-key", failed_keys=FailedKeys(3))
+    call = caller_of(Watched(), auth="api-key", failed_keys=KeyThrottle(3))
 
     async def get(key: str, address: str) -> Reply:
         scope = scope_of("GET", CONTACTS, {"x-api-key": key}) | {"client": (address, 1)}
@@ -228,7 +228,7 @@ async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller
 
 
 async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, auth="api-key", failed_calls=FailedCalls(3))
+    call = caller_of(memory, auth="api-key", failed_calls=WebhookThrottle(3))
     for name in ("known", "other"):
         await memory.write(EnsureClient(name, 1))
 
@@ -249,7 +249,7 @@ async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memor
 
 
 async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, senders=load_adapters(), failed_calls=FailedCalls(3))
+    call = caller_of(memory, senders=load_adapters(), failed_calls=WebhookThrottle(3))
     await call.settings("default")
     await call.settings("theirs")
     connections = "/admin/v1/clients/default/connections"

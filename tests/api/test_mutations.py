@@ -17,7 +17,7 @@ from tests.conftest import ByHand
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.clients.commands import FindClient
-from touchbase.clients.models import DELETING, LAST_CALLS
+from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import removal_of
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.service import Connections
@@ -81,7 +81,7 @@ async def made(opened: Caller, name: str) -> int:
     """The number of this client, made if it is not there, and serving again if it was suspended."""
     found = await opened.parts.store.read(FindClient(name, 1))
     if found is not None and found.state == DELETING:  # also where it has another id since
-        opened.clock.move(LAST_CALLS / SECOND + 1)
+        opened.clock.move(DELETION_DELAY / SECOND + 1)
         async for _ in removal_of(opened.parts.store, opened.clock, found):
             pass
     assert (await opened.post("/admin/v1/clients", {"client_id": name})).status in (201, 409)

@@ -15,7 +15,7 @@ from touchbase.connections import service as connections_service
 from touchbase.connections.service import Connections
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import CONTACT
-from touchbase.records.queries import GetHistory
+from touchbase.records.commands import GetHistory
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()

@@ -157,7 +157,7 @@ async def test_an_address_that_no_client_can_have_is_not_found(here: Caller, nam
         reply = await here(method, f"/public/crm-webhook/{name}", raw=b"{}")
 
         assert reply.status == 404
-        assert reply.problem["detail"] == "there is no such webhook address; it must end with the id of a client, letter by letter"
+        assert reply.problem["detail"] == "there is no such webhook address; it must end with the exact id of a client"
 
 
 async def test_a_slash_behind_the_address_is_forgiven(call: Caller) -> None:

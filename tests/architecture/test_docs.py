@@ -195,7 +195,7 @@ def test_every_limit_is_written_down() -> None:
     }
 
     of_sharing = {
-        "common.fair_quota.GREED",
+        "common.fair_quota.SHARE",
         "events.fair_scheduler.BATCH_SIZE",
         "events.fair_scheduler.SMALL_BATCH_SIZE",
         "storage.QUEUE_LIMIT",

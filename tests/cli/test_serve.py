@@ -20,7 +20,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.storage import open_store
 
 Serve = Callable[..., "Server"]

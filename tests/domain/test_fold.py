@@ -8,9 +8,9 @@ from hypothesis import strategies as some
 from touchbase.history import status as st
 from touchbase.history.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
-from touchbase.records.contact import Contact
-from touchbase.records.explain import FieldChange, explain
+from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
+from touchbase.records.timeline import FieldChange, explain
 
 NOON = 1_790_000_000_000_000
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from touchbase.common import normalize
-from touchbase.common.field_limits import Refused
+from touchbase.common.field_limits import InvalidText
 from touchbase.common.normalize import company_domain, email_key, find_company_domain, find_email_key, linkedin_key, linkedin_search_key
 
 LOCAL = "aZ09_!#$%&'*+-/=?^`{|}~.\"@ é"
@@ -70,7 +70,7 @@ def test_an_address_is_known_by_its_lower_case_and_ascii_domain(email: str, key:
     "email", ["", "jane", "jane@", "@example.com", "jane@example", "a b@example.com", "Jane <jane@example.com>", "a@b.co,c@d.co", "a@-b.co"]
 )
 def test_what_is_no_address_is_refused_with_a_reason(email: str) -> None:
-    with pytest.raises(Refused, match=r"^is not an e-mail address: .+") as refused:
+    with pytest.raises(InvalidText, match=r"^is not an e-mail address: .+") as refused:
         email_key(email)
 
     assert refused.value.code == "email"
@@ -172,7 +172,7 @@ def test_a_domain_is_taken_from_what_people_paste(text: str, domain: str) -> Non
      "a." + "b" * 64, "a" * 250 + ".com", ("a" * 60 + ".") * 5 + "com", "https://", "/about", "javascript:alert(1)", "\0.com", "com"],
 )  # fmt: skip
 def test_what_holds_no_domain_is_refused_with_a_reason(text: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidText) as refused:
         company_domain(text)
 
     assert refused.value.code == "domain"

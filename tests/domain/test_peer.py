@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.common.client_address import NOBODY, peer_of
+from touchbase.common.asgi import LOCAL_PEER, peer_of
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from touchbase.common.client_address import NOBODY, peer_of
         (("fe80::1%eth0", 1), "fe80::/64"),
         (("::1", 1), "::/64"),
         (("testclient", 50_000), "testclient"),
-        (None, NOBODY),
+        (None, LOCAL_PEER),
     ],
 )
 def test_whoever_has_one_address_of_a_network_has_them_all(client: object, peer: str) -> None:

@@ -11,7 +11,7 @@ from touchbase.common.fair_quota import FairQuota
 def fill(shares: FairQuota, client: int) -> int:
     """How many places a client gets that takes what it can."""
     count = 0
-    while shares.take(client):
+    while shares.acquire(client):
         count += 1
     return count
 
@@ -20,7 +20,7 @@ def test_one_greedy_client_leaves_a_quarter_and_several_leave_something() -> Non
     shares = FairQuota(1000)
 
     assert [fill(shares, client) for client in range(1, 5)] == [750, 188, 47, 12]
-    assert shares.take(99)
+    assert shares.acquire(99)
 
 
 def test_clients_that_take_in_turn_get_the_same() -> None:
@@ -29,7 +29,7 @@ def test_clients_that_take_in_turn_get_the_same() -> None:
 
     for _ in range(1000):
         for client in held:
-            held[client] += shares.take(client)
+            held[client] += shares.acquire(client)
 
     assert max(held.values()) - min(held.values()) <= 1
     assert 900 < sum(held.values()) < 1000
@@ -40,12 +40,12 @@ def test_any_taking_and_giving_never_overfills_the_room_nor_shuts_out_a_newcomer
     shares, held = FairQuota(room), dict.fromkeys(range(1, 5), 0)
     for client, takes in steps:
         if takes:
-            held[client] += shares.take(client)
+            held[client] += shares.acquire(client)
         elif held[client]:
-            shares.give(client)
+            shares.release(client)
             held[client] -= 1
-        assert shares.taken == sum(held.values()) <= room
+        assert shares.used == sum(held.values()) <= room
 
-    newcomer = shares.take(99)
+    newcomer = shares.acquire(99)
 
     assert newcomer == (sum(held.values()) < room)

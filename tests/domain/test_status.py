@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from touchbase.common.timestamps import DAY
 from touchbase.history import status as st
 from touchbase.history.events import VIA_EMAIL, StoredEvent
-from touchbase.records.contact import Contact
+from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
 
 MONDAY = 1_790_000_000_000_000

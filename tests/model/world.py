@@ -22,16 +22,12 @@ from touchbase.history.events import COMPANY, CONTACT, VIA_API, Event, StoredEve
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.create_company import create_company
-from touchbase.records.create_contact import create_contact
-from touchbase.records.explain import FieldChange
-from touchbase.records.merge_patch import Change
-from touchbase.records.queries import FindUnited, GetCompany, GetContact, ListCompanies, ListContacts
-from touchbase.records.timeline import timeline
-from touchbase.records.update_company import update_company
-from touchbase.records.update_contact import update_contact
+from touchbase.records.commands import FindUnited, GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records.create import company_command, contact_command, create_record
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.timeline import FieldChange, timeline
+from touchbase.records.update import Change, update_record
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000
@@ -131,13 +127,13 @@ class World:
 
     async def post(self, at: int, on_duplicate: str = "error", custom: dict[str, str] | None = None, **fields: Any) -> int:
         """Create a contact, or a company where a domain is given; answers the record's id."""
-        self.now = max(self.now, at)
+        self.now, client = max(self.now, at), await self.client()
         named = [{"field_name": name, "field_value": value} for name, value in (custom or {}).items()]
         if "domain" in fields:
             company = msgspec.convert(fields | {"company_custom_fields": named}, CompanyRequest)
-            return (await create_company(self.store, company, await self.client(), us(at), on_duplicate)).record.id
+            return (await create_record(self.store, company_command(company, client, us(at), on_duplicate), client)).record.id
         contact = msgspec.convert(fields | {"contact_custom_fields_input": named}, ContactRequest)
-        return (await create_contact(self.store, contact, await self.client(), us(at), on_duplicate)).record.id
+        return (await create_record(self.store, contact_command(contact, client, us(at), on_duplicate), client)).record.id
 
     async def patch(
         self, at: int, number: int, custom: Mapping[str, str | None] | None = MappingProxyType({}), *, company: bool = False, **fields: Any
@@ -146,7 +142,10 @@ class World:
         self.now = max(self.now, at)
         change = Change(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
         number = await self.store.read(FindUnited(self.number, COMPANY if company else CONTACT, number)) or number
-        await (update_company if company else update_contact)(self.store, await self.client(), number, change, us(at))
+        if company:
+            await update_record(self.store, COMPANY_TYPE, await self.client(), number, change, us(at))
+        else:
+            await update_record(self.store, CONTACT_TYPE, await self.client(), number, change, us(at))
 
     async def keep(self, received: int, tool: str, *events: dict[str, Any], attempt: int = 1) -> int:
         """Receive a call; it waits in the inbox."""

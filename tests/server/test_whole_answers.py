@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
-from touchbase.common.asgi_extension import EXTENSION
+from touchbase.common.asgi import EXTENSION
 from touchbase.server.origin_guard import Cors, CorsHeaders
 
 Headers = list[tuple[bytes, bytes]]

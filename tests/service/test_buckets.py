@@ -82,7 +82,7 @@ def test_a_refusal_says_what_is_allowed_and_when_to_come_again() -> None:
     bucket = TokenBucket("rows", 100, 10, NOON)
     bucket.take(1000, NOON)
 
-    refusal = bucket.refusal("too many rows", 250)
+    refusal = bucket.error("too many rows", 250)
 
     assert refusal.detail == "too many rows: at most 100 a second, or 1000 at once after a pause; try again in 3 s"
     assert (refusal.policy, refusal.quota, refusal.window, refusal.retry_after) == ("rows", 1000, 10, 3)

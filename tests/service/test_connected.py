@@ -21,9 +21,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import DeliveryEvents, GetDelivery
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

@@ -15,7 +15,7 @@ from tests.api_of_tools import NOON, TOKEN, Answer, Asked, Shop, open_shop, shop
 from tests.conftest import ByHand
 
 from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClientByNumber, SetClientState
-from touchbase.clients.models import ACTIVE, LAST_CALLS, SUSPENDED, Client, ClientSettings
+from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
 from touchbase.connections.models import Connection, ConnectionSettings
@@ -31,8 +31,8 @@ from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
 from touchbase.inbox.receive import receive_webhook
 from touchbase.maintenance import Maintenance
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetHistory, ListContacts
+from touchbase.records.commands import GetHistory, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 HUBSPOT = "hubspot"
@@ -411,7 +411,7 @@ async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, by_h
             answer = await shop.fetch._ask(base, call)
             await store.write(BeginDeletion(shop.client, NOON))
             if goes == "gone":
-                clock = shop.clock.now + LAST_CALLS
+                clock = shop.clock.now + DELETION_DELAY
                 await Maintenance(store, lambda: clock).round()
             return answer
 

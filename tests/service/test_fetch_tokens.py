@@ -12,7 +12,7 @@ from tests.api_of_tools import Answer, Asked, Shop, shop_asking
 from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
 CLIENT, SECRET, REFRESH = "1000.CLIENT", "a-clients-secret", "1000.a-refresh.token"

@@ -11,9 +11,8 @@ from tests.api_of_tools import ADAPTERS, NOON, TOKEN, Api, Asked, Say, Shop, sho
 from touchbase.common.timestamps import DAY, to_text
 from touchbase.history.events import CONTACT
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 YESTERDAY = to_text(NOON - DAY)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from touchbase.auth.authentication import Authenticator
-from touchbase.auth.commands import FindKey, NoteKeyUses
+from touchbase.auth.commands import FindKey, StoreKeyUses
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import KEY_ID, READ, WRITE, add_key
 from touchbase.clients.commands import EnsureClient
@@ -95,10 +95,10 @@ async def test_a_use_is_kept_to_the_minute_and_written_once_for_it(store: Store)
     began = Clock.now
 
     for seconds in (1, 2, 59, 59.9, 61, 62):
-        uses.note(text[KEY_ID], began + int(seconds * SECOND))
+        uses.record(text[KEY_ID], began + int(seconds * SECOND))
         await uses.flush(watched)  # type: ignore[arg-type]
 
-    assert watched.asked == [NoteKeyUses({text[KEY_ID]: began}), NoteKeyUses({text[KEY_ID]: began + MINUTE})]
+    assert watched.asked == [StoreKeyUses({text[KEY_ID]: began}), StoreKeyUses({text[KEY_ID]: began + MINUTE})]
     key = await store.read(FindKey(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == began + MINUTE
@@ -108,9 +108,9 @@ async def test_a_use_that_cannot_be_written_now_is_written_later(store: Store) -
     uses, watched = KeyUsage(), Watched(store)
     texts = [await add_key(store, None, [READ], "test", 1) for _ in range(2)]
     watched.overloaded = True
-    uses.note(texts[0][KEY_ID], Clock.now)
+    uses.record(texts[0][KEY_ID], Clock.now)
     await uses.flush(watched)  # type: ignore[arg-type]
-    uses.note(texts[1][KEY_ID], Clock.now)
+    uses.record(texts[1][KEY_ID], Clock.now)
 
     watched.overloaded = False
     await uses.flush(watched)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ async def test_uses_that_could_not_be_written_for_any_reason_wait_on(store: Stor
 
     ours, uses = await store.write(EnsureClient("ours", 1)), KeyUsage()
     text = await add_key(store, ours.number, [READ], "test", 1)
-    uses.note(text[KEY_ID], Clock.now)
+    uses.record(text[KEY_ID], Clock.now)
     with pytest.raises(ZeroDivisionError):
         await uses.flush(Broken())  # type: ignore[arg-type]
 

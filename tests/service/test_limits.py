@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from touchbase.auth.auth_throttle import FailedKeys
+from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.clients.models import Client, ClientLimits, ClientSettings
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded, RateLimited
@@ -135,19 +135,19 @@ def test_a_client_with_many_requests_in_progress_leaves_room_for_others() -> Non
 
 
 def test_only_guesses_from_one_address_are_made_to_wait() -> None:
-    failed = FailedKeys(3)
+    failed = KeyThrottle(3)
 
-    assert granted(lambda: failed.trying("a", NOON)) == 3
-    assert granted(lambda: failed.trying("b", NOON)) == 3
-    assert granted(lambda: failed.trying("a", NOON + 20 * SECOND)) == 1
+    assert granted(lambda: failed.check("a", NOON)) == 3
+    assert granted(lambda: failed.check("b", NOON)) == 3
+    assert granted(lambda: failed.check("a", NOON + 20 * SECOND)) == 1
     with pytest.raises(RateLimited) as refused:
-        failed.trying("a", NOON + 20 * SECOND)
+        failed.check("a", NOON + 20 * SECOND)
     assert refused.value.retry_after == 20
 
 
 def test_a_key_that_was_true_is_no_guess() -> None:
-    failed = FailedKeys(3)
+    failed = KeyThrottle(3)
 
     for _ in range(100):
-        failed.trying("a", NOON)
-        failed.was_true("a", NOON)
+        failed.check("a", NOON)
+        failed.succeeded("a", NOON)

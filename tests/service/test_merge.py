@@ -8,8 +8,8 @@ import pytest
 
 from touchbase.errors import Conflict, NotFound, Overloaded
 from touchbase.records.commands import Created
-from touchbase.records.contact import Contact
-from touchbase.records.upsert import TRIES, create_or_merge
+from touchbase.records.create import TRIES, create_or_merge
+from touchbase.records.models import Contact
 
 JANE = Contact(1, 7, 0, 0)
 

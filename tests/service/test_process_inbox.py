@@ -24,9 +24,8 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
-from touchbase.records.commands import UpdateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, ListContacts
+from touchbase.records.commands import GetContact, ListContacts, UpdateContact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

@@ -13,9 +13,8 @@ from touchbase.common.normalize import email_key
 from touchbase.erasure import reapply_erasures as module
 from touchbase.erasure.reapply_erasures import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from touchbase.clients.commands import BeginDeletion, CountClientRows, EnsureClient, FindClientByNumber, RemoveClientRows
-from touchbase.clients.models import DELETING, LAST_CALLS
+from touchbase.clients.models import DELETING, DELETION_DELAY
 from touchbase.clients.removal import BATCH, removal_of
 from touchbase.common.timestamps import SECOND
 from touchbase.errors import Overloaded
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 
@@ -70,7 +70,7 @@ async def test_a_housekeeper_that_is_killed_anywhere_leaves_a_client_that_the_ne
         seen.append(client.deletion.removed)
         assert max(dying.most, default=0) <= BATCH
         assert client.deletion.total == (None if lives == 0 else 2 * (3 * BATCH + 7))
-    clock.now += LAST_CALLS
+    clock.now += DELETION_DELAY
     await Maintenance(store, clock).round()
 
     assert seen == [0, BATCH, 3 * BATCH]
@@ -86,7 +86,7 @@ async def test_a_housekeeper_comes_back_for_the_last_row(store: Store) -> None:
 
     await keeper.round()
     there = await store.read(FindClientByNumber(number))
-    clock.now += LAST_CALLS - 1
+    clock.now += DELETION_DELAY - 1
     await keeper.round()
     still_there = await store.read(FindClientByNumber(number))
     clock.now += 1
@@ -116,7 +116,7 @@ async def test_a_client_with_too_many_rows_to_be_counted_is_removed_all_the_same
     clock = Clock()
     number = await with_contacts(store, 2)
     client = await store.write(BeginDeletion(number, clock()))
-    clock.now += LAST_CALLS
+    clock.now += DELETION_DELAY
 
     told = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]
 

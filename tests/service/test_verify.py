@@ -21,10 +21,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.receive import receive_webhook
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListCompanies, ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
@@ -104,51 +102,58 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("UPDATE company SET status = NULL", "company_status is unset, and must be 'lead'"),
         ("UPDATE company SET name = 'Exemplar'", "name is 'Exemplar', and must be 'Example'"),
         ("UPDATE company SET domain = 'https://Example.com'", "domain is 'https://Example.com', and must be 'example.com'"),
-        ("UPDATE contact SET last_name = 'Lu' WHERE email_key = 'bob@example.com'", "last_name is 'Lu', and must be unset, as no event"),
-        ("UPDATE contact SET origin = 'x' WHERE email_key = 'bob@example.com'", "origin is 'x', and must be unset, as no event"),
-        ("UPDATE custom_field SET name = 'other' WHERE name = 'plan'", "custom field other is 'pro', and must be unset, as no event"),
-        ("UPDATE custom_field SET stamp_key = 'x' WHERE name = 'size'", "custom field size is '5', and must be unset, as no event"),
+        ("UPDATE contact SET last_name = 'Lu' WHERE email_key = 'bob@example.com'",
+         "last_name is 'Lu', and must be unset, because no event"),
+        ("UPDATE contact SET origin = 'x' WHERE email_key = 'bob@example.com'", "origin is 'x', and must be unset, because no event"),
+        ("UPDATE custom_field SET name = 'other' WHERE name = 'plan'", "custom field other is 'pro', and must be unset, because no event"),
+        ("UPDATE custom_field SET stamp_key = 'x' WHERE name = 'size'", "custom field size is '5', and must be unset, because no event"),
         ("UPDATE contact SET email = 'eve@example.com', email_key = 'eve@example.com' WHERE email_key = 'ann@example.com'",
-         "email is 'eve@example.com', and must be 'ann@example.com', as an event set it"),
+         "email is 'eve@example.com', and must be 'ann@example.com', set by an event"),
         ("UPDATE contact SET email = 'eve@example.com', email_key = 'eve@example.com' WHERE email_key = 'bob@example.com'",
-         "email is 'eve@example.com', and must be 'bob@example.com', as an event set it"),
+         "email is 'eve@example.com', and must be 'bob@example.com', set by an event"),
         ("UPDATE contact SET email = NULL, email_key = NULL WHERE email_key = 'ann@example.com'",
-         "email is unset, and must be 'ann@example.com', as an event set it"),
+         "email is unset, and must be 'ann@example.com', set by an event"),
         ("UPDATE contact SET linkedin_url = 'linkedin.com/in/eve', linkedin_key = 'linkedin.com/in/eve' WHERE linkedin_key IS NOT NULL",
-         "linkedin_url is 'linkedin.com/in/eve', and must be 'https://linkedin.com/in/ann', as an event set it"),
-        ("UPDATE company SET domain = 'eve.example'", "domain is 'eve.example', and must be 'example.com', as an event set it"),
+         "linkedin_url is 'linkedin.com/in/eve', and must be 'https://linkedin.com/in/ann', set by an event"),
+        ("UPDATE company SET domain = 'eve.example'", "domain is 'eve.example', and must be 'example.com', set by an event"),
         ("UPDATE link SET record_id = (SELECT id FROM contact WHERE email_key = 'bob@example.com') WHERE record_kind = 1",
-         "link is test contact 1, and must be gone, as no event of the record names it"),
+         "link is test contact 1, and must be absent, because no event of the record names it"),
         ("UPDATE link SET record_kind = 2, record_id = (SELECT id FROM company) WHERE record_kind = 1",
-         "link is test contact 1, and must be gone, as it is one of a contact"),
+         "link is test contact 1, and must be absent, because it is a link of a contact"),
         ("UPDATE custom_field SET value = 'free' WHERE name = 'plan'", "custom field plan is 'free', and must be 'pro'"),
-        ("UPDATE custom_field SET stamped_us = 1 WHERE name = 'seats'", "custom field seats is unset, and must be unset, as"),
+        ("UPDATE custom_field SET stamped_us = 1 WHERE name = 'seats'", "custom field seats is unset, and must be unset, set by"),
         ("UPDATE custom_field SET value = '6' WHERE name = 'size'", "custom field size is '6', and must be '5'"),
         ("DELETE FROM custom_field WHERE name = 'plan'", "custom field plan is unset, and must be 'pro'"),
-        ("UPDATE custom_field SET record_id = 999 WHERE name = 'plan'", "contact 999: custom field is there, and must be gone"),
-        ("UPDATE link SET record_id = 999 WHERE record_kind = 1", "contact 999: link is there, and must be gone"),
-        ("UPDATE link SET record_id = 999 WHERE record_kind = 2", "company 999: link is there, and must be gone"),
-        ("UPDATE event SET record_id = 999 WHERE record_kind = 2", "company 999: event is there, and must be gone"),
+        ("UPDATE custom_field SET record_id = 999 WHERE name = 'plan'", "contact 999: custom field is present, and must be absent"),
+        ("UPDATE link SET record_id = 999 WHERE record_kind = 1", "contact 999: link is present, and must be absent"),
+        ("UPDATE link SET record_id = 999 WHERE record_kind = 2", "company 999: link is present, and must be absent"),
+        ("UPDATE event SET record_id = 999 WHERE record_kind = 2", "company 999: event is present, and must be absent"),
         ("DELETE FROM link WHERE record_kind = 3", "waiting events is 4, and must be 0"),
         ("UPDATE event SET occurred_us = 7 WHERE event = 'email_replied'", "last_reply_received is"),
         ("DELETE FROM event WHERE event = 'email_replied'", "last_reply_received is"),
         ("UPDATE event SET effect = 'reply' WHERE effect = 'sent'", "first_campaign_email_sent is"),
         ("UPDATE event SET status = 'cold' WHERE event = 'contact.status_changed'", "contact_status is 'customer', and must be 'cold'"),
-        ("UPDATE delivery SET state = 'applied' WHERE state = 'ignored'", "state is 'applied', and must be another, as no event is of it"),
-        ("UPDATE delivery SET state = 'parked' WHERE state = 'applied'", "state is 'parked', and must be another, as no event of it waits"),
-        ("UPDATE delivery SET state = 'applied' WHERE state = 'parked'", "state is 'applied', and must be another, as an event of it"),
-        ("UPDATE delivery SET state = 'ignored' WHERE state = 'applied'", "state is 'ignored', and must be another, as an event is of it"),
+        ("UPDATE delivery SET state = 'applied' WHERE state = 'ignored'",
+         "state is 'applied', and must be another, because it has no event"),
+        ("UPDATE delivery SET state = 'parked' WHERE state = 'applied'",
+         "state is 'parked', and must be another, because none of its events is parked"),
+        ("UPDATE delivery SET state = 'applied' WHERE state = 'parked'",
+         "state is 'applied', and must be another, because one of its events"),
+        ("UPDATE delivery SET state = 'ignored' WHERE state = 'applied'",
+         "state is 'ignored', and must be another, because it has an event"),
         ("UPDATE delivery SET state = 'lost' WHERE state = 'applied'", "state is 'lost', and must be one of received, applied, "),
-        ("UPDATE delivery SET state = 'unrecognised'", "state is 'unrecognised', and must be another, as no error says why"),
-        ("UPDATE delivery SET state = 'received', body_removed = 'erased'", "'received', and must be another, as there is no body"),
-        ("UPDATE delivery SET applied_us = NULL", "state is 'applied', and must be another, as no time says when it ended"),
-        ("UPDATE delivery_body SET body = headers", "bytes, and must be another, as its key was made of another call"),
-        ("UPDATE delivery_body SET query = 'a=b'", "and must be another, as its key was made of another call"),
-        ("UPDATE delivery_body SET headers = body", "and must be another, as its key was made of another call"),
-        ("UPDATE delivery SET channel = 'crm'", "and must be another, as its key was made of another call"),
-        ("UPDATE delivery SET body_removed = 'erased' WHERE state = 'applied'", "bytes, and must be gone, as it was removed (erased)"),
-        ("DELETE FROM delivery WHERE state = 'applied'", "events is 1, and must be 0, as there is no such delivery"),
-        ("DELETE FROM delivery_body", "body is missing, and must be there, as neither an erasure nor retention took it"),
+        ("UPDATE delivery SET state = 'unrecognised'", "state is 'unrecognised', and must be another, because it has no error"),
+        ("UPDATE delivery SET state = 'received', body_removed = 'erased'",
+         "state is 'received', and must be another, because it has no body"),
+        ("UPDATE delivery SET applied_us = NULL", "state is 'applied', and must be another, because it has no end time"),
+        ("UPDATE delivery_body SET body = headers", "bytes, and must be another, because its key was computed from another webhook"),
+        ("UPDATE delivery_body SET query = 'a=b'", "and must be another, because its key was computed from another webhook"),
+        ("UPDATE delivery_body SET headers = body", "and must be another, because its key was computed from another webhook"),
+        ("UPDATE delivery SET channel = 'crm'", "and must be another, because its key was computed from another webhook"),
+        ("UPDATE delivery SET body_removed = 'erased' WHERE state = 'applied'",
+         "bytes, and must be absent, because it was removed (erased)"),
+        ("DELETE FROM delivery WHERE state = 'applied'", "events is 1, and must be 0, because there is no such delivery"),
+        ("DELETE FROM delivery_body", "body is missing, and must be present, because neither erasure nor retention removed it"),
     ],
 )  # fmt: skip
 async def test_a_value_changed_by_hand_is_found_and_named(store: Store, by_hand: ByHand, statement: str, field: str) -> None:
@@ -168,7 +173,7 @@ async def test_a_link_from_a_record_that_is_there_is_found(store: Store, by_hand
     await by_hand(linked)
 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
-        f"link is of contact {bob}, and must be gone, as there is a contact {bob}"
+        f"link is of contact {bob}, and must be absent, because there is a contact {bob}"
     ]
 
 
@@ -180,8 +185,8 @@ async def test_exchanged_addresses_are_found(store: Store, by_hand: ByHand) -> N
         await by_hand("UPDATE contact SET email = ?, email_key = ? WHERE email_key = ?", new_key, new_key, old_key)
 
     assert sorted(each.partition(": ")[2] for each in await told(store, client)) == [
-        "email is 'ann@example.com', and must be 'bob@example.com', as an event set it",
-        "email is 'bob@example.com', and must be 'ann@example.com', as an event set it",
+        "email is 'ann@example.com', and must be 'bob@example.com', set by an event",
+        "email is 'bob@example.com', and must be 'ann@example.com', set by an event",
     ]
 
 
@@ -195,7 +200,7 @@ async def test_a_former_address_that_leads_to_another_record_is_found(store: Sto
     await by_hand("UPDATE link SET record_id = ? WHERE tool = '' AND record_id = ?", ann.id, bob.id)
 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
-        "link is email bob@example.com, and must be gone, as no event of the record names it"
+        "link is email bob@example.com, and must be absent, because no event of the record names it"
     ]
 
 
@@ -211,7 +216,7 @@ async def test_a_history_of_two_people_is_found(store: Store, by_hand: ByHand) -
 
     await by_hand("UPDATE event SET record_id = ? WHERE record_id = ?", ids["p8@x.test"], ids["p9@x.test"])
 
-    wanted = "history is that of objects with different addresses, and must be a record each: p8@x.test, p9@x.test"
+    wanted = "history is of objects with different addresses, and must be divided into a record each: p8@x.test, p9@x.test"
     assert f"contact {ids['p8@x.test']}: {wanted}" in await told(store, client)
 
 
@@ -233,7 +238,7 @@ async def test_another_company_of_a_contact_is_found(store: Store, by_hand: ByHa
     await by_hand("UPDATE contact SET company_id = ? WHERE id = ?", other.id, ann.id)
 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
-        f"company_id is {other.id}, and must be {company.id}, as an event set it"
+        f"company_id is {other.id}, and must be {company.id}, set by an event"
     ]
 
 
@@ -277,7 +282,7 @@ async def test_a_company_that_is_not_there_is_found(sqlite_url: str) -> None:
     with apsw.Connection(sqlite_url.removeprefix("sqlite:///")) as connection:  # PostgreSQL refuses it
         connection.execute("UPDATE contact SET company_id = 999 WHERE email_key = 'ann@example.com'")
 
-    assert any("company_id is 999, and must be unset, as there is no such company" in each for each in await told(store, client))
+    assert any("company_id is 999, and must be unset, because there is no such company" in each for each in await told(store, client))
     await store.close()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import touchbase
 from touchbase.clients import sql_removal as clients_sql_removal
-from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.clients.sql_removal import CLIENT_TABLES
 from touchbase.connections import encrypted_columns
 from touchbase.sql.statement import Statement
 
@@ -31,7 +31,11 @@ def module_at(path: str) -> str:
 
 
 MADE_WHEN_RUN = {
-    **{f"clients.sql_removal._beside.{name}": clients_sql_removal._beside(name) for table in CLIENT_TABLES for name in table.beside},
+    **{
+        f"clients.sql_removal._delete_child.{name}": clients_sql_removal._delete_child(name)
+        for table in CLIENT_TABLES
+        for name in table.children
+    },
     **{
         f"connections.encrypted_columns._reseal.{column}": encrypted_columns._reseal(table, column)
         for table in encrypted_columns.TABLES

@@ -22,14 +22,19 @@ from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.serializers import company_out, contact_out
-from touchbase.records.commands import UpdateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.create_company import create_company
-from touchbase.records.create_contact import create_contact
-from touchbase.records.event_ids import new_write_key
-from touchbase.records.explain import explain
-from touchbase.records.queries import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import (
+    FindUnited,
+    GetCompany,
+    GetContact,
+    GetHistory,
+    ListCompanies,
+    ListContacts,
+    UpdateContact,
+    new_write_key,
+)
+from touchbase.records.create import company_command, contact_command, create_record
+from touchbase.records.models import Company, Contact
+from touchbase.records.timeline import explain
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -85,7 +90,7 @@ class World:
     async def begin(cls, store: Store) -> World:
         made = cls(store, await store.write(EnsureClient(f"client-{next(COUNT)}", NOON)))
         for domain in ("one.example", "two.example"):
-            await create_company(store, CompanyRequest(domain), made.client, at(-9))
+            await create_record(store, company_command(CompanyRequest(domain), made.client, at(-9)), made.client)
         return made
 
     async def run(self, *steps: Call | Post | Patch) -> World:
@@ -94,7 +99,7 @@ class World:
                 await self.receive(step)
             elif isinstance(step, Post):
                 asked = msgspec.convert(step.given, ContactRequest)
-                created = await create_contact(self.store, asked, self.client, at(step.step), "update")
+                created = await create_record(self.store, contact_command(asked, self.client, at(step.step), "update"), self.client)
                 self.ids.setdefault(str(asked.email), created.record.id)
             else:
                 await self.patch(step)

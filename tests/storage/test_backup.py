@@ -20,9 +20,8 @@ from touchbase.errors import UnusableStore
 from touchbase.events.worker import InboxWorker
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.migrations import INITIAL
 from touchbase.sql.store import Store
 from touchbase.storage import open_store

@@ -14,10 +14,19 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.records.commands import CreateCompany, CreateContact, Created, UpdateCompany, UpdateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import (
+    CreateCompany,
+    CreateContact,
+    Created,
+    GetCompany,
+    GetContact,
+    GetHistory,
+    ListCompanies,
+    ListContacts,
+    UpdateCompany,
+    UpdateContact,
+)
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 MONDAY = 1_790_000_000 * SECOND

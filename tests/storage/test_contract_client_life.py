@@ -26,8 +26,8 @@ from touchbase.clients.commands import (
     RotateClientId,
     SetClientState,
 )
-from touchbase.clients.models import ACTIVE, DELETING, LAST_CALLS, SUSPENDED, Client, Deletion, FormerId
-from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
+from touchbase.clients.sql_removal import CLIENT_TABLES
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.encryption.cipher import AesGcmCipher
@@ -42,15 +42,13 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
 from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.postgres.prefetch import LARGE
 
-LATER = 5 + LAST_CALLS
+LATER = 5 + DELETION_DELAY
 
 
 def sent(delivery: Delivery) -> Translation:
@@ -132,11 +130,11 @@ async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER,
 
 async def test_the_list_of_tables_is_that_of_the_schema(store: Store, by_hand: ByHand, engine_url: str) -> None:
     listed = {table.name: [*table.key] for table in CLIENT_TABLES}
-    beside = {name for table in CLIENT_TABLES for name in table.beside}
+    beside = {name for table in CLIENT_TABLES for name in table.children}
 
     schema = await tables_of(by_hand, engine_url)
 
-    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into clients/tenant_tables.py"
+    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into clients/sql_removal.py"
     assert {name: [column for column in key if column != "client"] for name, key in schema.items() if name in listed} == listed
 
 

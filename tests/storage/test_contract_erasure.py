@@ -25,10 +25,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, GetHistory, ListContacts, UpdateContact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

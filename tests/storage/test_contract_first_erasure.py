@@ -11,7 +11,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Conflict, PersonErased
 from touchbase.records.commands import CreateContact, UpdateContact
-from touchbase.records.contact import Contact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 pytestmark = pytest.mark.asyncio

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.common.field_limits import MOST_HELD
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events.work import WorkReport
@@ -29,7 +29,7 @@ from touchbase.inbox.delivery import (
     Delivery,
 )
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GetDelivery, ListDeliveries, OldDedupeKeys
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
@@ -253,7 +253,7 @@ async def test_calls_bring_a_record_to_so_many_custom_fields_and_no_further_whoe
         await store.work(client, 2, as_crm, NOON)
 
     found = await store.read(ListContacts(client, 10))
-    assert {each.email: len(each.custom_fields) for each in found} == {"ann@example.com": MOST_HELD, "bob@example.com": 500}
+    assert {each.email: len(each.custom_fields) for each in found} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
 
 
 async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, client: int) -> None:

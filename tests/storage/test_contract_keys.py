@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from touchbase.auth.api_key import ACTIVE, EXPIRED, REVOKED, ApiKey
-from touchbase.auth.commands import FindKey, ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import NotFound, WrongState
 from touchbase.sql.store import Store
@@ -112,8 +112,8 @@ async def test_uses_are_noted_for_many_at_once_and_never_go_back(store: Store) -
     for name in ("k1", "k2", "k3"):
         await store.write(StoreKey(name, b"d", [], None, "", 5))
 
-    await store.write(NoteKeyUses({"k1": 60, "k2": 120, "gone": 60}))
-    await asyncio.gather(store.write(NoteKeyUses({"k1": 180, "k2": 60})), store.write(NoteKeyUses({"k1": 120})))
+    await store.write(StoreKeyUses({"k1": 60, "k2": 120, "gone": 60}))
+    await asyncio.gather(store.write(StoreKeyUses({"k1": 180, "k2": 60})), store.write(StoreKeyUses({"k1": 120})))
 
     assert [(await key(store, name)).last_used_us for name in ("k1", "k2", "k3")] == [180, 120, None]
 

@@ -24,9 +24,8 @@ from touchbase.inbox.budget import LARGE, MOST_EVENTS, UNFINISHED
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
 from touchbase.inbox.queries import GetDelivery
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetHistory, ListContacts
+from touchbase.records.commands import CreateContact, GetHistory, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

@@ -10,10 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from touchbase.clients.commands import EnsureClient
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, ListCompanies, ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 CLIENTS = itertools.count(1)

@@ -20,10 +20,8 @@ from touchbase.errors import Conflict, KeyReused, TouchbaseError
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
-from touchbase.records.commands import CreateCompany, CreateContact, Created
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListCompanies, ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

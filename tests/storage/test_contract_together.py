@@ -9,9 +9,8 @@ import pytest
 from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
 
 from touchbase.errors import Conflict, Invalid, NotFound
-from touchbase.records.commands import CreateContact, Created, UpdateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, ListCompanies, ListContacts
+from touchbase.records.commands import CreateContact, Created, GetContact, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import read_batching as together
 

@@ -18,7 +18,7 @@ from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import APPLIED, IGNORED, RECEIVED, Delivery
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
 __all__ = ["client"]

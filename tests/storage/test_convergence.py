@@ -35,10 +35,9 @@ from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import BusyClients, ListDeliveries
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.explain import explain
-from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import CreateContact, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.models import Contact
+from touchbase.records.timeline import explain
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import inbox_batch as postgres
 from touchbase.storage.sqlite import inbox_batch as sqlite

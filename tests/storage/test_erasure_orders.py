@@ -20,7 +20,7 @@ from touchbase.history.events import Translation
 from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import GetDelivery
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 from touchbase.storage.postgres.prefetch import LARGE
 

@@ -12,8 +12,7 @@ from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command
 from touchbase.storage.batch import client_of
 

@@ -18,7 +18,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

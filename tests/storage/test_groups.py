@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from touchbase.errors import NotFound, Overloaded
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, ListContacts
+from touchbase.records.commands import CreateContact, GetContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
@@ -124,7 +123,7 @@ async def test_a_contact_beside_a_command_that_breaks_is_stored_once_with_its_fi
 
     def poisoned(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
         answers = yield from real.run(commands, ids)
-        if any(command.contact.first_name == "poison" for command in commands):
+        if any(command.record.first_name == "poison" for command in commands):
             raise ZeroDivisionError
         return answers
 

@@ -14,10 +14,8 @@ from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, GetHistory, ListCompanies, ListContacts, UpdateCompany, UpdateContact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 COUNT = itertools.count()

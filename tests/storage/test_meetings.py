@@ -17,10 +17,8 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import GetDelivery
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.suppression.suppression_keys import digest

@@ -10,9 +10,8 @@ from tests.storage.test_known_facts import receive
 from tests.storage.test_unions import NOON, client_of, merge, no_differences
 
 from touchbase.history.events import CONTACT
-from touchbase.records.commands import UpdateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import GetContact, GetHistory, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.models import Contact
 from touchbase.records.timeline import timeline
 from touchbase.sql.store import Store
 

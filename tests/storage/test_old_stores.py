@@ -25,9 +25,8 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.inbox.refused import ListRefusals
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetCompany, GetContact, GetHistory, ListContacts
+from touchbase.records.commands import CreateContact, GetCompany, GetContact, GetHistory, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.migrations import INITIAL
 from touchbase.sql.store import Store
 from touchbase.storage import open_store

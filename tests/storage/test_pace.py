@@ -10,7 +10,7 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
 from touchbase.records.commands import CreateCompany
-from touchbase.records.company import Company
+from touchbase.records.models import Company
 from touchbase.storage import open_store
 from touchbase.storage.batch import MOST
 from touchbase.storage.postgres import admission_control

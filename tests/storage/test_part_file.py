@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import names_in
 
-from touchbase.common.atomic_file import LEFT_BEHIND, part_of
+from touchbase.common.atomic_file import ABANDONED_AFTER, part_of
 
 KILLED = "b.db.0123456789abcdef.part"
 
@@ -38,9 +38,9 @@ def test_a_part_that_was_renamed_stays(tmp_path: Path) -> None:
 
 
 def test_what_somebody_killed_has_left_is_removed_and_what_is_being_written_stays(tmp_path: Path) -> None:
-    left(tmp_path, KILLED, LEFT_BEHIND + 60)
-    left(tmp_path, f"{KILLED}-journal", LEFT_BEHIND + 60)
-    left(tmp_path, "b.db.fedcba9876543210.part", LEFT_BEHIND - 60)
+    left(tmp_path, KILLED, ABANDONED_AFTER + 60)
+    left(tmp_path, f"{KILLED}-journal", ABANDONED_AFTER + 60)
+    left(tmp_path, "b.db.fedcba9876543210.part", ABANDONED_AFTER - 60)
 
     with part_of(tmp_path / "b.db"):
         pass
@@ -50,7 +50,7 @@ def test_what_somebody_killed_has_left_is_removed_and_what_is_being_written_stay
 
 @pytest.mark.parametrize("name", ["c.db.0123456789abcdef.part", "b.db", "b.db.part", f"{KILLED}.txt", f"x{KILLED}"])
 def test_what_only_looks_similar_is_somebody_elses(tmp_path: Path, name: str) -> None:
-    left(tmp_path, name, LEFT_BEHIND * 100)
+    left(tmp_path, name, ABANDONED_AFTER * 100)
 
     with part_of(tmp_path / "b.db"):
         pass

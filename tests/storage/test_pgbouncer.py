@@ -18,9 +18,8 @@ import pytest
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import UnusableStore
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.storage import open_store
 
 pytestmark = pytest.mark.slow

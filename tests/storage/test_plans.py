@@ -13,7 +13,7 @@ from tests.storage.ops import OPS
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.sql_queries import STUCK
-from touchbase.records.queries import GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
 from touchbase.sql.command import Query
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Select, Statement, for_sqlite

@@ -14,9 +14,8 @@ from crash.cluster import SYSTEM_USER, Cluster
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.storage import open_store
 
 pytestmark = pytest.mark.slow

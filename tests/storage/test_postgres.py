@@ -11,9 +11,8 @@ from tests.conftest import Databases
 
 from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.records.commands import CreateCompany
-from touchbase.records.company import Company
-from touchbase.records.queries import GetCompany, ListCompanies
+from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
+from touchbase.records.models import Company
 from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import committing, is_not_now, refuse, unavailable
 

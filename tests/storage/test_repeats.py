@@ -19,7 +19,7 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoredDelivery, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
-from touchbase.records.queries import GetHistory, ListContacts
+from touchbase.records.commands import GetHistory, ListContacts
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

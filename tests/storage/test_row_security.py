@@ -26,10 +26,8 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountInbox, ListDeliveries
 from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, GetHistory
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import ENCRYPTION_KEYS
 from tests.storage.ops import FOLDER, MAKERS, OPS, calls_of, module_at, texts
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.clients.commands import (
     BeginDeletion,
     CreateClient,
@@ -46,10 +46,8 @@ from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, 
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.refused import ListRefusals
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
@@ -73,7 +71,7 @@ SPANNING: dict[type, str] = {
     StoreFirstKey: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
     RevokeKey: "as above",
-    NoteKeyUses: "keys of many clients at once, by id: when they were used",
+    StoreKeyUses: "keys of many clients at once, by id: when they were used",
     AddErasures: "asks whether this store has erased anybody; an operator's command after a restore",
     CheckEncryption: "an operator counts what is sealed with which encryption key",
     Reencrypt: "an operator changes the encryption key of everything",

@@ -15,9 +15,8 @@ from tests.storage.test_unions import NOON, client_of
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.history.events import CONTACT
-from touchbase.records.commands import CreateContact, UpdateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import CreateContact, GetContact, GetHistory, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 
 ANN, INFO = "ann@x.test", "info@x.test"

@@ -21,9 +21,8 @@ import pytest
 from touchbase.clients.commands import EnsureClient, FindClient, ListClients
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.records.commands import CreateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import CreateContact, ListContacts
+from touchbase.records.models import Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan, Select

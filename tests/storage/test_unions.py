@@ -19,9 +19,8 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
-from touchbase.records.commands import CreateContact, UpdateContact
-from touchbase.records.contact import Contact
-from touchbase.records.queries import FindUnited, GetHistory, ListCompanies, ListContacts
+from touchbase.records.commands import CreateContact, FindUnited, GetHistory, ListCompanies, ListContacts, UpdateContact
+from touchbase.records.models import Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 

@@ -9,13 +9,12 @@ import pytest
 from touchbase.clients import sql_removal as clients_sql_removal
 from touchbase.clients.commands import EnsureClient, RemoveClientRows
 from touchbase.clients.sql import ensure_clients
-from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.clients.sql_removal import CLIENT_TABLES
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.sql import keep_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
+from touchbase.records.models import Company, Contact
 from touchbase.records.sql_create import create_companies, create_contacts
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Select, SerializationConflict
@@ -60,7 +59,7 @@ def test_a_client_that_goes_while_it_is_made_is_made_again() -> None:
 
 
 def test_what_lies_beside_a_row_that_came_while_others_were_removed_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    [delivery] = [table for table in CLIENT_TABLES if table.beside]
+    [delivery] = [table for table in CLIENT_TABLES if table.children]
     monkeypatch.setattr(clients_sql_removal, "CLIENT_TABLES", (delivery,))
     plan = clients_sql_removal._empty(RemoveClientRows(1, 5, 500, None))
 

@@ -1,1 +1,1 @@
-"""API keys, and who may call."""
+"""API keys: authentication, scopes, and their life cycle."""

@@ -1,6 +1,6 @@
-"""The administrator's calls about API keys: list, make, look at, rotate, revoke.
+"""HTTP resources of API keys for administrators: list, create, get, rotate, revoke.
 
-A key of one client manages that client's keys only, and gives none more than it may do itself.
+A key of one client manages only that client's keys, and cannot give scopes that it does not have.
 """
 
 from __future__ import annotations
@@ -34,44 +34,44 @@ USUAL_SCOPES: list[KeyScope] = ["records:read", "records:write"]
 
 
 class KeyRequest(Struct, forbid_unknown_fields=True):
-    """A key to be made."""
+    """A new key."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=limits.NAME, description="What or whom the key is for.")]
-    client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")] = None
-    scopes: Annotated[list[KeyScope], Meta(min_length=1, max_length=3, description="Reading and writing records, where left out.")] = (
+    name: Annotated[str, Meta(min_length=1, max_length=limits.NAME, description="The purpose or user of the key.")]
+    client_id: Annotated[str | None, Meta(description="The client whose records it gives access to; null: any client's.")] = None
+    scopes: Annotated[list[KeyScope], Meta(min_length=1, max_length=3, description="The default is reading and writing records.")] = (
         msgspec.field(default_factory=USUAL_SCOPES.copy)
     )
     env: Annotated[
-        str, Meta(max_length=16, extra_json_schema=_ENV, description="A word in the key's text, for people who hold several.")
+        str, Meta(max_length=16, extra_json_schema=_ENV, description="A word in the key's text, to tell several keys apart.")
     ] = "live"
     expires_time: Annotated[str | None, Meta(description="When it ends; null: never.")] = None
 
 
 class KeyRotation(Struct, forbid_unknown_fields=True):
-    """How long a key stays valid beside its successor."""
+    """How long a key stays valid after it got a successor."""
 
     keep_old_seconds: Annotated[int, Meta(ge=0, le=LONGEST_KEPT_SECONDS)] = KEEP_OLD_SECONDS
 
 
 class KeyOut(Struct):
-    """One key; its text is never answered, but for one just made."""
+    """One key; responses contain its text only when it is new."""
 
     key_id: str
     prefix: Annotated[str, Meta(description="The beginning of its text.")]
     name: str
-    client_id: Annotated[str | None, Meta(description="The client whose records it opens; null: any client's.")]
+    client_id: Annotated[str | None, Meta(description="The client whose records it gives access to; null: any client's.")]
     scopes: list[Annotated[str, Meta(extra_json_schema={"enum": list(get_args(KeyScope))})]]
     state: Annotated[str, Meta(extra_json_schema={"enum": list(KEY_STATES)})]
     created_time: Time
     expires_time: Time | None
     revoked_time: Time | None
     last_used_time: Annotated[Time | None, Meta(description="To the minute, and up to a minute late.")]
-    replaces: Annotated[str | None, Meta(description="The key that it came after.")]
+    replaces: Annotated[str | None, Meta(description="The key of which it is the successor.")]
     replaced_by: Annotated[str | None, Meta(description="Its successor.")]
 
 
 class NewKeyOut(KeyOut):
-    """A key just made. `key` is its text, shown this once: a repeat with the same Idempotency-Key is answered without it."""
+    """A new key. `key` is its text, shown once: the response to a repeat with the same Idempotency-Key leaves it out."""
 
     key: str | msgspec.UnsetType = msgspec.UNSET
 
@@ -100,7 +100,7 @@ async def keys(call: Call) -> Response:
 
 
 async def create(call: Call) -> Response:
-    """`POST` of a new key; its text is answered this once."""
+    """`POST` of a new key; only this response contains its text."""
     holder = await call.holder()
     parts = call.api.parts
     body = await read_json(call.receive, call.headers, parts.limits)
@@ -122,21 +122,21 @@ async def key(call: Call) -> Response:
 
 
 async def rotate(call: Call) -> Response:
-    """`POST` that makes a key's successor and lets the key end; the successor's text is answered this once."""
+    """`POST` that creates a key's successor and ends the key; only this response contains the successor's text."""
     known, parts = await _key(call), call.api.parts
     body = await read_json(call.receive, call.headers, parts.limits)
     asked = read_struct(body, _rotation, KeyRotation, lambda partly: None)
     at, client_id = parts.clock(), await _client_id(call, known)
     text, command = service.rotation_of(known, at, asked.keep_old_seconds * SECOND)
-    answer = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
+    response = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
     for changed in (known.key_id, known.replaces):
         if changed is not None:
             call.api.door.forget(changed)
-    return answer
+    return response
 
 
 async def revoke(call: Call) -> Response:
-    """`DELETE` that ends a key; here at once, in other processes within a second."""
+    """`DELETE` that revokes a key; in this process at once, in others within a second."""
     known = await _key(call)
     await call.api.parts.store.write(RevokeKey(known.key_id, call.api.parts.clock()))
     call.api.door.forget(known.key_id)
@@ -148,7 +148,7 @@ async def _known(call: Call, found: ApiKey) -> KeyOut:
 
 
 def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
-    """A key as it may be shown."""
+    """Return a key as responses show it."""
     return KeyOut(
         found.key_id, found.prefix, found.name, client_id, list(found.scopes), found.state(at),
         to_text(found.created_us), _time(found.expires_us), _time(found.revoked_us), _time(found.last_used_us),
@@ -157,7 +157,7 @@ def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
 
 
 def _shown(call: Call, made: ApiKey, client_id: str | None, at: Micros, text: str) -> Response:
-    """The answer that shows a key's text this once; it is kept for repeats without it."""
+    """Return the response with a key's text; the response stored for repeats leaves it out."""
     plain = described(made, client_id, at)
     headers = [(b"location", call.api.parts.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
     return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, kept_body=encode(plain))
@@ -176,7 +176,7 @@ async def _key(call: Call) -> ApiKey:
 
 
 async def _client_of(call: Call, client_id: str | None, holder: Principal) -> int | None:
-    """The number of the client that a new key is for; a key of one client makes keys for that one only."""
+    """Return the number of the client of a new key; a key of one client creates keys for that client only."""
     if client_id is None:
         return holder.client
     found = await call.api.clients.find(client_id)
@@ -186,17 +186,17 @@ async def _client_of(call: Call, client_id: str | None, holder: Principal) -> in
 
 
 def _expiry(asked: KeyRequest, holder: Principal, at: Micros) -> Micros | None:
-    """When a new key ends; raises `Invalid` with everything that is wrong beyond its types."""
+    """Return when a new key ends; raise `Invalid` with all faults that the types do not cover."""
     faults: list[Fault] = []
     if not asked.name.strip():
-        faults.append(Fault("/name", "blank", "must say what or whom the key is for"))
+        faults.append(Fault("/name", "blank", "must name the purpose or user of the key"))
     if beyond := [scope for scope in asked.scopes if scope not in holder.scopes]:
-        faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give it"))
+        faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give that scope"))
     if service.ENV.fullmatch(asked.env) is None:
         faults.append(Fault("/env", "env", "must be 1 to 16 small letters and digits"))
     expires = moment(asked.expires_time, "/expires_time", faults)
     if expires is not None and expires <= at:
-        faults.append(Fault("/expires_time", "past", "must lie in the future"))
+        faults.append(Fault("/expires_time", "past", "must be in the future"))
     raise_if_any(faults)
     return expires
 

@@ -1,4 +1,4 @@
-"""API keys: what is kept of one, and whether it opens anything."""
+"""API keys as the store holds them, and their states."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ MINUTE: Micros = 60_000_000
 
 @dataclass(slots=True)
 class ApiKey:
-    """A kept API key: never its text, only the SHA-256 of it."""
+    """A stored API key: never its text, only the SHA-256 of the text."""
 
     key_id: str
     digest: bytes
     scopes: tuple[str, ...]
     client: int | None
-    """The number of the client whose records it opens; None: any client's."""
+    """The number of the client whose records it gives access to; None: any client's."""
     name: str
     created_us: Micros = 0
     env: str = "live"
-    """A word in the key's text, for people who hold several."""
+    """A word in the key's text, to tell several keys apart."""
     expires_us: Micros | None = None
     revoked_us: Micros | None = None
     last_used_us: Micros | None = None
     """To the minute."""
     replaces: str | None = None
-    """The key that this one came after."""
+    """The key of which this is the successor."""
     replaced_by: str | None = None
 
     @property
     def prefix(self) -> str:
-        """The beginning of its text: enough to recognise it, and to open nothing."""
+        """The beginning of its text: enough to recognise it, and no secret."""
         return f"tb_{self.env}_{self.key_id}"
 
     def state(self, at: Micros) -> str:
-        """One of `KEY_STATES`, at this time."""
+        """Return the key's state at this time, one of `KEY_STATES`."""
         if self.revoked_us is not None:
             return REVOKED
         return EXPIRED if self.expires_us is not None and self.expires_us <= at else ACTIVE

@@ -1,7 +1,6 @@
-"""Failed keys: how many each address may try before it is made to wait.
+"""Authentication throttle: limits failed keys, and failed webhooks, per address.
 
-Only trying is limited. A key that is known to be true passes from the same address all the while, because behind one
-address there may be a whole office.
+Only failures are limited. A valid key passes from the same address at any time, because many users may share one address.
 """
 
 from __future__ import annotations
@@ -9,44 +8,44 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from touchbase.common.timestamps import Micros
-from touchbase.common.token_bucket import MOST_REMEMBERED, BoundedCache, TokenBucket
+from touchbase.common.token_bucket import MAX_CACHED, BoundedCache, TokenBucket
 from touchbase.errors import Overloaded, RateLimited
 
 WINDOW = 60
-"""Seconds in which an address that has tried too many may try as many again."""
+"""Seconds in which an empty bucket of failures refills."""
 
 
-class FailedKeys:
-    """Counts keys that failed, by the address they came from; with `most` 0 nobody is made to wait."""
+class KeyThrottle:
+    """Limits failed keys to `most` a minute per address; 0: no limit."""
 
     def __init__(self, most: int = 0) -> None:
         self._most = most
         self._tried: BoundedCache[str, TokenBucket] = BoundedCache(self._new, TokenBucket.is_full)
 
-    def trying(self, peer: str, now: Micros) -> None:
-        """Count a key that is not known to be true, before anybody is asked; raises `RateLimited`."""
+    def check(self, peer: str, now: Micros) -> None:
+        """Count a key that is not known to be valid, before the store is read; raise `RateLimited`."""
         if self._most and not self._tried.of(peer, now).take(1, now):
-            raise self._refusal(self._tried.of(peer, now))
+            raise self._error(self._tried.of(peer, now))
 
-    def was_true(self, peer: str, now: Micros) -> None:
-        """The key was a true one after all."""
+    def succeeded(self, peer: str, now: Micros) -> None:
+        """Stop counting a checked key that was valid."""
         if self._most:
-            self._tried.of(peer, now).give_back(1)
+            self._tried.of(peer, now).refund(1)
 
     def _new(self, peer: str, now: Micros) -> TokenBucket:
         return TokenBucket("failed-keys", self._most / WINDOW, WINDOW, now)
 
-    def _refusal(self, bucket: TokenBucket) -> RateLimited:
+    def _error(self, bucket: TokenBucket) -> RateLimited:
         seconds = bucket.wait(1)
         detail = f"too many keys from this address have failed; check the key, and try again in {seconds} s"
         return RateLimited(detail, policy=bucket.name, quota=self._most, window=WINDOW, retry_after=seconds)
 
 
-class FailedCalls:
-    """Counts webhook calls that lead to no client or fail its secret, by the address they come from; with `most` 0 nobody has to wait.
+class WebhookThrottle:
+    """Limits webhooks that name no client or fail its secret to `most` a minute per address; 0: no limit.
 
-    What has succeeded from there before goes on: behind one address a tool may call for many clients, of which one is gone.
-    The refusal is a 503 and no 429, which a tool would take for good.
+    What succeeded from an address before passes: a tool may send for many clients from one address, of which one was removed.
+    The error is a 503, because tools treat a 429 as permanent.
     """
 
     def __init__(self, most: int = 0) -> None:
@@ -54,29 +53,29 @@ class FailedCalls:
         self._tried: BoundedCache[Hashable, TokenBucket] = BoundedCache(self._new, TokenBucket.is_full)
         self._succeeded: dict[Hashable, None] = {}
 
-    def trying(self, place: Hashable, what: Hashable, now: Micros) -> None:
-        """Count a call before it is looked at, unless this was right before; raises `Overloaded`."""
-        if self._most and (place, what) not in self._succeeded:
-            bucket = self._tried.of(place, now)
+    def check(self, source: Hashable, subject: Hashable, now: Micros) -> None:
+        """Raise `Overloaded` for a webhook from a source with too many failures, unless this subject succeeded before."""
+        if self._most and (source, subject) not in self._succeeded:
+            bucket = self._tried.of(source, now)
             if bucket.take(1, now):
-                bucket.give_back(1)  # only a failure counts: many calls of a new client may come at once
+                bucket.refund(1)  # only a failure counts: many webhooks of a new client may come at once
             else:
-                told = "too many calls from this address led to no client, or failed its secret; nothing was kept, send it again later"
-                raise Overloaded(told, retry_after=bucket.wait(1))
+                detail = "too many webhooks from this address named no client or failed its secret; nothing was stored, send it again later"
+                raise Overloaded(detail, retry_after=bucket.wait(1))
 
-    def failed(self, place: Hashable, now: Micros) -> None:
-        """Count a call that failed."""
+    def failed(self, source: Hashable, now: Micros) -> None:
+        """Count a webhook that failed."""
         if self._most:
-            self._tried.of(place, now).take(1, now)
+            self._tried.of(source, now).take(1, now)
 
-    def was_right(self, place: Hashable, what: Hashable, now: Micros, *, proved: bool = True) -> None:
-        """The call did not fail; where it `proved` something, it is not counted the next time."""
-        if not self._most or (place, what) in self._succeeded:
+    def succeeded(self, source: Hashable, subject: Hashable, now: Micros, *, verified: bool = True) -> None:
+        """Let later webhooks of this source and subject pass `check`, if this one was `verified`."""
+        if not self._most or (source, subject) in self._succeeded:
             return
-        if proved:
-            if len(self._succeeded) >= MOST_REMEMBERED:
+        if verified:
+            if len(self._succeeded) >= MAX_CACHED:
                 self._succeeded.clear()
-            self._succeeded[place, what] = None
+            self._succeeded[source, subject] = None
 
-    def _new(self, place: Hashable, now: Micros) -> TokenBucket:
+    def _new(self, source: Hashable, now: Micros) -> TokenBucket:
         return TokenBucket("failed-calls", self._most / WINDOW, WINDOW, now)

@@ -1,4 +1,4 @@
-"""The life of an API key beyond its making: the first one of a store, its successor, its end, and when it was used."""
+"""Commands and queries on API keys."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from touchbase.sql.command import Command, Query
 
 @dataclass(slots=True)
 class StoreKey(Command[None]):
-    """Keep an API key: its id, the SHA-256 of its text, its scopes and its client (None: any).
+    """Store an API key: its id, the SHA-256 of its text, its scopes and its client (None: any).
 
-    `NotFound` when there is no such client, or it is being deleted.
+    `NotFound` when the client does not exist, or is being deleted.
     """
 
     key_id: str
@@ -28,16 +28,16 @@ class StoreKey(Command[None]):
 
 @dataclass(slots=True)
 class StoreFirstKey(Command[bool]):
-    """Keep this key if the store has none; answers whether it was kept. Of several at once one is kept."""
+    """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
 
     key: StoreKey
 
 
 @dataclass(slots=True)
 class RotateKey(Command[ApiKey]):
-    """Keep a successor with all that the key may do; the key itself ends at `keep_until_us`, or sooner if it would have.
+    """Store a successor with the key's scopes; the key itself ends at `keep_until_us`, or at its own earlier end.
 
-    At most two are live at once: where the key is itself a successor, the one before it ends now. `NotFound`, and
+    At most two are active at once: if the key is itself a successor, its predecessor ends now. `NotFound`, and
     `WrongState` when the key is not active or has a successor already.
     """
 
@@ -52,15 +52,15 @@ class RotateKey(Command[ApiKey]):
 
 @dataclass(slots=True)
 class RevokeKey(Command[ApiKey]):
-    """End a key now; one that is revoked already stays as it is. `NotFound`."""
+    """Revoke a key now; a revoked key stays as it is. `NotFound`."""
 
     key_id: str
     at: Micros
 
 
 @dataclass(slots=True)
-class NoteKeyUses(Command[None]):
-    """When keys were used last; an earlier time than the kept one changes nothing."""
+class StoreKeyUses(Command[None]):
+    """Store when keys were used last; a time before the stored one changes nothing."""
 
     uses: dict[str, Micros]
 
@@ -71,7 +71,7 @@ class ListKeys(Query[list[ApiKey]]):
 
     limit: int
     at: Micros
-    """The time at which `state` is looked at."""
+    """The time for which `state` is computed."""
     client: int | None = None
     state: str | None = None
     before: tuple[Micros, str] | None = None
@@ -79,11 +79,11 @@ class ListKeys(Query[list[ApiKey]]):
 
 @dataclass(slots=True)
 class FindKey(Query[ApiKey | None]):
-    """The kept API key of this id."""
+    """The stored API key with this id."""
 
     key_id: str
 
 
 @dataclass(slots=True)
 class AnyKey(Query[bool]):
-    """Whether any API key is kept."""
+    """Whether any API key is stored."""

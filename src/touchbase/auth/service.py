@@ -1,7 +1,7 @@
-"""API keys: making them, recognising their text, giving them successors, and ending them.
+"""API keys: create, parse, rotate and list them.
 
-A key reads `tb_<env>_<key id>_<secret>_<crc32>`. The checksum tells a typing error from a wrong key
-without asking the store; of the whole text only the SHA-256 is kept.
+The text of a key is `tb_<env>_<key id>_<secret>_<crc32>`. The checksum detects typing errors without a read of the
+store; only the SHA-256 of the text is stored.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from touchbase.sql.store import Store
 READ = "records:read"
 WRITE = "records:write"
 ADMIN = "admin"
-"""Reading the inbox, replaying, settings, keys; it allows what the other scopes allow besides."""
+"""Reading the inbox, replay, settings, keys; it includes the other scopes."""
 SCOPES = (READ, WRITE, ADMIN)
 
 ENV = re.compile(r"[a-z0-9]{1,16}")
 KEEP_OLD: Micros = DAY
-"""How long a key stays valid beside its successor, unless somebody says otherwise."""
+"""The default time for which a key stays valid after it got a successor."""
 KEY_ID = slice(-86, -74)
-"""Where the id stands in a key's text, counted from its end, as the env may be of any length."""
+"""The position of the id in a key's text, from the end, because the length of the env varies."""
 _KEY = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")
 
 Place = tuple[Micros, str]
-"""Where a page of keys ends: `created_us` and id of its last key."""
+"""Cursor of a page of keys: `created_us` and id of its last key."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key just made. `text` is shown once; `key_id` and `digest` are what is kept."""
+    """A new key. `text` is shown once; `key_id` and `digest` are stored."""
 
     text: str
     key_id: str
@@ -46,7 +46,7 @@ class NewKey:
 
 
 def make_key(env: str = "live") -> NewKey:
-    """A new random key; `env` is part of its text, for people who hold several."""
+    """Generate a random key; `env` is part of its text, to tell several keys apart."""
     key_id = token_hex(6)
     body = f"tb_{env}_{key_id}_{token_hex(32)}"
     text = f"{body}_{crc32(body.encode()):08x}"
@@ -54,7 +54,7 @@ def make_key(env: str = "live") -> NewKey:
 
 
 def key_parts(text: str) -> tuple[str, bytes] | None:
-    """A key's id and the SHA-256 of its text; None when the text is no whole key."""
+    """Return a key's id and the SHA-256 of its text; None if the text is not a complete key."""
     match = _KEY.fullmatch(text)
     if match is None or crc32(text[:-9].encode()) != int(match[3], 16):
         return None
@@ -64,23 +64,23 @@ def key_parts(text: str) -> tuple[str, bytes] | None:
 async def add_key(
     store: Store, client: int | None, scopes: Sequence[str], name: str, at: Micros, *, env: str = "live", expires_us: Micros | None = None
 ) -> str:
-    """Keep a new key for one client (None: any) and answer its text, which nobody can read again; `NotFound`."""
+    """Store a new key for one client (None: any) and return its text, which cannot be read again; raise `NotFound`."""
     made = make_key(env)
     await store.write(StoreKey(made.key_id, made.digest, list(scopes), client, name, at, env, expires_us))
     return made.text
 
 
 async def add_first_key(store: Store, at: Micros) -> str | None:
-    """An administrator's key for a store that has none; None when it has one. Of several processes at once one gets it."""
+    """Store an administrator's key if the store has no key, and return its text, else None. Of several processes at once one gets it."""
     made = make_key()
-    kept = await store.write(StoreFirstKey(StoreKey(made.key_id, made.digest, [ADMIN], None, "first", at)))
-    return made.text if kept else None
+    stored = await store.write(StoreFirstKey(StoreKey(made.key_id, made.digest, [ADMIN], None, "first", at)))
+    return made.text if stored else None
 
 
 def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, RotateKey]:
-    """The text of a successor that may do what the key may, and the command that keeps it; the key itself ends after `keep_old`.
+    """Return the text of a successor with the key's scopes, and the command that stores it; the key itself ends after `keep_old`.
 
-    A key that was to end gets a successor that lasts as long as it was to.
+    The successor of a key with an end has the same lifetime.
     """
     made = make_key(key.env)
     expires = None if key.expires_us is None else min(LATEST, at + key.expires_us - key.created_us)
@@ -88,13 +88,13 @@ def rotation_of(key: ApiKey, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[s
 
 
 async def rotate_key(store: Store, key_id: str, at: Micros, keep_old: Micros = KEEP_OLD) -> tuple[str, ApiKey]:
-    """Make and keep a key's successor (`rotation_of`); `NotFound`, and `WrongState` when it is not active or has a successor."""
+    """Store a key's successor (`rotation_of`); raise `NotFound`, and `WrongState` if the key is not active or has a successor."""
     text, command = rotation_of(await get_key(store, key_id), at, keep_old)
     return text, await store.write(command)
 
 
 async def get_key(store: Store, key_id: str) -> ApiKey:
-    """One kept key; `NotFound`."""
+    """Return one key; raise `NotFound`."""
     found = await store.read(FindKey(key_id))
     if found is None:
         raise NotFound(f"there is no key {key_id[:40]!r}")
@@ -104,7 +104,7 @@ async def get_key(store: Store, key_id: str) -> ApiKey:
 async def list_keys(
     store: Store, at: Micros, limit: int, *, client: int | None = None, state: str | None = None, before: Place | None = None
 ) -> tuple[list[ApiKey], Place | None]:
-    """A page of keys, newest first, and where the next one begins."""
+    """Return a page of keys, newest first, and the cursor of the next."""
     found = await store.read(ListKeys(limit + 1, at, client, state, before))
     page = found[:limit]
     return page, (page[-1].created_us, page[-1].key_id) if len(found) > limit else None

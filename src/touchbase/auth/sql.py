@@ -1,18 +1,45 @@
-"""API keys: rarely written, so one at a time; but for when they were used, which is noted for many at once."""
+"""SQL of API keys: statements, plans and row mapping. Keys are written one at a time; their uses for many keys at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import msgspec
 
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey
-from touchbase.auth.commands import NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
-from touchbase.auth.rows import KEY, key_of, key_row
+from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.errors import NotFound, TouchbaseError, WrongState
+from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
-from touchbase.sql.rows import names
-from touchbase.sql.statement import Execute, Plan, Select, Statement
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+KEY: Columns = (
+    ("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint"),
+    ("env", "text"), ("expires_us", "bigint"), ("revoked_us", "bigint"), ("last_used_us", "bigint"), ("replaces", "text"),
+    ("replaced_by", "text"),
+)  # fmt: skip
+
+
+_decode_scopes = msgspec.json.Decoder(list[str]).decode
+
+
+def key_of(row: Row) -> ApiKey:
+    """Return the API key of a `KEY` row."""
+    key_id, digest, scopes, *rest = row
+    return ApiKey(key_id, bytes(digest), tuple(_decode_scopes(scopes)), *rest)
+
+
+def key_row(k: ApiKey) -> Row:
+    """Return the key's row, in the order of `KEY`."""
+    return (
+        k.key_id, k.digest, encode(list(k.scopes)), k.client, k.name, k.created_us, k.env, k.expires_us, k.revoked_us,
+        k.last_used_us, k.replaces, k.replaced_by,
+    )  # fmt: skip
+
 
 _ONE = KEY[:1]
 INSERT_KEY = Statement(
@@ -40,7 +67,7 @@ END_KEY = Statement(
     body="UPDATE api_key AS t SET expires_us = p.expires_us, revoked_us = p.revoked_us, replaced_by = p.replaced_by "
     "FROM p WHERE t.key_id = p.key_id",
 )
-NOTE_USE = Statement(
+STORE_KEY_USE = Statement(
     "note_key_use",
     (*_ONE, ("at", "bigint")),
     sqlite="UPDATE api_key SET last_used_us = ?2 WHERE key_id = ?1 AND (last_used_us IS NULL OR last_used_us < ?2)",
@@ -50,20 +77,20 @@ NOTE_USE = Statement(
 
 
 def store_key(command: StoreKey) -> Plan[NotFound | None]:
-    """Keep a key; one id is never used twice."""
+    """Store a key; an id is never used twice."""
     rows = yield Execute(INSERT_KEY, [key_row(_made(command))])
-    return None if rows else NotFound("there is no such client any more; a key needs one that is there, or none")
+    return None if rows else NotFound("there is no such client any more; a key needs an existing client, or none")
 
 
 def store_first_key(command: StoreFirstKey) -> Plan[bool]:
-    """Keep a key where there is none. Whoever looks holds a row meanwhile, so that two never both see none."""
+    """Store a key if there is none. A row lock during the check keeps two processes from both finding none."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
-    there = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
-    return not there and bool((yield Execute(INSERT_KEY, [key_row(_made(command.key))])))
+    existing = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
+    return not existing and bool((yield Execute(INSERT_KEY, [key_row(_made(command.key))])))
 
 
 def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
-    """Keep a successor, and let the keys before it end."""
+    """Store a successor, and end its predecessors."""
     found = yield Execute(LOCK_KEY, [(command.key_id,)])
     if not found:
         return _missing(command.key_id)
@@ -78,7 +105,7 @@ def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
     )  # fmt: skip
     rows = yield Execute(INSERT_KEY, [key_row(successor)])
     if not rows:
-        return NotFound("the client of this key is no longer there")
+        return NotFound("the client of this key no longer exists")
     yield from _end(key, command.keep_until_us, command.successor_id)
     if key.replaces is not None:
         before = yield Execute(LOCK_KEY, [(key.replaces,)])
@@ -93,7 +120,7 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
 
 
 def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
-    """End a key now."""
+    """Revoke a key now."""
     rows = yield Execute(LOCK_KEY, [(command.key_id,)])
     if not rows:
         return _missing(command.key_id)
@@ -104,13 +131,13 @@ def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     return key
 
 
-def note_uses(commands: Sequence[NoteKeyUses], ids: Ids) -> Plan[list[object]]:
-    """Note when keys were used."""
+def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[object]]:
+    """Store when keys were used."""
     latest: dict[str, int] = {}
     for command in commands:
         for key_id, at in command.uses.items():
             latest[key_id] = max(at, latest.get(key_id, at))
-    yield Execute(NOTE_USE, sorted(latest.items()))
+    yield Execute(STORE_KEY_USE, sorted(latest.items()))
     return [None] * len(commands)
 
 
@@ -120,3 +147,32 @@ def _made(c: StoreKey) -> ApiKey:
 
 def _missing(key_id: str) -> NotFound:
     return NotFound(f"there is no key {key_id[:40]!r}")
+
+
+_KEY = names(KEY)
+
+
+def find(query: FindKey) -> Plan[ApiKey | None]:
+    """Return the key with this id."""
+    rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE key_id = ?", (query.key_id,))
+    return key_of(rows[0]) if rows else None
+
+
+def _page(query: ListKeys) -> Plan[list[ApiKey]]:
+    where = Where()
+    where.equal("client", query.client)
+    if query.state == api_key.REVOKED:
+        where.hold("revoked_us IS NOT NULL")
+    elif query.state is not None:
+        where.hold("revoked_us IS NULL")
+        held = "expires_us <= ?" if query.state == api_key.EXPIRED else "COALESCE(expires_us > ?, true)"
+        where.hold(held, query.at)
+    if query.before is not None:
+        where.hold("(created_us, key_id) < (?, ?)", *query.before)
+    rows = yield Select(
+        f"SELECT {_KEY} FROM api_key WHERE {where} ORDER BY created_us DESC, key_id DESC LIMIT ?", (*where.params, query.limit)
+    )
+    return [key_of(row) for row in rows]
+
+
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {ListKeys: _page}

@@ -95,9 +95,9 @@ def _tell(changed: Client, said: str, as_json: bool) -> None:
 
 async def _rename(database: str | None, client_id: str, name: str) -> Client:
     from touchbase.clients.commands import RenameClient
-    from touchbase.common.field_limits import NAME, why_unusable
+    from touchbase.common.field_limits import NAME, why_not_storable
 
-    if len(name) > NAME or (why := why_unusable(name)):
+    if len(name) > NAME or (why := why_not_storable(name)):
         raise click.UsageError(f"a name {why if len(name) <= NAME else f'has at most {NAME} characters'}")
     async with opened(database) as store:
         return await store.write(RenameClient((await find_client(store, client_id)).number, name))

@@ -114,11 +114,11 @@ async def _add(database: str | None, client_id: str | None, name: str) -> tuple[
     """The client, and whether it is new."""
     from touchbase.clients.commands import CreateClient, FindClient
     from touchbase.clients.service import is_client_id, new_client_id
-    from touchbase.common.field_limits import NAME, why_unusable
+    from touchbase.common.field_limits import NAME, why_not_storable
 
     if client_id is not None and not is_client_id(client_id):
         raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
-    if len(name) > NAME or why_unusable(name):
+    if len(name) > NAME or why_not_storable(name):
         raise click.UsageError(f"a name has at most {NAME} characters, and none that cannot be kept")
     async with opened(database) as store:
         known = await store.read(FindClient(client_id, _now())) if client_id is not None else None

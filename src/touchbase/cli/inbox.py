@@ -13,7 +13,7 @@ from touchbase.cli.refusals import list_ as refusals
 from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, echo, harmless, print_record, print_table
 from touchbase.common.timestamps import to_text
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.history.problems import told
+from touchbase.history.problems import described
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.payload_fingerprint import parts_of
 
@@ -185,7 +185,7 @@ def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
 
 
 def _why(delivery: Delivery) -> str:
-    return "; ".join([*([delivery.error] if delivery.error else []), *(detail for _, detail in told(delivery.problems))])
+    return "; ".join([*([delivery.error] if delivery.error else []), *(detail for _, detail in described(delivery.problems))])
 
 
 def _row(delivery: Delivery) -> tuple[object, ...]:

@@ -126,9 +126,9 @@ async def _create(
 ) -> tuple[str, Shown]:
     """The key's text, and what is known of it."""
     from touchbase.auth.service import ENV, KEY_ID, add_key, get_key
-    from touchbase.common.field_limits import NAME, why_unusable
+    from touchbase.common.field_limits import NAME, why_not_storable
 
-    if not name or len(name) > NAME or why_unusable(name):
+    if not name or len(name) > NAME or why_not_storable(name):
         raise click.UsageError(f"--name says what or whom the key is for, in 1 to {NAME} characters")
     if expires_in == 0:
         raise click.UsageError("--expires-in is above 0: a key that has ended opens nothing")

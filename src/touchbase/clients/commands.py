@@ -1,4 +1,4 @@
-"""The life of a client: making, renaming, suspending, another id, and removing all that there is of it."""
+"""Commands and queries on clients: create, rename, suspend, rotate the id, and delete with all data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from touchbase.common.timestamps import Micros
 from touchbase.sql.command import Command, Query
 
 Place = tuple[int, tuple[object, ...]]
-"""How far a removal has come: a table, and the key of the last row that went."""
+"""Progress of a removal: a table, and the key of the last removed row."""
 
 
 @dataclass(slots=True)
 class CreateClient(Command[Client]):
-    """Make a client. `Conflict` when the id is, or was, another client's."""
+    """Create a client. `Conflict` when the id is, or was, another client's."""
 
     client_id: str
     name: str
@@ -24,7 +24,7 @@ class CreateClient(Command[Client]):
 
 @dataclass(slots=True)
 class RenameClient(Command[Client]):
-    """Give a client another name. `NotFound`, and `WrongState` while it is being deleted."""
+    """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
 
     client: int
     name: str
@@ -32,7 +32,7 @@ class RenameClient(Command[Client]):
 
 @dataclass(slots=True)
 class SetClientState(Command[Client]):
-    """Suspend or resume a client; one that is in that state already stays as it is. `NotFound`, `WrongState` as above."""
+    """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
 
     client: int
     state: str
@@ -41,7 +41,7 @@ class SetClientState(Command[Client]):
 
 @dataclass(slots=True)
 class RotateClientId(Command[Client]):
-    """Give a client another `client_id`; the one that it has is honoured until `keep_until_us`, and stays its own.
+    """Replace a client's `client_id`; its present id is valid until `keep_until_us`, and never becomes another client's.
 
     `Conflict` when the new id is, or was, another client's. `NotFound`, and `WrongState` while it is being
     deleted or when it has this id already.
@@ -54,7 +54,7 @@ class RotateClientId(Command[Client]):
 
 @dataclass(slots=True)
 class BeginDeletion(Command[Client]):
-    """From now on nothing of this client is served, and its data may be removed. Asked again, it goes on. `NotFound`."""
+    """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
 
     client: int
     at: Micros
@@ -62,25 +62,25 @@ class BeginDeletion(Command[Client]):
 
 @dataclass(slots=True)
 class Removal:
-    """How far a client's deletion has come."""
+    """Progress of a client's deletion."""
 
     done: bool
-    """Nothing of the client is left."""
+    """No row of the client is left."""
     removed: int = 0
-    """Rows that are gone, since the deletion began."""
+    """Rows removed since the deletion began."""
     total: int | None = None
     place: Place | None = None
-    """Where to go on; None: from the beginning, to see whether anything is left."""
+    """Where to continue; None: from the beginning, to check whether rows are left."""
     wait_us: Micros = 0
-    """How long calls from before the deletion may still write, when all that there was is gone."""
+    """How long requests from before the deletion may still write, once all rows are removed."""
 
 
 @dataclass(slots=True)
 class RemoveClientRows(Command[Removal]):
     """Remove up to `most` rows of a client that is being deleted; the client's own row goes last.
 
-    That happens once a look at every table from the beginning (`place` None) finds nothing, `LAST_CALLS` after
-    the start. A client that is not there is done. `WrongState` when the client is not being deleted.
+    It goes once a scan of every table from the beginning (`place` None) finds no row, `DELETION_DELAY` after
+    the start. A client that does not exist is done. `WrongState` when the client is not being deleted.
     """
 
     client: int
@@ -88,7 +88,7 @@ class RemoveClientRows(Command[Removal]):
     most: int
     place: Place | None = None
     total: int | None = None
-    """How many rows there are, for whoever asks how far it is; None: unknown, or told before."""
+    """The number of rows, to show the progress; None: unknown, or stored before."""
 
 
 @dataclass(slots=True)
@@ -100,19 +100,19 @@ class FindClientByNumber(Query[Client | None]):
 
 @dataclass(slots=True)
 class ListClientPage(Query[list[Client]]):
-    """Clients by `client_id`, beginning after `after`; those whose name or id contains `text`, case ignored."""
+    """Clients by `client_id`, after `after`, whose name or id contains `text`, case ignored."""
 
     limit: int
     after: str | None = None
     state: str | None = None
     text: str | None = None
     only: int | None = None
-    """The number of the one client that may be shown."""
+    """The number of the only client that may be shown."""
 
 
 @dataclass(slots=True)
 class FormerIds(Query[list[FormerId]]):
-    """The former ids of a client that are honoured at this time, those that end first, first."""
+    """The former ids of a client that are valid at this time, ordered by their end."""
 
     client: int
     at: Micros
@@ -125,17 +125,17 @@ class DeletingClients(Query[list[Client]]):
 
 @dataclass(slots=True)
 class CountClientRows(Query[int]):
-    """How many rows a client has in all tables."""
+    """The number of a client's rows in all tables."""
 
     client: int
 
 
 @dataclass(slots=True)
 class EnsureClient(Command[Client]):
-    """The client of this `client_id`, made now if there is none.
+    """Return the client of this `client_id`; create it if there is none.
 
-    A former id answers its client while it is honoured, and is `NotFound` afterwards: it stays that client's. With `first_use`, a
-    client that is not there is `NotFound` too where an administrator has made any: then an unknown id is a mistyped one.
+    A former id returns its client while it is valid, and is `NotFound` afterwards, because it stays that client's. With
+    `first_use`, a missing client is `NotFound` too if an administrator has created any: then an unknown id is a typing error.
     """
 
     client_id: str
@@ -146,17 +146,17 @@ class EnsureClient(Command[Client]):
 
 @dataclass(slots=True)
 class SetClientSettings(Command[Client]):
-    """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself wants other limits than it has."""
+    """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself changes its limits."""
 
     client_id: str
     settings: ClientSettings
     keep_limits: bool = False
-    """The client itself decides: its limits stay as they are in the store."""
+    """The client itself changes its settings: its limits must stay as in the store."""
 
 
 @dataclass(slots=True)
 class FindClient(Query[Client | None]):
-    """The client of this `client_id`; with `at` also by a former one that is honoured then."""
+    """The client of this `client_id`; with `at` also by a former id that is valid then."""
 
     client_id: str
     at: Micros | None = None

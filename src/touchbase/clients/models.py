@@ -1,4 +1,4 @@
-"""Clients: the organisations that we keep records for, and what each of them has decided."""
+"""Clients: the organisations that records belong to, and their settings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from touchbase.errors import Forbidden
 
 ACTIVE = "active"
 SUSPENDED = "suspended"
-"""Its records are closed to everybody, its webhook calls are kept and not applied; until it is resumed."""
+"""Its records cannot be read or written, its webhooks are stored and not applied, until it is resumed."""
 DELETING = "deleting"
-"""Nothing of it is served any more, and its data is being removed."""
+"""It is not served any more, and its data is being removed."""
 BY_ADMINISTRATOR = "administrator"
 BY_CALL = "call"
-"""Who made a client: somebody who administrates, or the first call that named it, in open mode."""
-NOT_THERE = -1
-"""Stands for the number of a client that nobody has made: nothing is kept under it."""
+"""The creator of a client: an administrator, or the first request that named it, without authentication."""
+NO_CLIENT = -1
+"""The number of a client that does not exist: no row has it."""
 CLIENT_STATES = (ACTIVE, SUSPENDED, DELETING)
-LAST_CALLS: Micros = 10 * SECOND
-"""How long after the start of a deletion a call that was let in before may still write: the client's own row goes last, after that."""
+DELETION_DELAY: Micros = 10 * SECOND
+"""How long after the start of a deletion requests from before may still write: the client's own row is removed after that."""
 
 ON_DUPLICATE = ("error", "return", "update")
 KEEP_BODIES_DAYS = 90
-"""How long the body of an applied call is kept, unless the client decides otherwise."""
+"""The default number of days for which the body of an applied delivery is stored."""
 MOST_DAYS = 36_500
 
 
@@ -31,8 +31,7 @@ MOST_DAYS = 36_500
 class StatusSet:
     """The statuses of one kind of record, in order, and which may follow which.
 
-    `transitions` maps a status to those that may follow it; a status that is not a key there may be
-    followed by any other.
+    `transitions` maps a status to the statuses that may follow it; any status may follow one that is not a key.
     """
 
     statuses: list[str]
@@ -49,7 +48,7 @@ class FieldType:
 
 @dataclass(slots=True)
 class ClientLimits:
-    """A client's own limits a second, in place of the server's; None: the server's, 0: none."""
+    """A client's own limits per second; None: the server's limit, 0: no limit."""
 
     requests: int | None = None
     rows: int | None = None
@@ -60,19 +59,19 @@ class ClientLimits:
 
 @dataclass(frozen=True, slots=True)
 class RequireVerification:
-    """The channels on which calls that prove nothing are refused, whichever tool sends them."""
+    """The channels on which webhooks without verification are rejected, for every tool."""
 
     email_campaign: bool = False
     crm: bool = False
 
     def on(self, channel: str) -> bool:
-        """Whether it is required on this channel."""
+        """Return whether this channel requires verification."""
         return self.crm if channel == "crm" else self.email_campaign
 
 
 @dataclass(slots=True)
 class ClientSettings:
-    """What a client has decided; without any decision everything is open and welcome."""
+    """A client's settings; the defaults allow everything."""
 
     on_duplicate: str = "error"
     contact_statuses: StatusSet | None = None
@@ -87,11 +86,11 @@ class ClientSettings:
     keep_bodies_days: int | None = KEEP_BODIES_DAYS
     """Days after which the body of an applied or ignored delivery is removed; None: never."""
     require_verification: RequireVerification = RequireVerification()
-    """Where calls must prove who sends them; else a secret concerns the calls of its tool only."""
+    """Where all webhooks must be verified; elsewhere a secret applies to the webhooks of its tool only."""
 
 
 def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> ClientSettings:
-    """Settings that the client itself decides, with the limits that it has; raises `Forbidden` if it wants others."""
+    """Return settings from the client itself, with its known limits; raise `Forbidden` if they have other limits."""
     if decided.limits is not None and decided.limits != known:
         raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
     return replace(decided, limits=known)
@@ -99,7 +98,7 @@ def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> Clien
 
 @dataclass(slots=True)
 class Deletion:
-    """How far the removal of a client's data has come; `total` is None until the rows are counted."""
+    """Progress of the removal of a client's data; `total` is None until the rows are counted."""
 
     started_us: Micros
     removed: int = 0
@@ -118,16 +117,16 @@ class Client:
     state: str = ACTIVE
     deletion: Deletion | None = None
     has_erased: bool = False
-    """Whether somebody of this client was erased, as far as was known when this was read."""
+    """Whether this client had erasures when this was read."""
     made_by: str | None = None
-    """BY_ADMINISTRATOR or BY_CALL; None for one that was made before this was stored."""
+    """BY_ADMINISTRATOR or BY_CALL; None for a client of an earlier version, which did not store it."""
     until_us: Micros | None = field(default=None, compare=False)
-    """Where it was found by a former `client_id`: until when that one is honoured."""
+    """If it was found by a former `client_id`: until when that id is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormerId:
-    """A `client_id` that a client had, and until when it is honoured."""
+    """A former `client_id` of a client, and until when it is valid."""
 
     client_id: str
     until_us: Micros

@@ -1,6 +1,6 @@
-"""Removing clients: all the data of those that are being deleted, piece by piece, with rests for everybody else.
+"""Removal of clients: delete all data of a client in small transactions, so that others are not blocked.
 
-How far it has come is kept in the store: whoever is stopped, another goes on, or the same after its next start.
+The progress is in the store: another process, or the same one after a restart, continues an interrupted removal.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from touchbase.errors import Overloaded
 from touchbase.sql.store import Store
 
 BATCH = 500
-"""Rows in one transaction: a few hundredths of a second, which is what a caller may have to wait."""
+"""Rows in one transaction: a few hundredths of a second, which delays requests that wait for it."""
 
 
 async def removal_of(store: Store, clock: Clock, client: Client, batch: int = BATCH) -> AsyncGenerator[Removal, None]:
-    """Remove all that there is of a client that is being deleted; answers after each piece how far it is.
+    """Remove all rows of a client that is being deleted; yield the progress after each batch.
 
-    Once all that there was is gone, `wait_us` says how long calls from before may still write: come back then.
+    Once all rows are removed, `wait_us` says how long requests from before may still write: continue after it.
     """
     total = await _total(store, client)
     place: Place | None = None
@@ -38,4 +38,4 @@ async def _total(store: Store, client: Client) -> int | None:
     try:
         return client.deletion.removed + await store.read(CountClientRows(client.number))
     except Overloaded:
-        return None  # too many to be counted: then nobody is told how many there are
+        return None  # too many to count: the total stays unknown

@@ -1,18 +1,65 @@
-"""Clients and their settings: rarely written, so one at a time."""
+"""SQL of clients and their settings: row mapping, statements and plans. Settings are rarely written, so one client at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from touchbase.clients import statements as clients_sql
+import msgspec
+
 from touchbase.clients.commands import EnsureClient, SetClientSettings
-from touchbase.clients.models import BY_ADMINISTRATOR, Client, ClientSettings, keeping_limits
-from touchbase.clients.rows import client_names, client_of
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
-from touchbase.sql.rows import settings_text
-from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
+from touchbase.sql.rows import Columns, names, settings_text
+from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement
+
+CLIENT: Columns = (
+    ("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("state", "text"),
+    ("state_us", "bigint"), ("removed", "bigint"), ("rows_total", "bigint"), ("made_by", "text"),
+)  # fmt: skip
+
+
+def client_names(table: str = "client") -> str:
+    """Return the columns that `client_of` reads; the last is whether the client has erasures, so that other queries need not check."""
+    return f"{names(CLIENT, f'{table}.')}, EXISTS (SELECT 1 FROM erased e WHERE e.client = {table}.id)"
+
+
+_decode_settings = msgspec.json.Decoder(ClientSettings).decode
+
+
+def client_of(row: Row) -> Client:
+    """Return the client of a row that begins with `client_names`."""
+    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, has_erased = row[:11]
+    deletion = Deletion(state_us, removed, total) if state == DELETING else None
+    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by)
+
+
+# Locks the row where several processes write: the identities that a batch reads of one client stay true until it ends,
+# so that two batches never create two records of one person.
+CLIENT_BY_NUMBER = Statement(
+    "client_by_number",
+    (("id", "bigint"),),
+    sqlite=f"SELECT {client_names()} FROM client WHERE id = ?1",
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.id = p.id FOR NO KEY UPDATE OF c",
+)
+INSERT_CLIENT = Statement(
+    "insert_client",
+    (("id", "bigint"), ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("made_by", "text")),
+    body="INSERT INTO client (id, client_id, created_us, settings, made_by) SELECT * FROM p "
+    "WHERE NOT EXISTS (SELECT 1 FROM client_alias a WHERE a.client_id = p.client_id) ON CONFLICT DO NOTHING",
+)
+CLIENT_BY_CLIENT_ID = Statement(
+    "client_by_client_id",
+    (("client_id", "text"),),
+    body=f"SELECT {client_names('c')} FROM p JOIN client c ON c.client_id = p.client_id",
+)
+SET_CLIENT_SETTINGS = Statement(
+    "set_client_settings",
+    (("client_id", "text"), ("settings", "text")),
+    body="UPDATE client SET settings = p.settings FROM p WHERE client.client_id = p.client_id",
+)
+
 
 _ANY_MADE = f"SELECT 1 FROM client WHERE made_by = '{BY_ADMINISTRATOR}' LIMIT 1"
 FORMER_OWNER = Statement(
@@ -24,7 +71,7 @@ FORMER_OWNER = Statement(
 
 
 def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[object]]:
-    """Make those that are not there; answer all."""
+    """Create missing clients; return all."""
     fresh = {
         command.client_id: command for command in sorted(commands, key=lambda one: (one.made_by == BY_ADMINISTRATOR, not one.first_use))
     }
@@ -33,19 +80,19 @@ def ensure_clients(commands: Sequence[EnsureClient], ids: Ids) -> Plan[list[obje
     text = settings_text(ClientSettings())
     made = [fresh[client_id] for client_id in sorted(fresh.keys() - unknown)]
     if made:
-        yield Execute(clients_sql.INSERT_CLIENT, [(ids.take("client"), one.client_id, one.at, text, one.made_by) for one in made])
-    rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in fresh])
+        yield Execute(INSERT_CLIENT, [(ids.take("client"), one.client_id, one.at, text, one.made_by) for one in made])
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,) for client_id in fresh])
     found = {row[1]: client_of(row) for row in rows}
     former = yield from former_owners(fresh)
     if former.keys() & found.keys():
-        raise SerializationConflict  # an id was given up, and made its former owner's, while we took it
+        raise SerializationConflict  # the id became a former id of its owner during this transaction
     if fresh.keys() - unknown - former.keys() - found.keys():
-        raise SerializationConflict  # the client was there as we would have made it, and is deleted by now
+        raise SerializationConflict  # the client existed at the insert, and was deleted since
     return [found.get(command.client_id) or _former(command, former) for command in commands]
 
 
 def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Micros]]]:
-    """Whose former ids these are, and until when they are honoured."""
+    """Return the clients of former ids, and until when the ids are valid."""
     rows = yield Execute(FORMER_OWNER, [(client_id,) for client_id in client_ids])
     return {row[-2]: (client_of(row), row[-1]) for row in rows}
 
@@ -64,17 +111,17 @@ def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
     decided = yield from _decided(command)
     if isinstance(decided, Forbidden):
         return decided
-    yield Execute(clients_sql.SET_CLIENT_SETTINGS, [(command.client_id, settings_text(decided))])
-    rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
+    yield Execute(SET_CLIENT_SETTINGS, [(command.client_id, settings_text(decided))])
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
     return client_of(rows[0]) if rows else NotFound(f"there is no client {command.client_id!r}")
 
 
 def _decided(command: SetClientSettings) -> Plan[ClientSettings | Forbidden]:
-    """The settings to be kept. A client's own limits are read where nobody else changes them until the transaction ends."""
+    """Return the settings to store. A client's own limits are read under a lock that lasts until the transaction ends."""
     if not command.keep_limits:
         return command.settings
-    found = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(command.client_id,)])
-    rows = yield Execute(clients_sql.CLIENT_BY_NUMBER, [(row[0],) for row in found])
+    found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
+    rows = yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])
     try:
         return keeping_limits(command.settings, client_of(rows[0]).settings.limits if rows else None)
     except Forbidden as error:

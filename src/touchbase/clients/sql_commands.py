@@ -1,12 +1,11 @@
-"""Making, renaming and suspending clients, and giving them other ids."""
+"""Plans that create, rename and suspend clients, and rotate their ids."""
 
 from __future__ import annotations
 
-from touchbase.clients import statements as clients_sql
+from touchbase.clients import sql as clients_sql
 from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
 from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client
-from touchbase.clients.rows import client_of
-from touchbase.clients.sql import former_owners
+from touchbase.clients.sql import client_of, former_owners
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import settings_text
@@ -47,17 +46,17 @@ TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text")
 
 
 def create_client(c: CreateClient, ids: Ids) -> Plan[Client | Conflict]:
-    """Make a client; of two with one id the first is made."""
+    """Create a client; of two with one id only the first succeeds."""
     if (yield from _taken(c.client_id)) is not None:
         return _conflict(c.client_id)
     made = yield Execute(ADD_CLIENT, [(ids.take("client"), c.client_id, c.at, settings_text(c.settings), c.name)])
-    yield from _still_ours(c.client_id)
+    yield from _check_not_former(c.client_id)
     rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(c.client_id,)])
     return client_of(rows[0]) if made else _conflict(c.client_id)
 
 
 def rename_client(command: RenameClient) -> Plan[Client | TouchbaseError]:
-    """Give a client another name."""
+    """Rename a client."""
     found = yield from _changeable(command.client)
     if isinstance(found, Client):
         yield Execute(RENAME, [(command.client, command.name)])
@@ -75,13 +74,13 @@ def set_state(command: SetClientState) -> Plan[Client | TouchbaseError]:
 
 
 def rotate_id(command: RotateClientId) -> Plan[Client | TouchbaseError]:
-    """Give a client another id, and keep the one before as a former id."""
+    """Replace a client's id, and store its old one as a former id."""
     client = yield from _changeable(command.client)
     if not isinstance(client, Client):
         return client
     former = client.client_id
     if former == command.client_id:
-        return WrongState(f"{former!r} is the client's id already; name another one, or none to get one made")
+        return WrongState(f"{former!r} is the client's id already; name another one, or leave it out to get a generated one")
     owner = yield from _taken(command.client_id)
     if owner not in (None, client.number):
         return _conflict(command.client_id)
@@ -89,22 +88,22 @@ def rotate_id(command: RotateClientId) -> Plan[Client | TouchbaseError]:
         yield Execute(TAKE_FORMER_ID, [(command.client_id, client.number)])
     yield Execute(SET_CLIENT_ID, [(client.number, command.client_id)])
     yield Execute(KEEP_FORMER_ID, [(former, client.number, command.keep_until_us)])
-    yield from _still_ours(command.client_id)
+    yield from _check_not_former(command.client_id)
     client.client_id = command.client_id
     return client
 
 
 def begin_deletion(command: BeginDeletion) -> Plan[Client | NotFound]:
-    """Close a client for good; its data is removed piece by piece afterwards."""
+    """Stop serving a client; its data is removed in batches afterwards."""
     found = yield from locked(command.client)
     if found is not None and found.state != DELETING:
         yield Execute(SET_STATE, [(command.client, DELETING, command.at)])
         found = yield from locked(command.client)
-    return found or _nobody()
+    return found or _not_found()
 
 
 def locked(number: int) -> Plan[Client | None]:
-    """The client of this number, which nobody else changes until the transaction ends."""
+    """Return the client of this number, locked until the transaction ends."""
     rows = yield Execute(clients_sql.CLIENT_BY_NUMBER, [(number,)])
     return client_of(rows[0]) if rows else None
 
@@ -112,14 +111,14 @@ def locked(number: int) -> Plan[Client | None]:
 def _changeable(number: int) -> Plan[Client | TouchbaseError]:
     found = yield from locked(number)
     if found is None:
-        return _nobody()
+        return _not_found()
     if found.state == DELETING:
         return WrongState(f"client {found.client_id!r} is being deleted; nothing of it can be changed any more")
     return found
 
 
 def _taken(client_id: str) -> Plan[int | None]:
-    """The number of the client that has or had this id."""
+    """Return the number of the client that has or had this id."""
     rows = yield Execute(clients_sql.CLIENT_BY_CLIENT_ID, [(client_id,)])
     if rows:
         return int(rows[0][0])
@@ -127,15 +126,15 @@ def _taken(client_id: str) -> Plan[int | None]:
     return former[client_id][0].number if former else None
 
 
-def _still_ours(client_id: str) -> Plan[None]:
-    """An id that its owner gave up while we took it is a former id now, and stays the owner's: look again."""
+def _check_not_former(client_id: str) -> Plan[None]:
+    """Restart the transaction if the id became a former id of another client since the check: it stays that client's."""
     if (yield from former_owners([client_id])):
         raise SerializationConflict
 
 
-def _nobody() -> NotFound:
-    return NotFound("this client is no longer there")
+def _not_found() -> NotFound:
+    return NotFound("this client no longer exists")
 
 
 def _conflict(client_id: str) -> Conflict:
-    return Conflict(f"{client_id!r} is, or was, the id of another client; choose another one, or leave it out to get one made")
+    return Conflict(f"{client_id!r} is, or was, the id of another client; choose another one, or leave it out to get a generated one")

@@ -1,11 +1,11 @@
-"""Reading clients: by id, by number, in pages, and what is left of those that are being deleted."""
+"""Plans that read clients: by id, by number, in pages, and the rows left of deleted ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from touchbase.clients import rows as clients_rows
+from touchbase.clients import sql as clients_sql
 from touchbase.clients.commands import (
     CountClientRows,
     DeletingClients,
@@ -16,47 +16,47 @@ from touchbase.clients.commands import (
     ListClients,
 )
 from touchbase.clients.models import Client, FormerId
-from touchbase.clients.tenant_tables import CLIENT_TABLES
+from touchbase.clients.sql_removal import CLIENT_TABLES
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
-_CLIENT = clients_rows.client_names()
+_CLIENT = clients_sql.client_names()
 _BY_ID = f"SELECT {_CLIENT}, CAST(NULL AS bigint) FROM client WHERE client_id = ?"
 _BY_FORMER_ID = (
-    f"SELECT {clients_rows.client_names('c')}, a.until_us FROM client_alias a JOIN client c ON c.id = a.client "
+    f"SELECT {clients_sql.client_names('c')}, a.until_us FROM client_alias a JOIN client c ON c.id = a.client "
     "WHERE a.client_id = ? AND a.until_us > ?"
 )
 CLIENTS_OF = Statement(
-    "clients_of", (("id", "bigint"),), body=f"SELECT {clients_rows.client_names('c')} FROM p CROSS JOIN client c WHERE c.id = p.id"
+    "clients_of", (("id", "bigint"),), body=f"SELECT {clients_sql.client_names('c')} FROM p CROSS JOIN client c WHERE c.id = p.id"
 )
 
 
 def find(query: FindClient) -> Plan[Client | None]:
-    """The client of an id."""
+    """Return the client of an id."""
     if query.at is None:
         rows = yield Select(_BY_ID, (query.client_id,))
     else:
         rows = yield Select(f"{_BY_ID} UNION ALL {_BY_FORMER_ID}", (query.client_id, query.client_id, query.at))
     if not rows:
         return None
-    found = clients_rows.client_of(rows[0])
+    found = clients_sql.client_of(rows[0])
     found.until_us = rows[0][-1]
     return found
 
 
 def every(query: ListClients) -> Plan[list[Client]]:
-    """All clients."""
+    """Return all clients."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client", ())
-    return sorted((clients_rows.client_of(row) for row in rows), key=lambda client: client.client_id)
+    return sorted((clients_sql.client_of(row) for row in rows), key=lambda client: client.client_id)
 
 
 def _by_number(query: FindClientByNumber) -> Plan[Client | None]:
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (query.number,))
-    return clients_rows.client_of(rows[0]) if rows else None
+    return clients_sql.client_of(rows[0]) if rows else None
 
 
 def _page(query: ListClientPage) -> Plan[list[Client]]:
-    """Names are looked through here, because the engines fold case and collate each in its own way."""
+    """Return a page; names are searched in Python, because the engines fold case and collate differently."""
     where = Where()
     where.equal("id", query.only)
     where.equal("state", query.state)
@@ -68,7 +68,7 @@ def _page(query: ListClientPage) -> Plan[list[Client]]:
         if (query.after is None or client_id > query.after) and (text in client_id.casefold() or text in name.casefold())
     )
     found = yield Execute(CLIENTS_OF, [(number,) for _, number in fitting[: query.limit]])
-    return sorted((clients_rows.client_of(row) for row in found), key=lambda client: client.client_id)
+    return sorted((clients_sql.client_of(row) for row in found), key=lambda client: client.client_id)
 
 
 def _former(query: FormerIds) -> Plan[list[FormerId]]:
@@ -78,7 +78,7 @@ def _former(query: FormerIds) -> Plan[list[FormerId]]:
 
 def _deleting(query: DeletingClients) -> Plan[list[Client]]:
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE state = 'deleting' ORDER BY id", ())
-    return [clients_rows.client_of(row) for row in rows]
+    return [clients_sql.client_of(row) for row in rows]
 
 
 def _count(query: CountClientRows) -> Plan[int]:

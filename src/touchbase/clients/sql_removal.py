@@ -1,21 +1,60 @@
-"""Removing all that there is of a client, a bounded number of rows at a time."""
+"""Plans that remove all rows of a client in batches, and the list of tables that hold a client's data.
+
+A test compares the list with the schema of both engines: a table with a column `client` that is not listed fails it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from touchbase.clients.commands import Place, Removal, RemoveClientRows
-from touchbase.clients.models import LAST_CALLS
+from touchbase.clients.models import DELETION_DELAY
 from touchbase.clients.sql_commands import locked
-from touchbase.clients.tenant_tables import CLIENT_TABLES, ClientTable
 from touchbase.errors import WrongState
 from touchbase.sql.builders import ONE
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
-HEAVY = 16 * 1024 * 1024
-"""Bytes of webhook bodies that go at once: a store frees them page by page."""
-NOTE_REMOVED = Statement(
+
+@dataclass(frozen=True, slots=True)
+class ClientTable:
+    """One table with a column `client`."""
+
+    name: str
+    key: tuple[str, ...]
+    """The columns that identify a row within the client; an index begins with the client and these."""
+    children: tuple[str, ...] = ()
+    """Tables with a row of the same (client, id) for each row here, removed with it; they need no index of their own."""
+    weight: str = ""
+    """The column with the bytes of a row's children."""
+
+
+CLIENT_TABLES = (
+    ClientTable("contact", ("id",)),  # before companies, because of its foreign key
+    ClientTable("company", ("id",)),
+    ClientTable("custom_field", ("record_kind", "record_id", "name")),
+    ClientTable("event", ("record_kind", "record_id", "occurred_us", "key")),
+    ClientTable("link", ("tool", "object_type", "object_id")),
+    ClientTable("delivery", ("id",), children=("delivery_body",), weight="size"),
+    ClientTable("connection", ("channel", "tool")),
+    ClientTable("fetch_state", ("tool",)),
+    ClientTable("fetch_queue", ("tool", "object_type", "object_id")),
+    ClientTable("pending_company_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),
+    ClientTable("dedupe_key", ("key",)),
+    ClientTable("refusal", ("received_us", "id")),
+    ClientTable("idempotency_key", ("key",)),
+    ClientTable("erasure", ("id",)),
+    ClientTable("erased", ("digest",)),
+    ClientTable("api_key", ("key_id",)),
+    ClientTable("client_alias", ("client_id",)),
+)
+"""In order of removal. The client's own row is removed last."""
+
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+"""Bytes of webhook bodies removed in one transaction: a store frees them page by page."""
+COUNT_REMOVED = Statement(
     "note_removed",
     (("id", "bigint"), ("count", "bigint"), ("total", "bigint")),
     sqlite="UPDATE client SET removed = removed + ?2, rows_total = COALESCE(?3, rows_total) WHERE id = ?1",
@@ -33,18 +72,18 @@ def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     if known is None:
         return WrongState(f"client {client.client_id!r} is not being deleted")
     removed, place = yield from _empty(command)
-    wait = max(0, known.started_us + LAST_CALLS - command.at)
+    wait = max(0, known.started_us + DELETION_DELAY - command.at)
     nothing_left = command.place is None and place is None and not removed
     if nothing_left and not wait:
         yield Execute(DELETE_CLIENT, [(command.client,)])
         return Removal(True, known.removed, known.total)
-    yield Execute(NOTE_REMOVED, [(command.client, removed, command.total)])
+    yield Execute(COUNT_REMOVED, [(command.client, removed, command.total)])
     total = known.total if command.total is None else command.total
     return Removal(False, known.removed + removed, total, place, wait if nothing_left else 0)
 
 
 def _empty(command: RemoveClientRows) -> Plan[tuple[int, Place | None]]:
-    """Walk the tables until enough rows are gone; answers how many are, and where to go on."""
+    """Remove rows table by table until the batch is full; return their number, and where to continue."""
     start, after = command.place or (0, ())
     removed = 0
     for number, table in list(enumerate(CLIENT_TABLES))[start:]:
@@ -58,43 +97,43 @@ def _empty(command: RemoveClientRows) -> Plan[tuple[int, Place | None]]:
 
 
 def _some_keys(table: ClientTable, client: int, after: Row, most: int) -> Plan[list[Row]]:
-    """The keys of the rows to go, in their order. Going on behind the last one spares a walk over what is gone."""
+    """Return the keys of the next rows, in order. Continuing after the last key avoids a scan over removed rows."""
     rows = yield Select(_keys_sql(table, bool(after)), (client, *after, most))
     if not table.weight:
         return rows
     weight = 0
     light: list[Row] = []
-    for *key, bytes_beside in rows:
-        weight += bytes_beside
-        if light and weight > HEAVY:
+    for *key, size in rows:
+        weight += size
+        if light and weight > MAX_BODY_BYTES:
             break
         light.append(tuple(key))
     return light
 
 
 def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row]) -> Plan[int]:
-    """Remove the rows up to the last of these keys, and what lies beside each: also of a row that came among them meanwhile."""
+    """Remove the rows up to the last of these keys, also rows inserted among them since, and their children."""
     gone = yield Select(_delete_sql(table, bool(after)), (client, *after, *keys[-1]))
-    for name in table.beside:
-        yield Execute(_beside(name), [(client, *key) for key in sorted(gone)])
+    for name in table.children:
+        yield Execute(_delete_child(name), [(client, *key) for key in sorted(gone)])
     return len(gone)
 
 
 @cache
-def _keys_sql(table: ClientTable, goes_on: bool) -> str:
+def _keys_sql(table: ClientTable, continues: bool) -> str:
     key = ", ".join(table.key)
     columns = f"{key}, {table.weight}" if table.weight else key
-    return f"SELECT {columns} FROM {table.name} WHERE {_behind(table, goes_on)} ORDER BY {key} LIMIT ?"
+    return f"SELECT {columns} FROM {table.name} WHERE {_after(table, continues)} ORDER BY {key} LIMIT ?"
 
 
 @cache
-def _delete_sql(table: ClientTable, goes_on: bool) -> str:
+def _delete_sql(table: ClientTable, continues: bool) -> str:
     key = ", ".join(table.key)
-    return f"DELETE FROM {table.name} WHERE {_behind(table, goes_on)} AND ({key}) <= ({_marks(table)}) RETURNING {key}"
+    return f"DELETE FROM {table.name} WHERE {_after(table, continues)} AND ({key}) <= ({_marks(table)}) RETURNING {key}"
 
 
-def _behind(table: ClientTable, goes_on: bool) -> str:
-    return "client = ?" + (f" AND ({', '.join(table.key)}) > ({_marks(table)})" if goes_on else "")
+def _after(table: ClientTable, continues: bool) -> str:
+    return "client = ?" + (f" AND ({', '.join(table.key)}) > ({_marks(table)})" if continues else "")
 
 
 def _marks(table: ClientTable) -> str:
@@ -102,5 +141,5 @@ def _marks(table: ClientTable) -> str:
 
 
 @cache
-def _beside(name: str) -> Statement:
+def _delete_child(name: str) -> Statement:
     return delete(f"remove_{name}", name, ONE)

@@ -1,1 +1,1 @@
-"""Small mechanisms without knowledge of records: times, caches, buckets, encodings."""
+"""Small mechanisms that know nothing of records: times, caches, token buckets, encodings."""

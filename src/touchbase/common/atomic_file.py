@@ -1,4 +1,4 @@
-"""A file that gets its name only when it is whole; until then it is a part beside it."""
+"""Atomic file: a file gets its name only when it is complete; until then it is a part in the same folder."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-BESIDE = ("-wal", "-shm", "-journal")
-"""How the files end that SQLite keeps beside a store."""
-LEFT_BEHIND = 6 * 60 * 60
-"""Seconds: a part that nobody wrote to for so long belongs to somebody who was killed."""
+SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite creates next to a store."""
+ABANDONED_AFTER = 6 * 60 * 60
+"""Seconds without a write after which a part belongs to a process that was killed."""
 
 
 @contextmanager
 def part_of(file: Path) -> Iterator[Path]:
-    """A new empty file beside this one, which only its owner can read; gone afterwards unless it was renamed.
+    """Create an empty file in the same folder, readable by its owner only; remove it afterwards unless it was renamed.
 
-    Nobody else's part has its name, also when two are made for one file at once. Parts that were left behind are removed
-    first: they are as large as what they were to be, and hold the same people.
+    Its name is unique, also among concurrent parts of one file. Abandoned parts are removed first: they are as large as
+    the file, and contain the same personal data.
     """
-    _remove_left_behind(file)
+    _remove_abandoned(file)
     part = file.with_name(f"{file.name}.{token_hex(8)}.part")
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -32,15 +32,15 @@ def part_of(file: Path) -> Iterator[Path]:
         _remove(part)
 
 
-def _remove_left_behind(file: Path) -> None:
-    ours = re.compile(re.escape(file.name) + r"\.[0-9a-f]{16}\.part")
-    with suppress(OSError):  # a folder that cannot be read is told of where the part is made
+def _remove_abandoned(file: Path) -> None:
+    parts = re.compile(re.escape(file.name) + r"\.[0-9a-f]{16}\.part")
+    with suppress(OSError):  # creating the part reports a folder that cannot be read
         for each in file.parent.iterdir():
-            if ours.fullmatch(each.name) and time.time() - each.stat().st_mtime > LEFT_BEHIND:
+            if parts.fullmatch(each.name) and time.time() - each.stat().st_mtime > ABANDONED_AFTER:
                 _remove(each)
 
 
 def _remove(part: Path) -> None:
-    for ending in ("", *BESIDE):
+    for ending in ("", *SQLITE_SUFFIXES):
         with suppress(OSError):
             Path(f"{part}{ending}").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Whom a worker leaves alone for a while, as their last turn failed: it must not be the others who wait for that."""
+"""Backoff: skip a key for a while after its work failed, so that other keys are not delayed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Backoff(Generic[K]):
-    """Those whose turns failed, until they may have another."""
+    """The keys to skip, each until its delay has passed."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._left: dict[K, tuple[Micros, Micros]] = {}
+        self._delays: dict[K, tuple[Micros, Micros]] = {}
 
-    def leave(self, one: K, seconds: float) -> None:
-        """Leave this one alone for so long."""
-        self._left[one] = (int(seconds * SECOND), self._clock())
+    def delay(self, key: K, seconds: float) -> None:
+        """Skip this key for so many seconds."""
+        self._delays[key] = (int(seconds * SECOND), self._clock())
 
-    def __contains__(self, one: K) -> bool:
-        """Whether this one's time is not over yet."""
-        if one not in self._left:
+    def __contains__(self, key: K) -> bool:
+        """Return whether the key's delay has not passed yet."""
+        if key not in self._delays:
             return False
-        if has_passed(*self._left[one], self._clock()):
-            del self._left[one]
+        if has_passed(*self._delays[key], self._clock()):
+            del self._delays[key]
             return False
         return True

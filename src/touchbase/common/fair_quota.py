@@ -1,36 +1,36 @@
-"""Shares: room that all clients have in common, of which no client can take so much that none is left for another."""
+"""Fair quota: a shared capacity of which no client can take so much that none is left for another."""
 
 from __future__ import annotations
 
-GREED = 3
-"""A client may hold so many times what is free. One that is alone gets three quarters of the room, two get three
-sevenths each, and something is always left: whoever holds nothing gets in until the room is full to the last place."""
+SHARE = 3
+"""A client may use at most so many times the free units. A single client gets three quarters of the capacity, two get three
+sevenths each, and a client that uses none is admitted until the last unit is in use."""
 
 
 class FairQuota:
-    """Counts who holds how much of a room. While less than three quarters of it are taken, nobody notices."""
+    """Counts the units that each client uses; no client is limited while less than three quarters are in use."""
 
-    __slots__ = ("_held", "room", "taken")
+    __slots__ = ("_by_client", "capacity", "used")
 
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.taken = 0
-        self._held: dict[int, int] = {}
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.used = 0
+        self._by_client: dict[int, int] = {}
 
-    def take(self, client: int) -> bool:
-        """Give a place to a client, unless it has its share."""
-        held = self._held.get(client, 0)
-        if held >= GREED * (self.room - self.taken):
+    def acquire(self, client: int) -> bool:
+        """Give a unit to a client; return False if it has its share."""
+        units = self._by_client.get(client, 0)
+        if units >= SHARE * (self.capacity - self.used):
             return False
-        self._held[client] = held + 1
-        self.taken += 1
+        self._by_client[client] = units + 1
+        self.used += 1
         return True
 
-    def give(self, client: int) -> None:
-        """Take back a place that the client was given."""
-        held = self._held[client] - 1
-        if held:
-            self._held[client] = held
+    def release(self, client: int) -> None:
+        """Take back a unit of a client."""
+        units = self._by_client[client] - 1
+        if units:
+            self._by_client[client] = units
         else:
-            del self._held[client]
-        self.taken -= 1
+            del self._by_client[client]
+        self.used -= 1

@@ -1,34 +1,37 @@
-"""Frames: byte strings on a socket between two processes of ours, each behind its length."""
+"""Frames: pickled values on a socket between two of our processes, each with its length before it."""
 
 from __future__ import annotations
 
+import copyreg
 import pickle
 import socket
-from typing import Any
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, TypeVar
 
 READY = b"ready"
-"""What a process sends first, so that the time that it takes to start counts against no job."""
+"""The first frame of a process, so that its start-up time counts against no job."""
 _LENGTH = 8
 _USUAL = 256 * 1024
 
 
 def pack(value: object) -> bytes:
-    """A value for a frame."""
+    """Pickle a value for a frame."""
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
 def unpack(frame: bytes) -> Any:
-    """The value in a frame. Both ends are our own program of one version, and no other process has the socket."""
+    """Return the value of a frame. Both ends are our own program of one version, and no other process has the socket."""
     return pickle.loads(frame)  # noqa: S301 (see above)
 
 
 def send(connection: socket.socket, frame: bytes) -> None:
-    """Send one frame, in one call: each gives up the interpreter, and waits for it again."""
+    """Send one frame, in one system call: each releases the interpreter lock and waits for it again."""
     connection.sendall(len(frame).to_bytes(_LENGTH, "big") + frame)
 
 
 def receive(connection: socket.socket) -> bytes | None:
-    """The next frame; None when the other end has closed. The other end sends nothing more before it gets an answer."""
+    """Return the next frame; None when the other end has closed. The other end sends nothing more before it gets a response."""
     first = connection.recv(_USUAL)
     while len(first) < _LENGTH:
         more = connection.recv(_USUAL)
@@ -45,3 +48,16 @@ def receive(connection: socket.socket) -> bytes | None:
             return None
         at += count
     return bytes(received)
+
+
+T = TypeVar("T")
+
+
+def packs_by_position(kind: type[T]) -> type[T]:
+    """Pickle a dataclass as the values of its fields, in order and without their names. Class decorator, above `dataclass`.
+
+    It takes less than half the time in both directions, and the server unpickles one or more for each delivery.
+    """
+    values = attrgetter(*(each.name for each in fields(kind)))  # type: ignore[arg-type]
+    copyreg.pickle(kind, lambda one: (kind, values(one)))
+    return kind

@@ -1,7 +1,7 @@
-"""Identity: the normal forms by which a person and a company are recognised again.
+"""Normal forms of e-mail addresses, LinkedIn addresses and domains, which identify contacts and companies.
 
-What a machine must match is strict (an e-mail address, a domain); where people's data is dirty it is
-tolerant (any text is taken as a LinkedIn address). A normal form given again stays as it is.
+E-mail addresses and domains are validated strictly; LinkedIn addresses are often dirty, so any text is accepted.
+The normal form of a normal form is itself.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import email_validator
 import idna
 from email_validator.exceptions import EmailNotValidError
 
-from touchbase.common.field_limits import Refused
+from touchbase.common.field_limits import InvalidText
 
-# The library refuses names that lead nowhere in the public DNS (.test, .local, .invalid). Here an address
-# is a name for a person, not a promise that mail arrives; emptying this list is the library's own setting.
+# The library rejects names outside the public DNS (.test, .local, .invalid). Here an address identifies a person,
+# whether mail arrives or not; clearing this list is the library's documented way to allow them.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
-# What nearly every address looks like, decided without the library. Two hyphens in a row (Punycode
-# among them), short or numeric top-level names and long addresses are left to it.
+# The form of nearly all addresses, accepted without the library. It decides about two hyphens in a row (as in
+# Punycode), short or numeric top-level names and long addresses.
 _PLAIN_EMAIL = re.compile(
     r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+(?:\.[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+)*"
     r"@(?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}"
@@ -34,18 +34,18 @@ _OF_SCHEME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-"
 _PLAIN_LINKEDIN = re.compile(r"(?:https?://)?(?:[a-z]{2,3}\.)?linkedin\.com/in/([A-Za-z0-9_\-]{1,200})/?")
 _AFTER_ADDRESS = " ,;"
 _LINKEDIN_HOST = re.compile(r"(?:[a-z0-9\-]+\.)*linkedin\.com")
-# A key stands in a unique index, and PostgreSQL takes no more than 2,704 bytes of it.
+# Keys are in a unique index, where PostgreSQL allows at most 2,704 bytes.
 _KEY_BYTES = 1_000
-# What people and exports write where there is no address. Two contacts with "n/a" are not one person.
+# Placeholders in exports. Two contacts with "n/a" are not one person.
 _NO_ADDRESS = frozenset(
     {"n/a", "na", "n.a.", "none", "null", "nil", "no", "unknown", "undefined", "not found", "not available", "missing", "tbd", "linkedin"}
 )
 
 
 def email_key(email: str) -> str:
-    """The normal form of an e-mail address: lower case, the domain in its ASCII form.
+    """Return the normal form of an e-mail address: lower case, the domain in its ASCII form.
 
-    Only the syntax is checked, nothing is looked up. Raises `Refused` when it is no address.
+    Only the syntax is checked, without DNS. Raises `InvalidText` for other text.
     """
     if len(email) <= _PLAIN_LENGTH and _PLAIN_EMAIL.fullmatch(email):
         return email.lower()
@@ -54,23 +54,22 @@ def email_key(email: str) -> str:
 
 def _email_key(email: str) -> str:
     if len(email) > _KEY_BYTES:
-        raise Refused("email", f"is not an e-mail address: it is longer than one can be ({len(email)} characters)")
+        raise InvalidText("email", f"is not an e-mail address: it is too long ({len(email)} characters)")
     try:
         checked = email_validator.validate_email(email, check_deliverability=False)
     except EmailNotValidError as error:
-        raise Refused("email", f"is not an e-mail address: {error}") from None
+        raise InvalidText("email", f"is not an e-mail address: {error}") from None
     local = unicodedata.normalize("NFC", checked.local_part.lower())
     return _bounded(f"{local}@{checked.ascii_domain.lower()}")
 
 
 def linkedin_key(text: str) -> str | None:
-    """The normal form of a LinkedIn address, or what stands in for it; None when nothing identifies anybody.
+    """Return the normal form of a LinkedIn address, or of other text; None if it identifies no person.
 
     A LinkedIn address loses its scheme, host prefix (`www.`, a country), query, fragment and trailing
     slash; the path is percent-decoded and lower-cased, and of a person's or company's page only the page
-    itself remains: `linkedin.com/in/jane-doe`. Any other text stands for itself in lower case, so that the
-    same text still finds the same contact; except placeholders such as "n/a" and LinkedIn's front page,
-    which stand for nobody.
+    itself remains: `linkedin.com/in/jane-doe`. The normal form of other text is its lower case, so that the
+    same text still finds the same contact; placeholders such as "n/a" and LinkedIn's front page identify no person.
     """
     plain = _PLAIN_LINKEDIN.fullmatch(text)
     if plain is not None:
@@ -88,15 +87,15 @@ def linkedin_key(text: str) -> str | None:
 
 
 def linkedin_search_key(text: str) -> str:
-    """What to look for when somebody asks for this address: text that stands for nobody finds nobody."""
+    """Return the key to search for; text that identifies no person matches no contact."""
     return linkedin_key(text) or "-"
 
 
 def company_domain(text: str) -> str:
-    """The domain of a company from a domain, a pasted address of a page, or an e-mail address.
+    """Return the domain of a company from a domain, the URL of a page, or an e-mail address.
 
-    Lower case, in its ASCII form, without `www.`, port, path and trailing dot. Raises `Refused` when
-    what remains is no domain name.
+    Lower case, in its ASCII form, without `www.`, port, path and trailing dot. Raises `InvalidText` if the
+    rest is not a domain name.
     """
     if _PLAIN_DOMAIN.fullmatch(text) and len(text) <= _PLAIN_LENGTH and "xn--" not in text:
         return _without_www(text)
@@ -105,23 +104,23 @@ def company_domain(text: str) -> str:
 
 
 def find_email_key(email: str) -> str | None:
-    """The normal form of an e-mail address, or None when it is none: for data that nobody can correct."""
+    """Return the normal form of an e-mail address, or None for other text: for webhooks, whose senders cannot correct it."""
     try:
         return email_key(email.strip())
-    except Refused:
+    except InvalidText:
         return None
 
 
 def find_company_domain(text: str) -> str | None:
-    """The domain of a company, or None when the text holds none: for data that nobody can correct."""
+    """Return the domain of a company, or None if the text contains none: for webhooks, as `find_email_key`."""
     try:
         return company_domain(text)
-    except Refused:
+    except InvalidText:
         return None
 
 
 def _without_scheme(text: str) -> str:
-    """The text without the first `https://` or `//` in it, in one pass: a pattern would begin at every letter."""
+    """Remove the first `https://` or `//`, in one pass: a regular expression would start at every letter."""
     before, slashes, rest = text.partition("//")
     if before.endswith(":"):
         word = before[len(before[:-1].rstrip(_OF_SCHEME)) : -1].lstrip("0123456789+.-")
@@ -130,7 +129,7 @@ def _without_scheme(text: str) -> str:
 
 
 def _split_host(bare: str) -> tuple[str, str]:
-    """Host in lower case without port, and path without query and fragment."""
+    """Return the host in lower case without port, and the path without query and fragment."""
     bare = re.split(r"[?#]", bare.replace("\\", "/"), maxsplit=1)[0]
     host, _, path = bare.partition("/")
     return re.sub(r":\d*$", "", host).lower(), path
@@ -138,11 +137,11 @@ def _split_host(bare: str) -> tuple[str, str]:
 
 def _linkedin_path(path: str) -> str:
     decoded = unquote(path)
-    # A decoded NUL could not be stored, and a replacement character would make strangers equal.
+    # A decoded NUL could not be stored, and a replacement character would make different addresses equal.
     if "\0" not in decoded and "\ufffd" not in decoded:
         path = decoded
     parts = [part.strip() for part in unicodedata.normalize("NFC", path.lower()).split("/")]
-    # A comma or the like at the end comes from the sentence or the table that the address was copied from.
+    # A comma or similar at the end comes from the sentence or table that the address was copied from.
     parts = [unicodedata.normalize("NFC", part) for each in parts if (part := each.rstrip(_AFTER_ADDRESS))]
     if parts and parts[0] in ("in", "company", "school", "showcase"):
         return "/".join(parts[:2]) if len(parts) > 1 else ""
@@ -151,18 +150,18 @@ def _linkedin_path(path: str) -> str:
 
 def _ascii_domain(host: str) -> str:
     if not host:
-        raise Refused("domain", "must hold a domain name such as example.com")
+        raise InvalidText("domain", "must contain a domain name such as example.com")
     if len(host) > 253:
-        raise Refused("domain", "is longer than a domain name can be (253 characters)")
-    # Plain names go their own way: some that exist have hyphens where IDNA keeps them for itself.
+        raise InvalidText("domain", "is longer than a domain name may be (253 characters)")
+    # ASCII names skip IDNA: some existing ones have hyphens at positions that IDNA reserves.
     domain = host
     if not host.isascii() or "xn--" in host:
         try:
             domain = idna.encode(host, uts46=True, std3_rules=True).decode("ascii").lower().rstrip(".")
         except (idna.IDNAError, UnicodeError) as error:
-            raise Refused("domain", f"is not a domain name: {error}") from None
+            raise InvalidText("domain", f"is not a domain name: {error}") from None
     if not _is_hostname(domain):
-        raise Refused("domain", f"is not a domain name: {domain!r} should look like example.com")
+        raise InvalidText("domain", f"is not a domain name: {domain!r} should look like example.com")
     return domain
 
 
@@ -189,4 +188,4 @@ ADDRESS_KEYS: dict[str, Callable[[str], str | None]] = {
     "linkedin_url": linkedin_key,
     "domain": find_company_domain,
 }
-"""The normal form of each kind of address, or None when the text is none."""
+"""By field, the function that returns the normal form of an address, or None for other text."""

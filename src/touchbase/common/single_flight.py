@@ -1,7 +1,7 @@
-"""Asking the store once for what many want to know at the same moment.
+"""Single flight: concurrent requests for the same value share one read of the store.
 
-What is remembered of a client or a key runs out for all its callers at once. Under load those are hundreds, and
-each would send the same question: on PostgreSQL that alone held them up for a second, every second.
+The cached value of a client or a key expires for all its requests at once. Under load these are hundreds, and
+without single flight each would send the same query: on PostgreSQL that alone blocked them for a second, every second.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Questions under way; whoever has the same question meanwhile gets the same answer, or error."""
+    """Reads in progress by key; concurrent duplicates get the result, or the error, of the first."""
 
     def __init__(self) -> None:
         self._open: dict[object, asyncio.Task[T]] = {}
 
-    async def once(self, about: object, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer to the question about this; `ask` is called unless it is being asked already."""
-        task = self._open.get(about)
+    async def do(self, key: object, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the value of this key; `read` is called unless a read of the key is in progress."""
+        task = self._open.get(key)
         if task is None:
-            task = self._open[about] = asyncio.create_task(ask())
-            task.add_done_callback(lambda done: self._answered(about, done))
-        # Who goes away takes the answer from nobody else.
+            task = self._open[key] = asyncio.create_task(read())
+            task.add_done_callback(lambda done: self._finish(key, done))
+        # The cancellation of one waiting request does not cancel the read of the others.
         return await asyncio.shield(task)
 
-    def _answered(self, about: object, task: asyncio.Task[T]) -> None:
-        del self._open[about]
+    def _finish(self, key: object, task: asyncio.Task[T]) -> None:
+        del self._open[key]
         if not task.cancelled():
-            task.exception()  # looked at, in case everybody has gone away
+            task.exception()  # marks it as retrieved, in case all waiting requests were cancelled

@@ -1,4 +1,4 @@
-"""Serials: names that are given once, by this process or any other, and cost a counter's step each."""
+"""Unique ids: a random word per process and a counter."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from secrets import token_hex
 
 
 class UniqueIds:
-    """A random word of this process and a running number.
+    """Generates pairs of this process's random word and a running number, unique among all processes.
 
-    Worker processes are copies of one that has begun already, word and number with it: each begins anew.
+    A forked process starts with a new word and number, because it has a copy of its parent's.
     """
 
     def __init__(self) -> None:
-        self._begin_anew()
-        os.register_at_fork(after_in_child=self._begin_anew)
+        self._restart()
+        os.register_at_fork(after_in_child=self._restart)
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         self.process = token_hex(8)
         self._numbers = count()
 
     def next(self) -> tuple[str, int]:
-        """The word and the next number: no other pair is the same."""
+        """Return the next pair."""
         return self.process, next(self._numbers)

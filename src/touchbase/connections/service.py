@@ -53,7 +53,7 @@ class Connections:
         self._store = store
         self._clock = clock
         self._known: dict[int, tuple[list[Connection], Micros]] = {}
-        self._asking: SingleFlight[list[Connection]] = SingleFlight()
+        self._flights: SingleFlight[list[Connection]] = SingleFlight()
         self._changes = 0
 
     def cached(self, client: int, now: Micros) -> list[Connection] | None:
@@ -64,7 +64,7 @@ class Connections:
     async def of(self, client: int) -> list[Connection]:
         """The client's connections, by channel and tool."""
         found = self.cached(client, self._clock())
-        return await self._asking.once(client, lambda: self._ask(client)) if found is None else found
+        return await self._flights.do(client, lambda: self._ask(client)) if found is None else found
 
     async def _ask(self, client: int) -> list[Connection]:
         now = self._clock()

@@ -1,4 +1,4 @@
-"""Recomputing the inbox: which state a delivery can have by its events, and whether its body is the one that was received."""
+"""Consistency of the inbox: whether a delivery's state agrees with its events, and its body with its key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, PARKED, RECEIVED,
 
 @dataclass(frozen=True, slots=True)
 class AuditedDelivery:
-    """What a delivery's state can be held to."""
+    """The values of a delivery that its state must agree with."""
 
     id: int
     state: str
@@ -22,14 +22,14 @@ class AuditedDelivery:
     applied_us: Micros | None
     body_gone: str | None
     events: int
-    """Events that it has caused."""
+    """The number of its events."""
     waiting: int
-    """Those of them that wait under a link."""
+    """The number of its parked events."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedBody:
-    """A delivery with what its key is made of; `body` is None where there is none."""
+    """A delivery with the values that its key is computed from; `body` is None where it is missing."""
 
     id: int
     channel: str
@@ -40,45 +40,45 @@ class AuditedBody:
     headers: Mapping[str, str]
     body: bytes | None
     gone: str | None
-    """Why its body was removed; None where it must be there."""
+    """Why its body was removed; None where it must exist."""
 
 
-def untrue_state(delivery: AuditedDelivery) -> str | None:
-    """What is wrong with a delivery's state; None where nothing contradicts it."""
+def wrong_state(delivery: AuditedDelivery) -> str | None:
+    """Return what the state must be instead, and why; None if it is consistent."""
     state = delivery.state
     if state not in STATES:
         return "one of " + ", ".join(STATES)
     done = state in (APPLIED, IGNORED)
     found = {
-        "there is no body to apply": state == RECEIVED and delivery.body_gone is not None,
-        "no event is of it": state == APPLIED and not delivery.events,
-        "an event of it waits": state == APPLIED and delivery.waiting > 0,
-        "no event of it waits": state == PARKED and not delivery.waiting,
-        "an event is of it": state == IGNORED and delivery.events > 0,
-        "no time says when it ended": done and delivery.applied_us is None,
-        "no error says why": state in (UNRECOGNISED, FAILED) and not delivery.error,
+        "it has no body to apply": state == RECEIVED and delivery.body_gone is not None,
+        "it has no event": state == APPLIED and not delivery.events,
+        "one of its events is parked": state == APPLIED and delivery.waiting > 0,
+        "none of its events is parked": state == PARKED and not delivery.waiting,
+        "it has an event": state == IGNORED and delivery.events > 0,
+        "it has no end time": done and delivery.applied_us is None,
+        "it has no error": state in (UNRECOGNISED, FAILED) and not delivery.error,
     }
-    return next((f"another, as {why}" for why, is_so in found.items() if is_so), None)
+    return next((f"another, because {why}" for why, is_so in found.items() if is_so), None)
 
 
-def untrue_body(call: AuditedBody) -> str | None:
-    """What is wrong with a delivery's body; None where it was removed, or is the one that the delivery's key was made of."""
-    if call.gone is not None:
-        return None if call.body is None else f"gone, as it was removed ({call.gone})"
-    if call.body is None:
-        return "there, as neither an erasure nor retention took it"
-    if call.key not in _keys(call, call.body):
-        return "another, as its key was made of another call"
+def wrong_body(webhook: AuditedBody) -> str | None:
+    """Return what the body must be instead, and why; None if it was removed, or agrees with the delivery's key."""
+    if webhook.gone is not None:
+        return None if webhook.body is None else f"absent, because it was removed ({webhook.gone})"
+    if webhook.body is None:
+        return "present, because neither erasure nor retention removed it"
+    if webhook.key not in _keys(webhook, webhook.body):
+        return "another, because its key was computed from another webhook"
     return None
 
 
-def _keys(call: AuditedBody, body: bytes) -> Iterator[bytes]:
-    if (fetched := call.headers.get(FETCHED)) is not None:
-        yield body_key(CRM, "", f"{FETCHED}: {call.tool} {fetched} {call.received_us}", body)
-    naming = [(name, value) for name, value in call.headers.items() if name.encode().endswith(EVENT_ENDINGS)]
-    yield body_key(call.channel, call.query, _text(naming), body)
-    # A header that came several times is stored as one.
-    yield body_key(call.channel, call.query, _text([(name, each) for name, value in naming for each in value.split(", ")]), body)
+def _keys(webhook: AuditedBody, body: bytes) -> Iterator[bytes]:
+    if (fetched := webhook.headers.get(FETCHED)) is not None:
+        yield body_key(CRM, "", f"{FETCHED}: {webhook.tool} {fetched} {webhook.received_us}", body)
+    naming = [(name, value) for name, value in webhook.headers.items() if name.encode().endswith(EVENT_ENDINGS)]
+    yield body_key(webhook.channel, webhook.query, _text(naming), body)
+    # A repeated header is stored as one.
+    yield body_key(webhook.channel, webhook.query, _text([(name, each) for name, value in naming for each in value.split(", ")]), body)
 
 
 def _text(naming: list[tuple[str, str]]) -> str:

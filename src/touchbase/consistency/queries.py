@@ -7,33 +7,32 @@ from dataclasses import dataclass
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
 from touchbase.history.events import StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Query
 
 
 @dataclass(slots=True)
 class RecordPage:
-    """Records with their whole histories, and what is kept about records that are not there."""
+    """Records with their whole histories, and rows of records that do not exist."""
 
     records: list[tuple[Contact | Company, list[StoredEvent]]]
     strays: list[tuple[str, int]]
-    """`event`, `custom field` or `link`, and the id of the record that it is about."""
+    """`event`, `custom field` or `link`, and the id of the missing record."""
     astray: list[tuple[int, str, str, str]]
-    """What stands at a record and cannot: the record's id, what it is, what it says, and why not."""
+    """References to rows that contradict them: the record's id, field, value found, and value expected."""
     links: dict[int, list[Ref]]
-    """What leads to each of the records."""
+    """The links to each of the records."""
     companies: dict[Ref, int]
-    """The companies that the histories name, by what they name them."""
+    """The companies that the histories name, by ref."""
     last: int | None
-    """The last id that was looked at; None when these were all."""
+    """The last id of the page; None on the last page."""
 
 
 @dataclass(slots=True)
 class AuditRecords(Query[RecordPage]):
-    """Records of one kind above the id `after`, in order of id, and all that is kept about ids up to the last of them.
+    """Records of one kind above the id `after`, in order of id, and all rows about ids up to the last of them.
 
-    Everything is of one moment.
+    All of it is one snapshot.
     """
 
     client: int
@@ -44,7 +43,7 @@ class AuditRecords(Query[RecordPage]):
 
 @dataclass(slots=True)
 class WaitingPage:
-    """Places where events wait: how many events, and whether a link leads there that has no record yet."""
+    """Places of parked events: how many events, and whether a link without a record leads there."""
 
     places: list[tuple[int, int, bool]]
     last: int | None
@@ -52,7 +51,7 @@ class WaitingPage:
 
 @dataclass(slots=True)
 class AuditWaiting(Query[WaitingPage]):
-    """Places above `after` where events of one client wait."""
+    """Places above `after` with parked events of one client."""
 
     client: int
     after: int
@@ -61,11 +60,11 @@ class AuditWaiting(Query[WaitingPage]):
 
 @dataclass(slots=True)
 class DeliveryPage:
-    """Deliveries by id with the counts of their events, and events of deliveries that are not there."""
+    """Deliveries by id with the counts of their events, and events of deliveries that do not exist."""
 
     deliveries: list[AuditedDelivery]
     strays: list[tuple[int, int]]
-    """The id of a delivery that is not there, and how many events name it."""
+    """The id of a missing delivery, and how many events name it."""
     last: int | None
 
 

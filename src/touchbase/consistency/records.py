@@ -1,7 +1,7 @@
-"""Recomputing: what a record's derived values must be by its kept events, and where the record says otherwise.
+"""Consistency of records: compare derived values with the stored events.
 
-A record whose values all follow from its history has no difference. A record from before creations were entries is held only
-to what contradicts its history (`recompute_values.py`).
+A record whose values all follow from its history has no difference. A record from before creations were entries is compared
+only with the events that its history has (`records/value_sources.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from touchbase.common.field_limits import MOST_HELD
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.events.object_claims import plan_separation
@@ -18,11 +18,10 @@ from touchbase.history import status as st
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, Stamp, beats
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
 from touchbase.records.field_projection import has_several_objects, projected_custom_fields, projected_fields
-from touchbase.records.projection import Record, field_writes, held_stamp, is_told_whole, origin_write, refold_status
-from touchbase.records.value_sources import moved_links, untrue_values
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
+from touchbase.records.value_sources import wrong_links, wrong_values
 
 STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
 SHOWN = {
@@ -33,22 +32,22 @@ SHOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One value that is not what the kept events give."""
+    """One value that differs from the one that the stored events give."""
 
     subject: str
-    """Whose value: `contact 12`, `delivery 7`, `link 5`."""
+    """The owner of the value: `contact 12`, `delivery 7`, `link 5`."""
     field: str
     found: str
     wanted: str
 
     def __str__(self) -> str:
-        """In one line, for people."""
+        """Return one line for people."""
         return f"{self.subject}: {self.field} is {self.found}, and must be {self.wanted}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A value as the record holds it, and which write it is of."""
+class _Current:
+    """A value of the record, and the stamp of its write."""
 
     field: str
     value: str | None
@@ -58,9 +57,9 @@ class _Held:
 def differences(
     record: Record, history: Sequence[StoredEvent], links: Sequence[Ref] = (), companies: Mapping[Ref, int] = MappingProxyType({})
 ) -> Iterator[Difference]:
-    """Where a record, with its custom fields and the links to it, differs from what its whole history gives.
+    """Yield where a record, its custom fields and its links differ from what its whole history gives.
 
-    `companies` are the companies that the history names, by their refs (`recompute_values.companies_of`).
+    `companies` are the companies that the history names, by their refs (`value_sources.companies_of`).
     """
     kind = "contact" if isinstance(record, Contact) else "company"
     subject = f"{kind} {record.id}"
@@ -68,34 +67,35 @@ def differences(
         if found != wanted:
             yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, found), _shown(name, wanted))
     yield from _repeats(subject, history)
-    for untrue in untrue_values(record, history, companies):
+    for untrue in wrong_values(record, history, companies):
         yield Difference(subject, untrue.field, _text(untrue.found), untrue.wanted)
-    for ref, why in moved_links(record, history, links):
-        yield Difference(subject, "link", " ".join(filter(None, ref)), f"gone, as {why}")
+    for ref, why in wrong_links(record, history, links):
+        yield Difference(subject, "link", " ".join(filter(None, ref)), f"absent, because {why}")
     if has_several_objects(history):
         if (apart := plan_separation(CONTACT if isinstance(record, Contact) else COMPANY, {record.id: history})) is not None:
             addresses = ", ".join(share.address for share in apart.shares)
-            yield Difference(subject, "history", "that of objects with different addresses", f"a record each: {addresses}")
+            yield Difference(subject, "history", "of objects with different addresses", f"divided into a record each: {addresses}")
         yield from _projected(subject, record, history)
         return
-    # Of a record from before creations were entries nobody knows whether its creation named an origin.
-    has_origins = is_told_whole(record, history)
+    # For a record from before creations were entries it is unknown whether its creation named an origin.
+    has_origins = is_history_complete(record, history)
     writes = [(event, *write) for event in history for write in _writes(event, has_origins=has_origins)]
     for event, name, value, stamp in writes:
-        present = getattr(record, name)
-        held = _Held(name, present, held_stamp(record, name))
-        yield from _lost(subject, held, event, value, stamp, history)
+        current = _Current(name, getattr(record, name), current_stamp(record, name))
+        yield from _lost(subject, current, event, value, stamp, history)
     yield from _custom(subject, record, history)
 
 
 def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    """Differences in a record of several objects, whose values do not clear or rename one another."""
-    for name, held, wanted in projected_fields(record, history):
-        if (held.value, held.stamp) != (wanted.value, wanted.stamp):
-            yield Difference(subject, name, _text(held.value), f"{_text(wanted.value)}, as its objects' events set it")
-    for name, held, wanted in projected_custom_fields(record.custom_fields, history):
-        if (held.value, held.stamp) != (wanted.value, wanted.stamp):
-            yield Difference(subject, f"custom field {name}", _text(held.value), f"{_text(wanted.value)}, as its objects' events set it")
+    """Yield differences in a record of several objects, whose values do not clear or rename one another."""
+    for name, current, wanted in projected_fields(record, history):
+        if (current.value, current.stamp) != (wanted.value, wanted.stamp):
+            yield Difference(subject, name, _text(current.value), f"{_text(wanted.value)}, from its objects")
+    for name, current, wanted in projected_custom_fields(record.custom_fields, history):
+        if (current.value, current.stamp) != (wanted.value, wanted.stamp):
+            yield Difference(
+                subject, f"custom field {name}", _text(current.value), f"{_text(wanted.value)}, from the events of its objects"
+            )
 
 
 def _status(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:
@@ -127,7 +127,7 @@ def _repeats(subject: str, history: Sequence[StoredEvent]) -> Iterator[Differenc
     seen: set[tuple[Micros, str]] = set()
     for event in history:
         if (event.occurred_us, event.key) in seen:
-            yield Difference(subject, f"event {event.event} of {to_text(event.occurred_us)}", "there twice", "there once")
+            yield Difference(subject, f"event {event.event} of {to_text(event.occurred_us)}", "stored twice", "stored once")
         seen.add((event.occurred_us, event.key))
 
 
@@ -142,26 +142,28 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
     for event in history:
         for name, value in event.detail.get("custom", {}).items():
             one = known.get(name)
-            if one is None and len(known) >= MOST_HELD:
+            if one is None and len(known) >= MAX_CUSTOM_FIELDS:
                 continue  # a full record takes no new names
             stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
-            held = _Held(f"custom field {name}", None if one is None else one.value, stamp)
-            yield from _lost(subject, held, event, value, (DELIBERATE, *event.place), history)
+            current = _Current(f"custom field {name}", None if one is None else one.value, stamp)
+            yield from _lost(subject, current, event, value, (DELIBERATE, *event.place), history)
 
 
 def _lost(
-    subject: str, held: _Held, event: StoredEvent, value: str | None, stamp: Stamp, history: Sequence[StoredEvent]
+    subject: str, current: _Current, event: StoredEvent, value: str | None, stamp: Stamp, history: Sequence[StoredEvent]
 ) -> Iterator[Difference]:
-    """A write that should have won, or that has won and does not show."""
-    if stamp == held.stamp and value != held.value:
-        yield Difference(subject, held.field, _text(held.value), f"{_text(value)}, as {event.event} of {to_text(event.occurred_us)} set it")
-    elif beats(stamp, held.stamp) and not _overruled(event, held.stamp, history):
-        wanted = f"{_text(value)}, as {event.event} of {to_text(event.occurred_us)} came after what set it"
-        yield Difference(subject, held.field, _text(held.value), wanted)
+    """Yield a write that should have won, or that has won with another value."""
+    if stamp == current.stamp and value != current.value:
+        yield Difference(
+            subject, current.field, _text(current.value), f"{_text(value)}, set by {event.event} of {to_text(event.occurred_us)}"
+        )
+    elif beats(stamp, current.stamp) and not _overruled(event, current.stamp, history):
+        wanted = f"{_text(value)}, set by the later {event.event} of {to_text(event.occurred_us)}"
+        yield Difference(subject, current.field, _text(current.value), wanted)
 
 
 def _overruled(event: StoredEvent, stamp: Stamp, history: Sequence[StoredEvent]) -> bool:
-    """Whether a later call of the API took the place of an event whose time runs ahead: what is asked for there is done."""
+    """Return whether a later API write replaced an event whose time is in the future of its receipt."""
     return any(each.via == VIA_API and each.place == stamp[1:] and each.received_us >= event.received_us for each in history)
 
 

@@ -1,6 +1,6 @@
 """Verification: recompute every derived value from the stored events, page by page, and report each difference.
 
-Only reads, also beside a running server: a page is read in one transaction, and a record that differs is read once more
+Only reads, also while the server runs: a page is read in one transaction, and a record that differs is read once more
 before its difference is reported. Memory holds one page, however many records there are.
 """
 
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
-from touchbase.consistency.inbox import untrue_body, untrue_state
+from touchbase.consistency.inbox import wrong_body, wrong_state
 from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
+from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
 PAGE = 200
@@ -51,8 +50,8 @@ async def verify(
                 yield difference
             after = records.last
             on_page()
-    for look in (_waiting, _deliveries, *([_bodies] if bodies else [])):
-        async for difference in look(store, client, so_far, page):
+    for check in (_waiting, _deliveries, *([_bodies] if bodies else [])):
+        async for difference in check(store, client, so_far, page):
             so_far.differences += 1
             yield difference
         on_page()
@@ -67,11 +66,11 @@ def _count(so_far: Verified, kind: int, page: RecordPage) -> None:
 
 
 async def _of_records(store: Store, client: int, kind: int, page: RecordPage) -> AsyncIterator[Difference]:
-    doubtful = {record.id for record, history in page.records if any(_of(page, record, history))}
-    doubtful |= {number for _, number in page.strays} | {number for number, *_ in page.astray}
-    for number in sorted(doubtful):
+    suspects = {record.id for record, history in page.records if any(_of(page, record, history))}
+    suspects |= {number for _, number in page.strays} | {number for number, *_ in page.astray}
+    for number in sorted(suspects):
         again = await store.read(AuditRecords(client, kind, number - 1, 1))
-        for difference in _told(kind, again, number):
+        for difference in _differences_of(kind, again, number):
             yield difference
 
 
@@ -79,13 +78,13 @@ def _of(page: RecordPage, record: Contact | Company, history: list[StoredEvent])
     return differences(record, history, page.links.get(record.id, ()), page.companies)
 
 
-def _told(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:
+def _differences_of(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:
     for record, history in page.records:
         if record.id == number:
             yield from _of(page, record, history)
     for what, stray in page.strays:
         if stray == number:
-            yield Difference(f"{KINDS[kind]} {number}", what, "there", "gone, as there is no such record")
+            yield Difference(f"{KINDS[kind]} {number}", what, "present", "absent, because there is no such record")
     for at, what, found, wanted in page.astray:
         if at == number:
             yield Difference(f"{KINDS[kind]} {number}", what, found, wanted)
@@ -99,15 +98,15 @@ async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> As
         for place, _, led_to in found.places:
             if not led_to:
                 again = await store.read(AuditWaiting(client, place - 1, 1))
-                for difference in _forgotten(again, place):
+                for difference in _unlinked(again, place):
                     yield difference
         after = found.last
 
 
-def _forgotten(page: WaitingPage, place: int) -> Iterator[Difference]:
+def _unlinked(page: WaitingPage, place: int) -> Iterator[Difference]:
     for at, count, led_to in page.places:
         if at == place and not led_to:
-            yield Difference(f"link {place}", "waiting events", str(count), "0, as no link without a record leads there")
+            yield Difference(f"link {place}", "waiting events", str(count), "0, because no link without a record leads there")
 
 
 async def _deliveries(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:
@@ -118,10 +117,10 @@ async def _deliveries(store: Store, client: int, so_far: Verified, page: int) ->
         for number, _ in found.strays:
             for missing, count in (await store.read(AuditDeliveries(client, number - 1, 1))).strays:
                 if missing == number:
-                    yield Difference(f"delivery {number}", "events", str(count), "0, as there is no such delivery")
-        for number in [each.id for each in found.deliveries if untrue_state(each)]:
+                    yield Difference(f"delivery {number}", "events", str(count), "0, because there is no such delivery")
+        for number in [each.id for each in found.deliveries if wrong_state(each)]:
             for delivery in (await store.read(AuditDeliveries(client, number - 1, 1))).deliveries:
-                if delivery.id == number and (wanted := untrue_state(delivery)):
+                if delivery.id == number and (wanted := wrong_state(delivery)):
                     yield Difference(f"delivery {number}", "state", repr(delivery.state), wanted)
         after = found.last
 
@@ -130,9 +129,9 @@ async def _bodies(store: Store, client: int, so_far: Verified, page: int) -> Asy
     after: int | None = 0
     while after is not None:
         found = await store.read(AuditBodies(client, after, max(1, page // BODY_SHARE)))
-        for number in [each.id for each in found.bodies if untrue_body(each)]:
-            for call in (await store.read(AuditBodies(client, number - 1, 1))).bodies:
-                if call.id == number and (wanted := untrue_body(call)):
-                    held = "missing" if call.body is None else f"{len(call.body)} bytes"
-                    yield Difference(f"delivery {number}", "body", held, wanted)
+        for number in [each.id for each in found.bodies if wrong_body(each)]:
+            for delivery in (await store.read(AuditBodies(client, number - 1, 1))).bodies:
+                if delivery.id == number and (wanted := wrong_body(delivery)):
+                    body = "missing" if delivery.body is None else f"{len(delivery.body)} bytes"
+                    yield Difference(f"delivery {number}", "body", body, wanted)
         after = found.last

@@ -1,4 +1,4 @@
-"""Reads of `touchbase verify`: all rows of a client page by page, in ranges of ids, so that a page costs a few range reads."""
+"""SQL of `touchbase verify`: all rows of a client page by page, in ranges of ids, so that a page costs a few range reads."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ from touchbase.consistency.queries import (
     RecordPage,
     WaitingPage,
 )
-from touchbase.history import rows as history_rows
+from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.history.statements import LINK_BY_REF
+from touchbase.history.sql import LINK_BY_REF
 from touchbase.inbox import rows as inbox_rows
 from touchbase.records import rows as records_rows
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
+from touchbase.records.models import Company, Contact
 from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
-_EVENTS = f"SELECT {sql_rows.names(history_rows.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
+_EVENTS = f"SELECT {sql_rows.names(history_sql.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
 _CUSTOM = f"SELECT {sql_rows.names(records_rows.CUSTOM_FIELD)} FROM custom_field WHERE {_RANGE} ORDER BY record_id, name"
 _LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE}"
 _LED_TO = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
-# A record that became part of another leads there; one that is there is part of none.
+# A record that was merged into another has a link to it; an existing record must have none.
 _PART_OF_ANOTHER = (
     "SELECT l.record_id, t.id FROM link l JOIN {table} t ON t.client = l.client AND t.id = CAST(l.object_id AS bigint) "
     "WHERE l.client = ? AND l.record_kind = ? AND l.record_id > ? AND l.record_id <= ? AND l.tool = '' AND l.object_type = '{table}'"
@@ -59,7 +58,7 @@ _CAUSED = (
 
 
 def records(query: AuditRecords) -> Plan[RecordPage]:
-    """A page of records with their events, custom fields and links."""
+    """Return a page of records with their events, custom fields and links."""
     is_contact = query.kind == CONTACT
     table, columns = ("contact", sql_rows.names(records_rows.CONTACT)) if is_contact else ("company", sql_rows.names(records_rows.COMPANY))
     sql = f"SELECT {columns} FROM {table} WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
@@ -71,7 +70,7 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     bounds = (query.client, query.kind, query.after, LARGEST_ID if last is None else last)
     strays: set[tuple[str, int]] = set()
     for row in (yield Select(_EVENTS, bounds)):
-        event = history_rows.event_of(row)
+        event = history_sql.event_of(row)
         if event.record_id in found:
             found[event.record_id][1].append(event)
         else:
@@ -94,7 +93,7 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
 
 
 def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
-    """The companies that these refs lead to, without the refs that lead to none yet."""
+    """Return the companies of these refs, without the refs that lead to none yet."""
     if not refs:
         return {}
     rows = yield Execute(LINK_BY_REF, [(client, *ref) for ref in refs])
@@ -102,17 +101,17 @@ def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
 
 
 def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:
-    """Links and companies of records of these ids that contradict other rows."""
+    """Return links and companies of these records that contradict other rows."""
     parts = yield Select(_PART_OF_ANOTHER.format(table=table), bounds)
-    found = [(number, "link", f"of {table} {part}", f"gone, as there is a {table} {part}") for number, part in parts]
+    found = [(number, "link", f"of {table} {part}", f"absent, because there is a {table} {part}") for number, part in parts]
     if query.kind == CONTACT:
         lost = yield Select(_OF_NO_COMPANY, (query.client, *bounds[2:]))
-        found += [(number, "company_id", str(company), "unset, as there is no such company") for number, company in lost]
+        found += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]
     return found
 
 
 def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
-    """A page of places where events wait."""
+    """Return a page of places with parked events."""
     rows = yield Select(_PLACES, (query.client, EXTERNAL, query.after, query.limit))
     if not rows:
         return WaitingPage([], None)
@@ -127,7 +126,7 @@ def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
 
 
 def deliveries(query: AuditDeliveries) -> Plan[DeliveryPage]:
-    """A page of deliveries with the counts of their events."""
+    """Return a page of deliveries with the counts of their events."""
     rows = yield Select(_DELIVERIES, (query.client, query.after, query.limit))
     last = rows[-1][0] if len(rows) == query.limit else None
     events: Counter[int] = Counter()
@@ -141,14 +140,14 @@ def deliveries(query: AuditDeliveries) -> Plan[DeliveryPage]:
 
 
 def bodies(query: AuditBodies) -> Plan[BodyPage]:
-    """A page of deliveries with their bodies."""
+    """Return a page of deliveries with their bodies."""
     rows = yield Select(_BODIES, (query.client, query.after, query.limit))
     found = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
     return BodyPage(found, rows[-1][0] if len(rows) == query.limit else None)
 
 
 def _headers(text: bytes | None) -> dict[str, str]:
-    """The headers; none where they cannot be read, so that the call is not the one that its key was made of."""
+    """Decode the headers; empty if they are broken, so that the body does not agree with its key."""
     with suppress(ValueError):
         return inbox_rows.headers_of(text)
     return {}

@@ -170,7 +170,7 @@ class FetchWorker:
             return await self.turn(client, tool)
         except Exception as error:
             LOG.error("fetching from %s broke: %s; it is tried again", tool, type(error).__name__)
-            self._left_alone.leave((client, tool), LEFT_ALONE_SECONDS)
+            self._left_alone.delay((client, tool), LEFT_ALONE_SECONDS)
             return None
 
     async def _wait(self, seconds: float) -> None:
@@ -185,7 +185,7 @@ class FetchWorker:
         connection = next((one for one in connections if (one.channel, one.tool) == (CRM, tool)), None)
         fetcher = self._senders.fetcher(CRM, tool)
         if fetcher is None:
-            self._left_alone.leave((client, tool), LEFT_ALONE_SECONDS)
+            self._left_alone.delay((client, tool), LEFT_ALONE_SECONDS)
         if connection is None or fetcher is None or not connection.access_token:
             return None
         now = self._clock()

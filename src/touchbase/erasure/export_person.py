@@ -12,9 +12,10 @@ from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import DeliveryEvents
-from touchbase.records.contact import Contact
-from touchbase.records.queries import GetHistory
-from touchbase.records.read_records import get_contact
+from touchbase.records.commands import GetHistory
+from touchbase.records.models import Contact
+from touchbase.records.read_records import get_record
+from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.timeline import TimelineEntry, timeline
 from touchbase.sql.store import Store
 from touchbase.suppression.suppression_keys import named_by
@@ -54,7 +55,7 @@ class ExportedCall:
 
 async def export_person(store: Store, client: int, contact_id: int) -> Exported:
     """Everything but the calls. `NotFound`."""
-    contact = await get_contact(store, client, contact_id)
+    contact = await get_record(store, CONTACT_TYPE, client, contact_id)
     history = await store.read(GetHistory(client, CONTACT, contact_id))
     told, _ = await timeline(store, contact, len(history) + 1, None)
     links = await store.read(ReadLinks(client, LINKS, contact=contact_id))

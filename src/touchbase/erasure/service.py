@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from touchbase.common.field_limits import Refused
+from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.commands import (
     ErasePerson,
@@ -28,7 +28,7 @@ from touchbase.events.fair_scheduler import BATCH_SIZE
 from touchbase.events.work import ProcessingStore, Translate
 from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
 from touchbase.history.identity_links import Ref
-from touchbase.records.queries import ListContacts
+from touchbase.records.commands import ListContacts
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
 PAGE = 200
@@ -43,7 +43,7 @@ def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
     if email is not None:
         try:
             refs.append(email_ref(email))
-        except Refused as refused:
+        except InvalidText as refused:
             raise Invalid([Fault("email", refused.code, refused.detail)]) from None
     if linkedin_url is not None:
         found = linkedin_ref(linkedin_url)

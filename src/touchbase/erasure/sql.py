@@ -11,14 +11,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from touchbase.clients import statements as clients_sql
+from touchbase.clients import sql as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.erasure.commands import ErasePerson, Erasure, LiftErasure, SweepErasure
 from touchbase.erasure.pii_tables import remove_all
 from touchbase.erasure.sql_queries import erasure_of, find_contacts, find_erasure, held_by_others, identities
 from touchbase.errors import NotFound
 from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.body_retention import clear_deliveries

@@ -25,7 +25,7 @@ from touchbase.erasure.commands import (
 )
 from touchbase.erasure.pii_tables import count_all
 from touchbase.events import claim
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.rows import delivery_of

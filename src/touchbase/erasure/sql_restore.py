@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from touchbase.clients import statements as clients_sql
+from touchbase.clients import sql as clients_sql
 from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, EraseWaiting
 from touchbase.erasure.sql import open_erasure
 from touchbase.errors import Conflict

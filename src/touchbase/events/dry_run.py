@@ -17,11 +17,9 @@ from touchbase.inbox.budget import MOST_EVENTS
 from touchbase.inbox.delivery import FAILED, Delivery
 from touchbase.inbox.rows import delivery_of
 from touchbase.records import statements as records_sql
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.projection import Record
+from touchbase.records.models import Company, Contact, Record
 from touchbase.records.rows import company_of, contact_of
-from touchbase.records.sql_custom_fields import with_custom_fields
+from touchbase.records.statements import with_custom_fields
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.clients.models import ClientSettings
-from touchbase.common.field_limits import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, keepable
+from touchbase.common.field_limits import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, storable
+from touchbase.common.frames import packs_by_position
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
-from touchbase.common.packing import packs_by_position
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections.models import CRM
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
@@ -29,7 +29,7 @@ from touchbase.history.events import (
     status_word,
 )
 from touchbase.history.identity_links import Ref
-from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, Problems, note
+from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, Problems, add_problem
 from touchbase.inbox.delivery import Delivery
 
 _MAX_UNZONED_AHEAD: Micros = 120 * SECOND
@@ -129,11 +129,11 @@ def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool 
 
 def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> EventSubject:
     """Return the identities, time and key of one event about a record."""
-    event.linkedin_url = linkedin = keepable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
+    event.linkedin_url = linkedin = storable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
     at = effective_time(event.occurred_us, delivery.received_us, _MAX_UNZONED_AHEAD if event.unzoned else DAY)
     is_unsure = event.occurred_us is not None and at != event.occurred_us
     if is_unsure:
-        note(event.problems, TIME_AHEAD)
+        add_problem(event.problems, TIME_AHEAD)
     if is_unsure and event.key is None:
         # The event gets its receipt as time, so the time from the tool goes into the key that recognises repeats.
         event.key = f"{event_key(tool, event, '')} {event.occurred_us}"
@@ -155,7 +155,7 @@ def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create
     if subject.ref is not None and "." in event.event:
         subject.detail["object"] = [subject.ref[1], subject.ref[2]]
     if event.company_object is not None and about == CONTACT:
-        subject.detail["company"] = [keepable(each, NAME) or "" for each in event.company_object]
+        subject.detail["company"] = [storable(each, NAME) or "" for each in event.company_object]
     return subject
 
 
@@ -177,7 +177,7 @@ def _ref(tool: str, about: int, event: Event, object_id: str | None) -> Ref | No
         return None
     # One type of object (an Odoo partner, a monday item) may be a person or a company.
     kind = f"company:{event.object_type or ''}" if about == COMPANY else event.object_type
-    return (tool, keepable(kind, NAME) or "", keepable(object_id, NAME) or "")
+    return (tool, storable(kind, NAME) or "", storable(object_id, NAME) or "")
 
 
 def _primary(about: int, event: Event) -> str | None:
@@ -205,7 +205,7 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
     status, detail = _status(subject, effect, settings) if effect else None, subject.detail
     problems = dict(event.problems)
     if status is None and effect and (asked := status_word(event, effect)):
-        note(problems, STATUS_REFUSED, asked)
+        add_problem(problems, STATUS_REFUSED, asked)
     if problems:
         detail = {**detail, "problems": problems}
     return StoredEvent(
@@ -218,7 +218,7 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
         status=status,
         tool=subject.tool,
         channel=delivery.channel,
-        campaign=keepable(event.campaign, NAME),
+        campaign=storable(event.campaign, NAME),
         delivery_id=delivery.id,
         received_us=delivery.received_us,
         via=_via(subject, kind),
@@ -228,7 +228,7 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
 
 def _status(subject: EventSubject, effect: str, settings: ClientSettings) -> str | None:
     """Return the status in the client's spelling; None if the client has no such status."""
-    word = keepable(status_word(subject.event, effect), STATUS)
+    word = storable(status_word(subject.event, effect), STATUS)
     declared = settings.company_statuses if subject.kind == COMPANY else settings.contact_statuses
     if word is None or declared is None:
         return word
@@ -245,11 +245,11 @@ def _via(subject: EventSubject, kind: int) -> int:
 def _detail(event: Event) -> Detail:
     detail: Detail = {}
     if event.source_event is not None and event.source_event != event.event:
-        detail["source"] = keepable(event.source_event, NAME)
+        detail["source"] = storable(event.source_event, NAME)
     if event.kind is not None:
         detail["kind"] = event.kind
     if event.merged_into is not None:
-        detail["merged_into"] = keepable(event.merged_into, NAME)
+        detail["merged_into"] = storable(event.merged_into, NAME)
     if "." not in event.event:
         _add_carried(event, detail)
     elif not event.event.endswith(".deleted"):
@@ -273,9 +273,9 @@ def _identity(event: Event) -> dict[str, str]:
 def _add_carried(event: Event, detail: Detail) -> None:
     carried = {}
     if event.first_name:
-        carried["first_name"] = keepable(event.first_name, NAME)
+        carried["first_name"] = storable(event.first_name, NAME)
     if event.last_name:
-        carried["last_name"] = keepable(event.last_name, NAME)
+        carried["last_name"] = storable(event.last_name, NAME)
     if carried:
         detail["carried"] = carried
 
@@ -285,10 +285,10 @@ def _add_values(event: Event, detail: Detail) -> None:
     given: dict[str, str | None] = {name: value for name, value in named if value}
     given |= {name: event.fields[name] for name, _ in named if name in event.fields}
     if given:
-        detail["fields"] = {name: keepable(value, NAME) for name, value in given.items()}
+        detail["fields"] = {name: storable(value, NAME) for name, value in given.items()}
     if event.custom:
-        named_values = [(keepable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
-        detail["custom"] = {name: keepable(value, VALUE) for name, value in named_values if name.strip()}
+        named_values = [(storable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
+        detail["custom"] = {name: storable(value, VALUE) for name, value in named_values if name.strip()}
 
 
 def _add_changes(event: Event, detail: Detail) -> None:
@@ -296,5 +296,5 @@ def _add_changes(event: Event, detail: Detail) -> None:
     shown = detail.get("fields", ())
     if changes := [change for change in event.changed[:CUSTOM_FIELDS] if change.field not in shown]:
         detail["changed"] = [
-            [keepable(change.property, NAME), keepable(change.value, VALUE), keepable(change.previous, VALUE)] for change in changes
+            [storable(change.property, NAME), storable(change.value, VALUE), storable(change.previous, VALUE)] for change in changes
         ]

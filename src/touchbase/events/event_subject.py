@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.common.packing import packs_by_position
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.events.object_claims import Claim
 from touchbase.history.events import Detail, Event

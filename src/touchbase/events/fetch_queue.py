@@ -8,7 +8,7 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.history.identity_links import Ref
-from touchbase.history.statements import REF
+from touchbase.history.sql import REF
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement
 

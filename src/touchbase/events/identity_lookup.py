@@ -8,16 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import SEVERAL, SINCE
-from touchbase.history.rows import event_of
+from touchbase.history.sql import event_of
 from touchbase.records import statements as records_sql
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.primary_keys import former_key, held_since, keys_of, primary_key, shown_values
-from touchbase.records.projection import Record
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.primary_keys import former_key, keys_of, owned_since, primary_key, shown_values
 from touchbase.records.rows import company_of, contact_of
 from touchbase.sql.statement import Execute, Plan, Row
 
@@ -110,13 +108,13 @@ def _has_several(subject: EventSubject, objects: Sequence[set[Ref]]) -> bool:
 def _may_belong_to_another(resolver: Resolver, subject: EventSubject, field_name: str) -> bool:
     """Whether an address may have had another owner when the event happened, or belong to another record's object."""
     record = resolver.by_primary.get(subject.primary or "")
-    since = None if record is None else held_since(record, field_name)
+    since = None if record is None else owned_since(record, field_name)
     return since is not None and (subject.ref is not None or subject.stamp[1] < since)
 
 
 def _belongs_or_belonged_to_another(resolver: Resolver, key: str, subjects: Sequence[EventSubject]) -> bool:
     record = resolver.by_linkedin.get(key)
-    since = None if record is None else held_since(record, "linkedin_url")
+    since = None if record is None else owned_since(record, "linkedin_url")
     return record is None or (since is not None and any(subject.linkedin == key and subject.stamp[1] < since for subject in subjects))
 
 

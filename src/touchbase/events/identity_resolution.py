@@ -19,19 +19,17 @@ from touchbase.events.object_claims import Claims, primary_name
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.identity_links import Link, Links, Ref
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
+from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import (
     api_since,
     former_key,
     is_before,
-    join_fields,
     linkedin_stamp,
+    merge_fields,
     primary_key,
     primary_stamp,
-    take_primary,
+    swap_primary_keys,
 )
-from touchbase.records.projection import Record
 
 
 @dataclass(slots=True)
@@ -192,7 +190,7 @@ class Resolver:
         mine, theirs = self._linked(ref), self._linked(other)
         self.claims.merge(ref, other)
         if mine is None and theirs is None:
-            self.links.wait_together(ref, other)
+            self.links.merge_places(ref, other)
         elif mine is None or theirs is None:
             known = mine or theirs
             assert known is not None
@@ -297,7 +295,7 @@ class Resolver:
         """Unite two records; return the survivor."""
         survivor, gone = (one, other) if self._survives(one, other) else (other, one)
         self._join_keys(survivor, gone)
-        join_fields(survivor, gone)
+        merge_fields(survivor, gone)
         self.by_id.pop(gone.id, None)
         self.rekeyed.pop(gone.id, None)
         self.rekeyed[survivor.id] = survivor
@@ -320,7 +318,7 @@ class Resolver:
         field_name = self._primary_field
         stamp = primary_stamp(gone, field_name)
         if beats(stamp, primary_stamp(survivor, field_name)):
-            take_primary(survivor, gone)
+            swap_primary_keys(survivor, gone)
             survivor.stamps[field_name] = stamp
             survivor.stamps.pop(SINCE, None)
             if SINCE in gone.stamps:

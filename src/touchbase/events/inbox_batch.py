@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequ
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from touchbase.common.field_limits import keepable
+from touchbase.common.field_limits import storable
 from touchbase.errors import TouchbaseError
 from touchbase.events.event_normalization import NormalizedDelivery, normalize
 from touchbase.events.event_subject import EventSubject
@@ -144,7 +144,7 @@ def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list
 
 def failure_reason(error: Exception) -> str:
     """Return an unexpected error as one sentence, for the delivery's `error`."""
-    return keepable(f"{type(error).__name__}: {error}", MAX_REASON_LENGTH) or ""
+    return storable(f"{type(error).__name__}: {error}", MAX_REASON_LENGTH) or ""
 
 
 def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from touchbase.clients import statements as clients_sql
+from touchbase.clients import sql as clients_sql
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
-from touchbase.clients.rows import client_of
+from touchbase.clients.sql import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.events import projection_custom_fields
@@ -31,13 +31,14 @@ from touchbase.events.repeats import drop_repeats, split_at_repeats
 from touchbase.events.reprojection import reproject
 from touchbase.events.suppression_guard import clear_bodies, withhold
 from touchbase.events.work import WorkReport
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link, Links
-from touchbase.history.rows import event_of, event_row
+from touchbase.history.sql import event_of, event_row
 from touchbase.inbox import statements as inbox_sql
 from touchbase.inbox.delivery import waits_since
-from touchbase.records.projection import Folded, Record, fold_event, origin_write, refold_status, write_field
+from touchbase.records.models import Record
+from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
 

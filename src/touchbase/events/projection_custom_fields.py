@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from touchbase.common.field_limits import MOST_HELD
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.events.identity_resolution import Resolver
 from touchbase.history.events import StoredEvent
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, NEVER, Stamp, beats
 from touchbase.records import statements as records_sql
-from touchbase.records.custom_field import CustomField
+from touchbase.records.models import CustomField
 from touchbase.records.rows import custom_field_of, custom_field_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
@@ -59,7 +59,7 @@ def _write(
     if not beats(stamp, NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)):
         return
     if one is None:
-        if counts[slot[:2]] >= MOST_HELD:
+        if counts[slot[:2]] >= MAX_CUSTOM_FIELDS:
             return  # a CRM that sends a new name in every webhook must not grow a record without limit
         counts[slot[:2]] += 1
         one = known[slot] = CustomField(ids.take("custom_field"), slot[2], None, now_us, created_us=now_us)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_companies import DELETE_CLAIMS_OF
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.last_writer_wins import CLEARED, NEVER, beats
-from touchbase.history.rows import event_of
+from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_ANSWERS
 from touchbase.records import statements as records_sql
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.custom_field import CustomField
+from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import keys_of, shown_values
-from touchbase.records.projection import Record
 from touchbase.records.rows import company_row, contact_row, custom_field_of, custom_field_row
-from touchbase.records.sql_update_save import fold_of, fold_status_of
+from touchbase.records.sql_update import fold_of, fold_status_of
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.events.identity_resolution import Resolver
 from touchbase.history.last_writer_wins import NEVER, Stamp
-from touchbase.records.contact import Contact
+from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import primary_key
-from touchbase.records.projection import Record
 
 
 def current_key(record: Record, name: str) -> str | None:

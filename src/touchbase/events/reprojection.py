@@ -10,14 +10,12 @@ from touchbase.events.identity_lookup import load_owners
 from touchbase.events.projection_batch import Batch, Target
 from touchbase.events.projection_companies import clear_company
 from touchbase.events.rekey import assign, current_key, release
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history import status as st
 from touchbase.history.events import StoredEvent
 from touchbase.history.last_writer_wins import NEVER, Place
-from touchbase.history.rows import event_of
+from touchbase.history.sql import event_of
 from touchbase.records import statements as records_sql
-from touchbase.records.contact import Contact
-from touchbase.records.custom_field import CustomField
 from touchbase.records.field_projection import (
     Written,
     has_several_objects,
@@ -27,8 +25,10 @@ from touchbase.records.field_projection import (
     projected_custom_fields,
     projected_fields,
 )
+from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.primary_keys import former_key_of
-from touchbase.records.projection import FIELDS, JOINED, Folded, Record
+from touchbase.records.projection import Folded
+from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields
 from touchbase.records.rows import custom_field_of, custom_field_row
 from touchbase.sql.statement import Execute, Plan
 
@@ -112,8 +112,8 @@ def _project_addresses(batch: Batch, target: Target, record: Record, gone: set[P
 
 
 def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Place]) -> None:
-    for name in FIELDS["contact" if isinstance(record, Contact) else "company"]:
-        if name not in JOINED and record.stamps.get(name, NEVER)[1:] in gone:
+    for name in stamped_fields(record):
+        if name not in RESOLVED_FIELDS and record.stamps.get(name, NEVER)[1:] in gone:
             setattr(record, name, None)
             del record.stamps[name]
     for name, stored, best in projected_fields(record, history, gone):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, EXTERNAL
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.body_retention import clear_deliveries

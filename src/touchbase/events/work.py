@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from touchbase.common.packing import packs_by_position
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref

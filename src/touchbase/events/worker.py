@@ -195,7 +195,7 @@ class InboxWorker:
         try:
             report = await self._process_batch(client, limit)
         except Exception:
-            self._backoff.leave(client, BACKOFF_SECONDS)
+            self._backoff.delay(client, BACKOFF_SECONDS)
             raise
         now, commands = self._clock(), self._store.commands_taken - commands
         self._scheduler.end(client, limit, limit if report.more else report.taken, now - began)

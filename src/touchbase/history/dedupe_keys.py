@@ -1,4 +1,4 @@
-"""Keys that recognise a thing again: a delivery by its bytes, an event by its content."""
+"""Dedupe keys: of a delivery by its bytes, of an event by its content."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import Event
 
 EVENT_ENDINGS = (b"-event", b"-topic", b"idempotency-key")
-"""Endings of headers that say which event an otherwise equal body is about, or that it is another one."""
+"""Suffixes of headers that distinguish events with equal bodies."""
 
 
 def body_key(channel: str, query: str, event_headers: str, body: bytes) -> bytes:
-    """Sixteen bytes that are equal for the same call.
+    """Return sixteen bytes that are equal for repeats of a webhook.
 
-    The query and headers that name the event take part, because some tools tell only there which event
-    an otherwise equal body is about.
+    The query and the headers that name the event are part of it, because some tools distinguish events with equal
+    bodies only there.
     """
     digest = blake2b(body, digest_size=16)
     digest.update(f"\0{channel}\0{query}\0{event_headers}".encode("utf-8", "surrogateescape"))
@@ -23,19 +23,20 @@ def body_key(channel: str, query: str, event_headers: str, body: bytes) -> bytes
 
 
 def event_key(tool: str, event: Event, receipt: str) -> str:
-    """A short key, equal whenever the tool tells the same fact again.
+    """Return a short key that is equal for repeats of an event.
 
-    A tool's own event id is used where there is one. Else the content decides, never attempt counters.
-    An event without a time of its own counts once per call: `receipt` names the call.
+    It comes from the tool's own event id, else from the content, never from attempt counters.
+    An event without a time counts once per webhook: `receipt` identifies the webhook.
     """
     if event.key is not None:
         return _short(f"{tool}\0{event.event}\0{event.key}\0{event.object_id or ''}")
     parts = [
-        tool, event.event, event.email, event.linkedin_url, event.told_status or event.status, event.kind, event.campaign, event.message_id,
+        tool, event.event, event.email, event.linkedin_url, event.original_status or event.status, event.kind,
+        event.campaign, event.message_id,
         event.object_type, event.object_id, event.domain, receipt if event.occurred_us is None else None,
         event.name, event.first_name, event.last_name,
     ]  # fmt: skip
-    # Named, and only where they are there: what says none of them has the key that it always had.
+    # With names, and only if present, so that events without them have the same key as in earlier versions.
     more = {"step": event.step, "link": event.link, "campaign_id": event.campaign_id, "merged_into": event.merged_into}
     parts += [f"{name}:{value}" for name, value in more.items() if value]
     if event.company_object is not None:
@@ -47,12 +48,12 @@ def event_key(tool: str, event: Event, receipt: str) -> str:
 
 
 def key_of_person(key: str, identity: str) -> str:
-    """The key of a fact whose id the tool gives to several people of one call."""
+    """Return the key of an event whose id the tool gives to several people of one webhook."""
     return _short(f"{key}\0{identity}")
 
 
 def effective_time(occurred_us: Micros | None, received_us: Micros, day: Micros) -> Micros:
-    """When it happened: the tool's time, or receipt if that is missing or over a day in the future."""
+    """Return the tool's time of an event, or its receipt if that is missing or over a day in the future."""
     if occurred_us is None or occurred_us > received_us + day:
         return received_us
     return occurred_us

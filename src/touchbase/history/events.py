@@ -1,18 +1,30 @@
-"""Events: what tools tell us, in our words.
+"""Events in the shared vocabulary of all tools, and the authors of API writes.
 
-The vocabulary is that of the two facts pages (campaign tools and CRMs). An adapter turns one webhook
-call into a list of `Event`s; applying one gives a `StoredEvent` in a record's history.
+The vocabulary is that of the reference pages on campaign tools and CRMs. An adapter translates one webhook
+into a list of `Event`s; applying an event adds a `StoredEvent` to a record's history.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from touchbase.common.packing import packs_by_position
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history import status as st
 from touchbase.history.last_writer_wins import Place, place_of
+
+
+class Author(NamedTuple):
+    """API key and request of one API write, as stored in the record's history."""
+
+    key_id: str | None = None
+    """The id of the API key; None without authentication."""
+    request_id: str | None = None
+
+
+NO_AUTHOR = Author()
+
 
 EMAIL_EVENTS = frozenset(
     {
@@ -26,34 +38,34 @@ EMAIL_EVENTS = frozenset(
 CRM_EVENTS = frozenset(
     f"{kind}.{what}" for kind in ("contact", "company") for what in ("created", "updated", "status_changed", "deleted")
 ) | {"ignored", "handshake", "unrecognised", "email_unsubscribed", "email_bounced"}
-"""The last two: a CRM's marks that an address is opted out, or takes no mail."""
+"""The last two: a CRM's marks that an address is opted out, or bounces."""
 
-# Events that say nothing about one person or company: kept and counted, never applied.
+# Events about no person or company: stored and counted, never applied.
 NOT_ABOUT_A_RECORD = frozenset({"account_event", "other", "unknown", "ignored", "handshake", "unrecognised"})
 
 CONTACT = 1
 COMPANY = 2
 EXTERNAL = 3
-"""A tool's object whose identity we do not know yet: its events wait under its link."""
+"""A tool's object without a record yet: its events are parked under its link."""
 
 
 @dataclass(slots=True)
 class Change:
-    """One property that a CRM says has changed; `previous` is None where the CRM does not tell."""
+    """One changed property of a CRM object; `previous` is None where the CRM does not send it."""
 
     property: str
     value: str | None
     previous: str | None = None
     field: str | None = None
-    """The field of ours to which the property belongs: where `Event.fields` has it, it tells the same."""
+    """Our field for this property; `Event.fields` has the same value."""
     is_ours: bool = False
-    """Whether `property` is our own name, of an identity (`email`, `domain`, `linkedin_url`)."""
+    """Whether `property` is the name of one of our identity fields (`email`, `domain`, `linkedin_url`)."""
 
 
 @packs_by_position
 @dataclass(slots=True)
 class Event:
-    """One fact from one webhook call, before we know which of our records it is about.
+    """One fact from one webhook, before identity resolution has found its record.
 
     `occurred_us` is None when the tool gives no usable time: then the time of receipt counts.
     `key` is the tool's own event id; without one a key is derived from the content.
@@ -68,13 +80,13 @@ class Event:
     kind: str | None = None
     """For `email_bounced`: hard, soft or unknown."""
     counts_as_sent: bool = False
-    """A delivery report of a tool that sends no sent event: it stands for the sent mail."""
+    """A delivery report of a tool that sends no event for sent mail: it counts as the sent mail."""
     first_name: str | None = None
     last_name: str | None = None
     campaign: str | None = None
     """The campaign's name, else its id, as text."""
     message_id: str | None = None
-    """The mail this is about, where the tool names it; part of the derived key."""
+    """The mail's id, where the tool sends it; part of the derived key."""
     step: str | None = None
     """The step of the campaign's sequence, as text."""
     link: str | None = None
@@ -84,7 +96,7 @@ class Event:
     object_type: str | None = None
     object_id: str | None = None
     company_object: tuple[str, str] | None = None
-    """The company that a contact belongs to: the tool's word for the kind of object, and the object's id."""
+    """The contact's company: the tool's object type, and the object's id."""
     domain: str | None = None
     name: str | None = None
     """A company's name."""
@@ -97,22 +109,22 @@ class Event:
     key: str | None = None
     source_event: str | None = None
     """The tool's own name for it."""
-    told_status: str | None = None
-    """What `status` was before the client's own word took its place."""
+    original_status: str | None = None
+    """The value of `status` before the client's own status replaced it."""
     counts: bool | None = None
     """For `linkedin_replied`: whether it counts as a reply; None leaves it to the client's settings."""
     unzoned: bool = False
-    """Its time names no zone and was read as UTC: it is not believed where that lies after the receipt."""
+    """Its time has no zone and was read as UTC: a time after the receipt is ignored."""
     word: str | None = None
-    """The client's own status for what a mail, a reply or a bounce sets by itself; empty: it sets none. None: our word."""
+    """The client's own status for a mail, a reply or a bounce; empty: it sets none. None: the default status."""
     problems: dict[str, str] = field(default_factory=dict)
-    """What went wrong with it (`history/problems.py`)."""
+    """Its problems (`history/problems.py`)."""
     thin: bool = False
-    """It says that a CRM's record changed and not to what: worth asking the CRM."""
+    """It names a changed CRM object without values: they can be fetched from the CRM."""
 
     @property
     def about(self) -> int | None:
-        """CONTACT or COMPANY, or None when the event is about no record."""
+        """CONTACT or COMPANY; None for an event about no record."""
         if self.event in NOT_ABOUT_A_RECORD:
             return None
         return COMPANY if self.event.startswith("company.") else CONTACT
@@ -120,10 +132,10 @@ class Event:
 
 @dataclass(slots=True)
 class Translation:
-    """What one webhook call means: whose it is, and what it says.
+    """The translation of one webhook: its tool and its events.
 
-    `tool` is None when no adapter knows it. No events at all, or only such as `other`, is a call that
-    is understood and not used.
+    `tool` is None when no adapter recognises it. No events at all, or only events such as `other`, mean that the webhook
+    is recognised and ignored.
     """
 
     tool: str | None
@@ -131,15 +143,15 @@ class Translation:
     create_unknown: bool | None = None
     """Whether it may create records; None leaves it to the client's settings."""
     may_ask: bool = False
-    """Whether the tool can be asked for records that the call leaves out. Never true of an answer of the tool itself."""
+    """Whether objects that the webhook leaves out can be fetched from the tool. False for a fetched response."""
 
 
 Detail = dict[str, Any]
-"""What an event carries besides its columns, only what is there:
+"""The values of an event without a column of their own, only those present:
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
-`identity` the address or domain of a CRM's record, `time_unsure` where the receipt stands for its time,
+`identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
-of an API write also `cleared`, where it took all custom fields away, and `by`, its key's id and its request's."""
+of an API write also `cleared`, where it removed all custom fields, and `by`, the ids of its key and its request."""
 
 
 @dataclass(slots=True)
@@ -152,7 +164,7 @@ class StoredEvent:
     key: str
     event: str
     effect: str
-    """What folding does with it: one of `history/status.py`, or "" for nothing but being listed."""
+    """Its effect on the status and dates: one of `history/status.py`, or "" for none."""
     status: str | None
     tool: str
     channel: str
@@ -160,17 +172,17 @@ class StoredEvent:
     delivery_id: int | None
     received_us: Micros
     via: int
-    """Which identity led to the record: VIA_EMAIL, VIA_LINKEDIN, VIA_LINK, VIA_DOMAIN or VIA_API."""
+    """The identity by which the record was found: VIA_EMAIL, VIA_LINKEDIN, VIA_LINK, VIA_DOMAIN or VIA_API."""
     detail: Detail
 
     @property
     def place(self) -> Place:
-        """Its place among the entries of its record, by which everything is folded."""
+        """Its effective time: the order in which a record's entries are folded."""
         return place_of(self.occurred_us, self.received_us, self.key)
 
     @property
     def is_creation(self) -> bool:
-        """Whether it is a `POST` of a record through the API."""
+        """Whether it is a creation through the API."""
         return self.via == VIA_API and self.event in CREATIONS
 
 
@@ -182,7 +194,7 @@ VIA_LINK = 3
 VIA_DOMAIN = 4
 
 CRM_STATUS_EVENTS = frozenset({"contact.status_changed", "company.status_changed"})
-"""Events that set a status as a CRM's word for its record."""
+"""Events that set the status of a CRM object."""
 
 _EFFECTS = {
     "email_sent": st.SENT,
@@ -197,7 +209,7 @@ _EFFECTS = {
 
 
 def effect_of(event: Event) -> str:
-    """What folding does with an event."""
+    """Return the event's effect, as `StoredEvent.effect`."""
     if event.event == "email_bounced":
         return st.BOUNCE if event.kind == "hard" else ""
     if event.event == "email_delivered":
@@ -215,7 +227,7 @@ _WORDS = {
 
 
 def status_word(event: Event, effect: str) -> str | None:
-    """The status that an event asks for, in our words; a tool's own label is kept as it is."""
+    """Return the status that an event sets; a tool's own label stays as it is."""
     if effect == st.STATUS:
         return (event.status or "").removeprefix("custom:") or None
     return _WORDS.get(effect) if event.word is None else event.word or None

@@ -1,7 +1,7 @@
-"""Links: what else leads to a record (a tool's object ids, former keys), and where events wait while nobody knows.
+"""Identity links: references that lead to a record (a tool's object ids, former keys), and where events are parked.
 
-While it is not known which record a ref stands for, events about it wait in a *place*: the link's own id.
-Refs whose objects a CRM has merged share one place, so that whatever names one of them has named them all.
+While the record of a ref is unknown, events about it are parked in a *place*: the id of a link.
+Refs whose objects a CRM has merged share one place, so that one resolved ref resolves them all.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from touchbase.history.events import EXTERNAL
 
 Ref = tuple[str, str, str]
-"""A tool, its word for the kind of object, and the object's id. Tool "" holds former primary keys."""
+"""Tool, object type and object id. Tool "" is for former primary keys."""
 
 
 @dataclass(slots=True)
 class Link:
-    """What one ref stands for: a record; a place that it shares (record kind EXTERNAL); or nothing yet (None)."""
+    """The target of one ref: a record; a shared place (record kind EXTERNAL); or none yet (None)."""
 
     ref: Ref
     id: int
@@ -26,7 +26,7 @@ class Link:
 
     @property
     def place(self) -> int | None:
-        """Where events about it wait; None once its record is known."""
+        """Where events about it are parked; None once its record is known."""
         if self.record_kind is None:
             return self.id
         return self.record_id if self.record_kind == EXTERNAL else None
@@ -34,68 +34,68 @@ class Link:
 
 @dataclass(slots=True)
 class Links:
-    """The links to one kind of record that a batch names, kept true as it goes."""
+    """The links to one kind of record that a batch names, updated as the batch proceeds."""
 
     kind: int
     new_id: Callable[[], int]
     by_ref: dict[Ref, Link] = field(default_factory=dict)
     changed: dict[Ref, Link] = field(default_factory=dict)
     sharing: dict[int, list[Link]] = field(default_factory=dict)
-    """Links that share a place, by that place."""
+    """Links that share a place, by the place."""
     left: dict[int, Link] = field(default_factory=dict)
-    """Places that were left, each with a link that waited there: their events go where it leads now."""
+    """Places that are not used any more, each with a link that had it: its events move to the link's target."""
 
     def record_id(self, ref: Ref) -> int | None:
-        """The record that a ref stands for, if that is known."""
+        """Return the record of a ref, or None if it is unknown."""
         link = self.by_ref.get(ref)
         return link.record_id if link is not None and link.record_kind == self.kind else None
 
     def park(self, ref: Ref) -> Link:
-        """The link under which events about this ref wait."""
+        """Return the link under which events about this ref are parked."""
         link = self.by_ref.get(ref)
         if link is None:
             link = self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id())
         elif link.place is None:
-            # Its record is not there any more: events wait until somebody names the object again.
+            # Its record does not exist any more: events are parked until an event identifies the object again.
             link.record_kind = link.record_id = None
             self.changed[ref] = link
         return link
 
-    def wait_together(self, one: Ref, other: Ref) -> None:
-        """Two refs that are one object, of which nobody knows who it is, wait in one place."""
-        mine, theirs = self.park(one), self.park(other)
-        if mine.place == theirs.place:
+    def merge_places(self, one: Ref, other: Ref) -> None:
+        """Park the events of two refs in one place: they are one object, whose record is unknown."""
+        first, second = self.park(one), self.park(other)
+        if first.place == second.place:
             return
-        together = [*self._beside(mine), *self._beside(theirs)]
-        places = [link.place for link in (mine, theirs) if link.place is not None]
-        kept, gone = min(places), max(places)
-        self.left[gone] = mine if mine.place == gone else theirs
-        self.sharing.pop(gone, None)
-        self.sharing[kept] = together
-        self._set(together, EXTERNAL, kept)
+        merged = [*self._sharing_with(first), *self._sharing_with(second)]
+        places = [link.place for link in (first, second) if link.place is not None]
+        target, source = min(places), max(places)
+        self.left[source] = first if first.place == source else second
+        self.sharing.pop(source, None)
+        self.sharing[target] = merged
+        self._set(merged, EXTERNAL, target)
 
     def lead(self, ref: Ref, record_id: int) -> None:
-        """Let a ref, and those that wait with it, stand for this record."""
+        """Set the record of a ref and of all refs that share its place."""
         link = self.by_ref.get(ref)
         if link is None:
             self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id(), self.kind, record_id)
             return
         if link.record_kind == self.kind and link.record_id == record_id:
             return
-        together = self._beside(link)
+        sharing = self._sharing_with(link)
         if link.place is not None:
             self.sharing.pop(link.place, None)
             self.left[link.place] = link
-        self._set(together, self.kind, record_id)
+        self._set(sharing, self.kind, record_id)
 
-    def move(self, gone: int, kept: int) -> None:
-        """The record `gone` is now `kept`. In the store that is done for all its links at once."""
+    def move(self, source: int, target: int) -> None:
+        """Move the links of the record `source` to `target`, here only: one statement moves all of them in the store."""
         for link in self.by_ref.values():
-            if link.record_id == gone and link.record_kind == self.kind:
-                link.record_id = kept
+            if link.record_id == source and link.record_kind == self.kind:
+                link.record_id = target
 
-    def _beside(self, link: Link) -> list[Link]:
-        """All links that wait in this one's place; itself alone when it does not wait."""
+    def _sharing_with(self, link: Link) -> list[Link]:
+        """Return all links that share this one's place; only itself if it has none."""
         return self.sharing.get(link.place, [link]) if link.place is not None else [link]
 
     def _set(self, links: list[Link], kind: int, number: int) -> None:

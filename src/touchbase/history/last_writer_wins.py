@@ -1,13 +1,13 @@
-"""Stamps: which write a field's value comes from, so that order of arrival does not matter.
+"""Last writer wins: the stamp of a field's value orders its writes, whatever the order of arrival.
 
-A write has a *place* in time: an event that its tool says lies ahead of its receipt stands at the receipt,
-so that a later write through the API beats it.
+A stamp is a priority and the effective time of the write. An event whose time is after its receipt takes effect at the
+receipt, so that a later API write wins.
 
-Two kinds of writer. A *deliberate* write (API, CRM) beats what campaign tools carry along; among
-deliberate writes the latest place wins. A *carried* value (the name inside a campaign event) only
-fills: among those the earliest place wins, so a field once filled stays put and the usual
-in-order event writes nothing. Both rules are a maximum over (priority, place), hence any order of
-arrival gives the same value. Equal times are decided by the key. A value that was taken away has a stamp too.
+There are two priorities. A *deliberate* write (API, CRM) beats the values that campaign tools carry along; among
+deliberate writes the latest wins. A *carried* value (the name inside a campaign event) only
+fills: among those the earliest wins, so a filled field does not change and the usual
+in-order event writes nothing. Both rules are a maximum over stamps, hence any order of
+arrival gives the same value. The key decides between equal times. A removed value has a stamp too.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ CARRIED = 0
 DELIBERATE = 1
 
 Place = tuple[Micros, str]
-"""Where an entry stands among all of its record: time, then key."""
+"""Effective time of an entry: time, then key."""
 Stamp = tuple[int, Micros, str]
 Stamps = dict[str, Stamp]
 API_KEY = "api:"
-"""How the keys of writes through the API begin."""
+"""Prefix of the keys of API writes."""
 NEVER: Stamp = (-1, 0, "")
 LAST_WRITE = "api"
-"""Under this name stands the last write through the API of all: the next one takes its place after it."""
+"""Name of the stamp of a record's last API write: the next one takes effect after it."""
 CLEARED = "custom_fields"
-"""Under this name stands the write that took all custom fields away, those too that only come to be known later."""
+"""Name of the stamp of the write that removed all custom fields, also fields of older events that arrive later."""
 SINCE = "since"
-"""Under this name stands from when on a record has had its e-mail address or domain, where another object had it before.
+"""Name of the stamp since which a record has its e-mail address or domain, if another object had it before.
 
-It may stand there in vain too, as the next."""
+It may stay without need, as `SEVERAL`."""
 SEVERAL = "objects"
-"""Under this name a record says that two objects of one kind have been it: each event of theirs is held against the others.
+"""Name of the stamp of a record of two objects of one kind: each event is compared with the events of the other object.
 
-It may stand there in vain, as it stays when the two turn out to be one by a merge."""
+It may stay without need, because a merge of the two objects does not remove it."""
 _AHEAD = len("+") + 15 + len(":")
 
 
 def key_in(place: Place) -> str:
-    """The event's own key in a place."""
+    """Return the event's own key of an effective time."""
     return place[1][_AHEAD:] if place[1].startswith("+") else place[1]
 
 
 def place_of(occurred_us: Micros, received_us: Micros, key: str) -> Place:
-    """The place of an event; those ahead of one receipt stay in the order of their own times."""
+    """Return the effective time of an event; events whose times are after one receipt stay in the order of their own times."""
     if occurred_us <= received_us:
         return occurred_us, key
     return received_us, f"+{occurred_us - received_us:015d}:{key}"
 
 
 def beats(new: Stamp, old: Stamp) -> bool:
-    """Whether the write stamped `new` replaces the value stamped `old`."""
+    """Return whether the write stamped `new` replaces the value stamped `old`."""
     if new[0] != old[0]:
         return new[0] > old[0]
     if new[0] == CARRIED:
@@ -61,10 +61,10 @@ def beats(new: Stamp, old: Stamp) -> bool:
 
 
 def stamp_of(stamps: Stamps, field: str, value: object, created_us: Micros) -> Stamp:
-    """The stamp of a field's value.
+    """Return the stamp of a field's value.
 
-    A record made through the API keeps no stamps until something needs one: its values are stamped
-    with their creation.
+    A record created through the API stores no stamps until one is needed: the stamp of its values
+    is its creation.
     """
     known = stamps.get(field)
     if known is not None:

@@ -1,17 +1,17 @@
-"""Problems: what went wrong with an event that was applied all the same, so that a person can find it and act.
+"""Problems of events that were applied all the same, so that a person can find and fix their cause.
 
-An event carries its problems in its detail, under "problems": code -> what it is about. The delivery has all of its events'.
-Whoever translates adds one with `note`, on the event's `problems`.
+An event has its problems in its detail, under "problems": code -> subject. A delivery has those of all its events.
+An adapter adds one to the event's `problems` with `add_problem`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 
-from touchbase.common.field_limits import STATUS, keepable
+from touchbase.common.field_limits import STATUS, storable
 
 Problems = dict[str, str]
-"""By code: what the problem is about, or an empty text."""
+"""By code: the problem's subject, or an empty text."""
 
 STATUS_REFUSED = "status_refused"
 TIME_AHEAD = "time_ahead"
@@ -25,20 +25,20 @@ SENTENCES = {
         "the time of the event lies after its receipt, so the receipt counts: if the tool names no zone, set time_zone of the connection"
     ),
 }
-"""What happened and what to do, by code; a code that is here is listed, counted and shown."""
+"""By code: what happened and what to do; these codes are listed, counted and shown."""
 
 
-def note(problems: MutableMapping[str, str], code: str, about: str = "") -> None:
-    """Add a problem; of two with one code the first stays."""
+def add_problem(problems: MutableMapping[str, str], code: str, about: str = "") -> None:
+    """Add a problem; the first of each code stays."""
     assert code in SENTENCES
-    problems.setdefault(code, keepable(about, STATUS) or "")
+    problems.setdefault(code, storable(about, STATUS) or "")
 
 
 def sentence(code: str, about: str) -> str:
-    """A problem in words; one of a later version is told by its code."""
+    """Return a problem in words; the code for one of a later version."""
     return SENTENCES[code].format(about=about) if code in SENTENCES else code
 
 
-def told(problems: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Problems as code and sentence, by code."""
+def described(problems: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return problems as code and sentence, sorted by code."""
     return [(code, sentence(code, about)) for code, about in sorted(problems.items())]

@@ -1,13 +1,13 @@
-"""Statuses: how a record's history gives its status, whatever order the history arrived in.
+"""Status: computed from a record's history, the same for every order of arrival.
 
-Every cause of a status is an *entry* with a time and a stable key. The status is what is left after
-walking the entries in (time, key) order with `advance`. Three kinds of entry:
+Every cause of a status is an *entry* with a time and a stable key. `advance` folds the entries in order of
+(time, key). There are three kinds of entry:
 
 - explicit ones (an API write, a CRM status, a lead label in the campaign tool) always set their status;
-- campaign facts climb a short ladder: a sent mail makes "contacted" of a person not contacted yet, a
-  reply makes "replied" unless the person already stands further along, a hard bounce makes "bounced";
-  a CRM's "New" says only that nobody has worked on the person, so a reply replaces it like a sent mail;
-- an unsubscribe or a complaint makes "do_not_contact"; a re-subscription lifts that only when an
+- campaign facts advance a fixed sequence: a sent mail sets "contacted" if the person is not contacted yet, a
+  reply sets "replied" unless the person is further along, a hard bounce sets "bounced";
+  a CRM's "New" only means that no one has worked on the person, so a reply replaces it like a sent mail;
+- an unsubscribe or a complaint sets "do_not_contact"; a re-subscription reverts that only if an
   unsubscribe had set it.
 """
 
@@ -35,9 +35,9 @@ FURTHER_ALONG = frozenset(
         "lost", "closed lost", "opportunity", "qualified",
     }
 )  # fmt: skip
-"""Statuses given at creation (case ignored) that tell more than "replied" and are kept when a reply comes."""
+"""Statuses given at creation (case ignored) that a reply does not replace, because they are further along than "replied"."""
 
-# What an entry does. They are stored with the event, so their spelling is for ever.
+# Effects of entries. They are stored with the event, so their spelling must not change.
 INITIAL = "initial"
 STATUS = "status"
 SENT = "sent"
@@ -48,13 +48,13 @@ COMPLAINT = "complaint"
 RESUBSCRIBE = "resubscribe"
 
 CRM_STATUS = "crm_status"
-"""What a CRM's event does, which is stored as `STATUS`: in a walk only, where it is told from an API write and a label."""
+"""The effect of a CRM's event, stored as `STATUS`: only a fold of the whole history distinguishes it from API writes and labels."""
 
 STATUS_EFFECTS = frozenset({INITIAL, STATUS, SENT, REPLY, BOUNCE, UNSUBSCRIBE, COMPLAINT, RESUBSCRIBE})
 
 
 class HasStatus(Protocol):
-    """A record whose status is folded: contact or company."""
+    """A record with a folded status: contact or company."""
 
     created_us: Micros
     initial_status: str | None
@@ -68,19 +68,19 @@ class HasStatus(Protocol):
 
 @dataclass(slots=True)
 class Walk:
-    """What a walk through the whole history remembers besides the record."""
+    """The state of a fold of the whole history, in addition to the record."""
 
     cause: str | None = None
-    """The record's `status_cause`, but `CRM_STATUS` for a CRM's, and after a re-subscription the cause of the status given back."""
+    """The record's `status_cause`, but `CRM_STATUS` for a CRM's, and after a re-subscription the cause of the restored status."""
     previous_cause: str | None = None
     """The same of the record's `previous_status`."""
 
 
 def may_add(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
-    """Whether `advance` may simply add an entry, because it comes after everything folded so far.
+    """Return whether `advance` can add an entry in one step, because it is after everything folded so far.
 
-    Not a reply where the record does not tell what it may replace: after a re-subscription, which gave back a status of
-    any cause, and where "New" is the word of a CRM or of a person.
+    False for a reply if the record does not show what it may replace: after a re-subscription, which restored a status of
+    any cause, and if "New" may come from a CRM or from a person.
     """
     if record.status_entry_us is None:
         return True
@@ -94,27 +94,27 @@ def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key:
     record.status_entry_us, record.status_entry_key = at, key
     if effect == RESUBSCRIBE:
         if record.status_cause == UNSUBSCRIBE:
-            given_back = None if walk is None else walk.previous_cause
+            restored = None if walk is None else walk.previous_cause
             _set(record, record.previous_status, effect, at, walk)
             if walk is not None:
-                walk.cause = given_back
+                walk.cause = restored
         return
     if not _may_replace(record, effect, record.status_cause if walk is None else walk.cause):
         return
     if status == record.status:
         # A complaint after an unsubscribe is final; an unsubscribe after anything firmer is not the cause.
         if effect != UNSUBSCRIBE:
-            _note_cause(record, effect, walk)
+            _set_cause(record, effect, walk)
         return
     if effect == INITIAL and record.status is None:
         record.status = status
-        _note_cause(record, effect, walk)
+        _set_cause(record, effect, walk)
         return
     _set(record, status, effect, at, walk)
 
 
 def restart(record: HasStatus) -> None:
-    """Forget the folded status, to walk the whole history again."""
+    """Reset the folded status, before a fold of the whole history."""
     record.status = record.previous_status = record.status_cause = record.status_entry_key = None
     record.status_changed_us = record.status_entry_us = None
 
@@ -123,10 +123,10 @@ def _set(record: HasStatus, status: str | None, effect: str, at: Micros, walk: W
     record.previous_status, record.status, record.status_changed_us = record.status, status, at
     if walk is not None:
         walk.previous_cause = walk.cause
-    _note_cause(record, effect, walk)
+    _set_cause(record, effect, walk)
 
 
-def _note_cause(record: HasStatus, effect: str, walk: Walk | None) -> None:
+def _set_cause(record: HasStatus, effect: str, walk: Walk | None) -> None:
     record.status_cause = STATUS if effect == CRM_STATUS else effect
     if walk is not None:
         walk.cause = effect

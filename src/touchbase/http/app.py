@@ -27,9 +27,7 @@ from touchbase.http.openapi import description
 from touchbase.http.responses import Response
 from touchbase.inbox.api import deliveries, refused
 from touchbase.inbox.api.webhooks import RECEIVERS, Receiver
-from touchbase.records.api.companies import COMPANIES
-from touchbase.records.api.contacts import CONTACTS
-from touchbase.records.api.resource import RecordResource, RecordType, creating
+from touchbase.records.api.resource import COMPANIES, CONTACTS, RecordResource, ResourceType, creating
 
 __all__ = ["AuthMode", "Dependencies", "Limits", "Metrics", "NoMetrics", "ProtocolAnswer", "build_app"]
 
@@ -82,8 +80,8 @@ def _router(api: Api) -> Router:
     return Router(routes, redirect_slashes=False, default=nowhere)
 
 
-def _records(api: Api, kind: RecordType[Any, Any, Any], **more: Any) -> list[Route]:
-    calls, name = RecordResource(kind), kind.name
+def _records(api: Api, kind: ResourceType[Any, Any, Any], **more: Any) -> list[Route]:
+    calls, name = RecordResource(kind), kind.type.plural
     return [
         Route(kind.path, Resource(api, name, also=("POST",), GET=calls.list)),
         Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=whole(calls.change, of_client), **more)),

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
-from touchbase.common.field_limits import NAME, why_unusable
+from touchbase.common.field_limits import NAME, why_not_storable
 from touchbase.errors import Fault, Invalid, MalformedBody
 
 # An integer longer than this is out of every range; reading it digit by digit would take long.
@@ -183,7 +183,7 @@ def _scalar_fault(data: Any, kind: types.Type) -> tuple[str, str] | None:
 def _text_fault(data: Any, kind: types.StrType) -> tuple[str, str] | None:
     if not isinstance(data, str):
         return _wrong("a text", data)
-    if (why := why_unusable(data)) is not None:
+    if (why := why_not_storable(data)) is not None:
         return "unusable_text", why
     if kind.max_length is not None and len(data) > kind.max_length:
         return "too_long", f"must have at most {kind.max_length} characters, and has {len(data)}"
@@ -225,7 +225,7 @@ def _half_pairs(data: Any, path: list[str], faults: list[Fault]) -> None:
     Only they get a pointer: names can be nearly as long as the body, and there can be as many values.
     """
     if isinstance(data, str):
-        why = why_unusable(data.replace("\0", ""))
+        why = why_not_storable(data.replace("\0", ""))
         if why is not None and len(faults) < MOST_TOLD:
             faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
     elif isinstance(data, dict):

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from touchbase.adapters.interface import ProtocolAnswer, WebhookRequest
-from touchbase.auth.auth_throttle import FailedCalls, FailedKeys
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
 from touchbase.common.timestamps import Clock, Micros
 from touchbase.connections.models import SECRETS, Arrival, Connection, ConnectionSettings
@@ -170,10 +170,10 @@ class Dependencies:
     """Called once a client is to be removed, so that the housekeeper wakes."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
     """What clients and keys may ask for in a second."""
-    failed_keys: FailedKeys = field(default_factory=FailedKeys)
+    failed_keys: KeyThrottle = field(default_factory=KeyThrottle)
     refused: RefusedWebhooks | None = None
     """Where refused webhook calls are noted, for the housekeeper to store; None: they are only counted."""
-    failed_calls: FailedCalls = field(default_factory=FailedCalls)
+    failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)
 
     def reached_at(self, path: str) -> bytes:
         """One of our paths as callers reach it: a proxy may have put us under a path of its own, which `public_url` then names."""

@@ -10,12 +10,12 @@ from typing import TypeVar
 from touchbase.auth.authentication import ADMIN, CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.service import Clients
-from touchbase.common.client_address import peer_of
-from touchbase.common.field_limits import why_unusable
+from touchbase.common.asgi import peer_of
+from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
 from touchbase.connections.service import Connections
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.history.author import Author
+from touchbase.history.events import Author
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.problems import InternalError, MethodNotAllowed
@@ -154,7 +154,7 @@ class Call:
     def path(self, name: str) -> str:
         """A parameter of the path; `NotFound` for a text that no store can hold, because nothing has such a name."""
         text = str(self.scope["path_params"][name])
-        if why_unusable(text) is not None:
+        if why_not_storable(text) is not None:
             raise NotFound("there is nothing at this address")
         return text
 

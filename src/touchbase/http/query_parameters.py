@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from touchbase.clients.models import ON_DUPLICATE
-from touchbase.common.field_limits import LARGEST_ID, why_unusable
+from touchbase.common.field_limits import LARGEST_ID, why_not_storable
 from touchbase.common.timestamps import Micros, from_text
 from touchbase.errors import Fault, Invalid
 
@@ -52,7 +52,7 @@ class Parameters:
             return None
         if name in self._repeated:
             self._fault(name, "repeated", "is given more than once")
-        elif (why := why_unusable(value)) is not None:
+        elif (why := why_not_storable(value)) is not None:
             self._fault(name, "unusable_text", why)
         elif not value.strip():
             self._fault(name, "blank", "must not be blank; leave it out instead")
@@ -147,7 +147,7 @@ def _is_storable(place: Any) -> bool:
     if isinstance(place, int):
         return -(2**63) <= place < 2**63
     if isinstance(place, str):
-        return why_unusable(place) is None
+        return why_not_storable(place) is None
     return place is None or all(map(_is_storable, place))
 
 

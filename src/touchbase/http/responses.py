@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.common.asgi_extension import EXTENSION
-from touchbase.common.request_id import HEADER, is_sane
+from touchbase.common.asgi import EXTENSION, HEADER, is_valid_request_id
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import Headers, Scope, Send
@@ -34,7 +33,7 @@ class Response:
 def request_id_of(headers: Headers) -> bytes:
     """The caller's `X-Request-Id` if it is a sane one, else one of ours."""
     given = headers.get(HEADER)
-    if given is not None and is_sane(given):
+    if given is not None and is_valid_request_id(given):
         return given
     process, number = _serials.next()
     return f"{process}{number:08x}".encode()

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from touchbase.common import field_limits as limits
 from touchbase.connections.models import CHANNELS
-from touchbase.history.problems import told
+from touchbase.history.problems import described
 from touchbase.inbox.delivery import STATES
 
 Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
@@ -30,7 +30,7 @@ class ProblemOut(Struct):
 
 def problems_out(problems: Mapping[str, str]) -> list[ProblemOut]:
     """Problems as they are shown."""
-    return [ProblemOut(code, detail) for code, detail in told(problems)]
+    return [ProblemOut(code, detail) for code, detail in described(problems)]
 
 
 encode = msgspec.json.Encoder().encode

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from touchbase.common.field_limits import keepable
+from touchbase.common.field_limits import storable
 
 LONGEST_NAME = 80
 LONGEST_KEY = 40
@@ -32,5 +32,5 @@ def parts_of(shape: str | None) -> tuple[str | None, list[str]]:
 
 def _clean(text: str, most: int) -> str:
     # Keys that are numbers or ids would make a group of every call.
-    cleaned = " ".join((keepable(text, most) or "").split())
+    cleaned = " ".join((storable(text, most) or "").split())
     return "#" if cleaned and any(map(str.isdigit, cleaned)) and not any(map(str.isalpha, cleaned)) else cleaned

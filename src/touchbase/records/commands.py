@@ -1,73 +1,80 @@
-"""Commands that write contacts and companies."""
+"""Commands that write contacts and companies, and queries that read them and their histories."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
-from touchbase.history.author import NO_AUTHOR, Author
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.sql.command import Command, T_co
+from touchbase.common.unique_ids import UniqueIds
+from touchbase.history.events import NO_AUTHOR, Author, StoredEvent
+from touchbase.history.last_writer_wins import API_KEY
+from touchbase.records.models import Company, Contact
+from touchbase.sql.command import Command, Query, T_co
+
+R = TypeVar("R", Contact, Company)
+
+_serials = UniqueIds()
+
+
+def new_write_key() -> str:
+    """Return a key unique among all writes of all processes: it orders writes of equal time in a record's history."""
+    process, number = _serials.next()
+    return f"{API_KEY}{process}:{number:x}"
 
 
 @dataclass(slots=True)
 class Created(Generic[T_co]):
-    """A record, and whether it was made now (else it existed and was returned or updated)."""
+    """A record, and whether it is new (else it existed and was returned or updated)."""
 
     record: T_co
     is_new: bool
 
 
 @dataclass(slots=True)
-class CreateContact(Command[Created[Contact]]):
-    """Store a new contact; `contact.id` is given by the store.
+class CreateRecord(Command[Created[R]], Generic[R]):
+    """Store a new record; the store assigns `record.id`.
 
-    `Conflict` when its e-mail or LinkedIn key belongs to another contact, unless `on_duplicate` is
-    "return": that answers the other contact. (Merging into it is an `UpdateContact`, for the service to
-    send.) `Invalid` when `company_id` is none of this client's.
+    `Conflict` when its e-mail, LinkedIn key or domain belongs to another record, unless `on_duplicate` is
+    "return": then the result is the other record. (Merging into it is an `UpdateRecord`, which the service
+    sends.) `Invalid` when `company_id` is not a company of this client.
     """
 
-    contact: Contact
+    record: R
     custom: list[tuple[str, str]] = field(default_factory=list)
     on_duplicate: str = "error"
+    by: Author = NO_AUTHOR
+
+    @property
+    def client(self) -> int:
+        """The client's number."""
+        return self.record.client
+
+
+@dataclass(slots=True)
+class CreateContact(CreateRecord[Contact]):
+    """Store a new contact."""
+
     guarded: bool = False
-    """Its client has erased somebody: `PersonErased` when it is this person."""
+    """The client has erasures: `PersonErased` when this person is one of them."""
     restore: bool = False
-    """With `guarded`: an erased person comes back, and their erasure is lifted."""
-    by: Author = NO_AUTHOR
-
-    @property
-    def client(self) -> int:
-        """The client's number."""
-        return self.contact.client
+    """With `guarded`: store an erased person again and lift the erasure."""
 
 
 @dataclass(slots=True)
-class CreateCompany(Command[Created[Company]]):
-    """Store a new company; the same promises as `CreateContact`, with the domain as identity."""
-
-    company: Company
-    custom: list[tuple[str, str]] = field(default_factory=list)
-    on_duplicate: str = "error"
-    by: Author = NO_AUTHOR
-
-    @property
-    def client(self) -> int:
-        """The client's number."""
-        return self.company.client
+class CreateCompany(CreateRecord[Company]):
+    """Store a new company."""
 
 
 @dataclass(slots=True)
-class UpdateContact(Command[Contact]):
-    """Change fields of one contact; a field set to None is unset.
+class UpdateRecord(Command[R], Generic[R]):
+    """Change fields of one record; a field set to None is unset.
 
-    `changes` holds columns of `Contact` (email with email_key, linkedin_url with linkedin_key,
-    first_name, last_name, company_id, origin, status). `custom` holds custom fields by name; None
-    takes one away; `clear_custom` first takes all away. `NotFound`, `Conflict`, `Invalid` (company_id,
-    a transition that is not allowed), `PreconditionFailed` (`if_updated_us` is not the record's `updated_us`).
-    It is an entry at `at` (after the last write where our clock was put back), also where it changes nothing; a later entry's value stays.
+    `changes` holds columns of the record (fields with the columns of their normal forms, and `status`). `custom` holds
+    custom fields by name; None removes one; `clear_custom` first removes all. `NotFound`, `Conflict`, `Invalid`
+    (company_id, a transition that is not allowed), `PreconditionFailed` (`if_updated_us` is not the record's `updated_us`).
+    It is an entry of the history at `at` (after the record's last write when the clock was put back), even if it changes
+    nothing; a value of a later entry stays.
     """
 
     client: int
@@ -79,28 +86,88 @@ class UpdateContact(Command[Contact]):
     clear_custom: bool = False
     if_updated_us: Micros | None = None
     transitions: dict[str, list[str]] | None = None
-    """Where the client has declared them: status -> those that may follow."""
+    """Where the client has declared them: status -> the statuses that may follow."""
+    creates: bool = False
+    """A creation that met an existing record: the result is as if the creation had come first."""
+    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class UpdateContact(UpdateRecord[Contact]):
+    """Change fields of one contact."""
+
     guarded: bool = False
-    """Its client has erased somebody: `PersonErased` when the new address is theirs."""
+    """The client has erasures: `PersonErased` when a new address belongs to one of them."""
     restore: bool = False
     """As in `CreateContact`."""
-    creates: bool = False
-    """It is a creation that met an existing record: then that is as if the creation had come first."""
-    by: Author = NO_AUTHOR
 
 
 @dataclass(slots=True)
-class UpdateCompany(Command[Company]):
-    """Change fields of one company (domain, name, status); the same promises as `UpdateContact`."""
+class UpdateCompany(UpdateRecord[Company]):
+    """Change fields of one company."""
+
+
+@dataclass(slots=True)
+class GetRecord(Query[R | None], Generic[R]):
+    """One record of one client, with its custom fields."""
 
     client: int
     id: int
-    changes: dict[str, str | int | None]
-    custom: dict[str, str | None]
-    at: Micros
-    key: str
-    clear_custom: bool = False
-    if_updated_us: Micros | None = None
-    transitions: dict[str, list[str]] | None = None
-    creates: bool = False
-    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class GetContact(GetRecord[Contact]):
+    """One contact."""
+
+
+@dataclass(slots=True)
+class GetCompany(GetRecord[Company]):
+    """One company."""
+
+
+@dataclass(slots=True)
+class ListContacts(Query[list[Contact]]):
+    """Contacts in order of (created_us, id), newest last, or of (updated_us, id) when `updated_since_us` is given.
+
+    A record must equal all given filters; `email_key` and `linkedin_key` are normal forms.
+    `after` is the same pair of the last contact of the page before.
+    """
+
+    client: int
+    limit: int
+    after: tuple[Micros, int] | None = None
+    email_key: str | None = None
+    linkedin_key: str | None = None
+    status: str | None = None
+    company_id: int | None = None
+    updated_since_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class ListCompanies(Query[list[Company]]):
+    """Companies, as `ListContacts`."""
+
+    client: int
+    limit: int
+    after: tuple[Micros, int] | None = None
+    domain: str | None = None
+    status: str | None = None
+    updated_since_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class GetHistory(Query[list[StoredEvent]]):
+    """All events of one record, oldest first, by (occurred_us, key)."""
+
+    client: int
+    record_kind: int
+    record_id: int
+
+
+@dataclass(slots=True)
+class FindUnited(Query[int | None]):
+    """The id of the record that the record with this id was merged into."""
+
+    client: int
+    kind: int
+    id: int

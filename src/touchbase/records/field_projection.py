@@ -1,11 +1,11 @@
-"""Projection of fields: which values a record's whole history gives, object by object.
+"""Projection of fields from a record's whole history, object by object.
 
-The usual event folds in one step (`records/projection.py`). The whole history decides where it must: a record of several objects
-of CRMs, whose values do not clear or rename one another, and a fact that turned out to be older.
+The usual event is folded in one step (`records/projection.py`). The whole history decides for a record of several objects
+of CRMs, whose values do not clear or rename one another, and after an event turned out to be older.
 
-Of one object the last write counts. What an object leaves empty clears its own value and one of the API, never one of another
-object. Of several objects of one kind in one CRM, the first to come names the record; one that was deleted there comes last.
-A later write of the API replaces them all.
+Of one object the last write wins. A field that an object clears removes the object's own value and one of the API, never one of
+another object. Of several objects of one kind in one CRM, the first wins; a deleted one comes last.
+A later API write replaces the values of all.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, Place, Stamp, beats
-from touchbase.records.custom_field import CustomField
-from touchbase.records.projection import Record, field_writes, held_stamp, is_told_whole, origin_write
+from touchbase.records.models import CustomField, Record
+from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
 
 Object = tuple[str, str, str]
-"""A tool, its word for the kind of object, and the object's id."""
+"""Tool, object type and object id."""
 API: Object = ("", "", "")
-"""Stands for no object: values of the API and of campaign tools."""
+"""The source of values of the API and of campaign tools, which have no object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One value, which write it is of, and which object that was about."""
+    """One written value, its stamp and the object that it is from."""
 
     value: str | None
     stamp: Stamp
@@ -36,7 +36,7 @@ class Written:
 
 @dataclass(slots=True)
 class Objects:
-    """The objects of CRMs in one history: which are one by a merge, and which came first."""
+    """The objects of CRMs in one history: merges, order, and deletions."""
 
     leader: dict[Object, Object] = field(default_factory=dict)
     first: dict[Object, Place] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Objects:
 
     @classmethod
     def of_history(cls, history: Iterable[StoredEvent]) -> Objects:
-        """Those that the events of a history are about."""
+        """Return the objects of a history's events."""
         objects = cls()
         named = [(one, event) for event in history if (one := object_of(event)) is not None]
         for one, event in named:
@@ -59,46 +59,46 @@ class Objects:
         return objects
 
     def source(self, event: StoredEvent) -> Object:
-        """The object that an event's values are of."""
+        """Return the object that an event's values are from."""
         one = object_of(event)
         if one is not None:
             return self.of(one)
         if event.via == VIA_API or "." not in event.event:
             return API
-        # An event of before events said so: the tool's first object, as a record has one of each tool as a rule.
+        # An event from before events stored their object: the tool's first object, because a record usually has one per tool.
         ours = [each for each in self.first if each[0] == event.tool]
         return min(ours, key=self.rank, default=(event.tool, "", ""))
 
     def of(self, one: Object) -> Object:
-        """The object that one is by a merge."""
+        """Return the object into which this one was merged, else itself."""
         while self.leader.get(one, one) != one:
             one = self.leader[one]
         return one
 
     def rank(self, one: Object) -> tuple[bool, Micros, str]:
-        """Smaller for what comes first; what was deleted comes last."""
+        """Return a sort key: the first object comes first, deleted ones last."""
         return (self.last[one][2], *self.first[one])
 
 
 def object_of(event: StoredEvent) -> Object | None:
-    """The object that a CRM's event is about."""
+    """Return the object that a CRM's event is about."""
     named = event.detail.get("object")
     return None if named is None or event.via == VIA_API else (event.tool, named[0], named[1])
 
 
 def has_several_objects(history: Iterable[StoredEvent]) -> bool:
-    """Whether the fields of a record with this history are those of several objects."""
+    """Return whether a record with this history has several objects."""
     return len({one for event in history if (one := object_of(event)) is not None}) > 1
 
 
 def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Container[Place] = ()) -> Iterator[tuple[str, Written, Written]]:
-    """Our own fields that a history writes: each name, what the record holds, and what it must hold.
+    """Yield each of our own fields that a history writes: name, present value, and projected value.
 
-    `gone` are places of events that turned out to be older: what they had set is of no event any more.
+    `gone` are effective times of events that turned out to be older: values with these stamps belong to no event any more.
     """
     writes: dict[str, list[Written]] = {}
     objects = Objects.of_history(history)
-    has_origins = is_told_whole(record, history)
+    has_origins = is_history_complete(record, history)
     for event in history:
         source = objects.source(event)
         for name, value, stamp in field_writes(event):
@@ -106,36 +106,36 @@ def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Conta
         if has_origins and (origin := origin_write(event)) is not None:
             writes.setdefault("origin", []).append(Written(*origin))
     for name, each in writes.items():
-        held = Written(getattr(record, name), held_stamp(record, name))
-        yield name, held, _settled(each, held, objects, gone)
+        present = Written(getattr(record, name), current_stamp(record, name))
+        yield name, present, _settled(each, present, objects, gone)
 
 
 def named_address(event: StoredEvent, name: str) -> Written | None:
-    """The address under this name that an event gives its record; None where it gives none."""
+    """Return the address that an event sets in this field; None if it sets none."""
     by_api = event.via == VIA_API
     named = event.detail.get("fields" if by_api else "named", {})
     return Written(named[name], (DELIBERATE if by_api or "." in event.event else CARRIED, *event.place)) if name in named else None
 
 
 def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, gone: Container[Place] = ()) -> list[Written]:
-    """All addresses under this name that a record has been given."""
+    """Return all addresses that were set in this field of a record."""
     writes = [one for event in history if (one := named_address(event, name)) is not None]
-    held = Written(getattr(record, name), held_stamp(record, name))
-    is_told = held.stamp == NEVER or held.stamp[1:] in gone or any(each.stamp == held.stamp for each in writes)
-    if not is_told and (record.from_api or name in record.stamps):
-        writes.append(held)
+    present = Written(getattr(record, name), current_stamp(record, name))
+    is_in_history = present.stamp == NEVER or present.stamp[1:] in gone or any(each.stamp == present.stamp for each in writes)
+    if not is_in_history and (record.from_api or name in record.stamps):
+        writes.append(present)
     return writes
 
 
 def last_address(writes: Sequence[Written]) -> Written:
-    """The address of these that a record has: the last one that is meant, else the first that is carried along."""
+    """Return the winning address: the last deliberate one, else the first carried one."""
     return _last(writes) if writes else Written(None, NEVER)
 
 
 def projected_custom_fields(
     fields: Iterable[CustomField], history: Sequence[StoredEvent], gone: Container[Place] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
-    """The same of the custom fields of a record."""
+    """Yield the same of a record's custom fields, as `projected_fields`."""
     fields = list(fields)
     writes: dict[str, list[Written]] = {}
     objects = Objects.of_history(history)
@@ -147,29 +147,29 @@ def projected_custom_fields(
             writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.place), objects.source(event)))
     for one in fields:
         if one.name in writes:
-            held = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
-            yield one.name, held, _settled(writes[one.name], held, objects, gone)
+            present = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
+            yield one.name, present, _settled(writes[one.name], present, objects, gone)
 
 
-def _settled(writes: list[Written], held: Written, objects: Objects, gone: Container[Place]) -> Written:
-    """The winner; a value that no event of the history has set is one of a creation through the API."""
-    if held.stamp != NEVER and held.stamp[1:] not in gone and all(each.stamp != held.stamp for each in writes):
-        writes = [*writes, held]
+def _settled(writes: list[Written], present: Written, objects: Objects, gone: Container[Place]) -> Written:
+    """Return the winner; a value that no event of the history has set is from a creation through the API."""
+    if present.stamp != NEVER and present.stamp[1:] not in gone and all(each.stamp != present.stamp for each in writes):
+        writes = [*writes, present]
     return winner(writes, objects)
 
 
 def winner(writes: Sequence[Written], objects: Objects) -> Written:
-    """Which of these writes of one value counts."""
+    """Return the winner of these writes of one field."""
     deliberate = [each for each in writes if each.stamp[0] == DELIBERATE]
     if not deliberate:
         return _last(writes)
     by_api = [each for each in deliberate if each.source == API]
     latest = {source: _last(each) for source, each in _by_source(deliberate) if source != API}
-    told = [_last(by_api)] if by_api else []
-    standing = [each for each in latest.values() if each.value is not None and not (told and beats(told[0].stamp, each.stamp))]
+    api = [_last(by_api)] if by_api else []
+    standing = [each for each in latest.values() if each.value is not None and not (api and beats(api[0].stamp, each.stamp))]
     if standing:
         return _last([_first_of_kind(each, objects) for _, each in _by_kind(standing)])
-    return _last([*told, *(each for each in latest.values() if each.value is None)] or list(latest.values()))
+    return _last([*api, *(each for each in latest.values() if each.value is None)] or list(latest.values()))
 
 
 def _first_of_kind(writes: Sequence[Written], objects: Objects) -> Written:

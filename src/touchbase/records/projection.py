@@ -1,8 +1,8 @@
-"""Folding: a record's history -> its derived values, the same for every order of arrival.
+"""Projection: a record's history -> its derived values, the same for every order of arrival.
 
-Dates are a minimum and maximum, fields carry stamps, the status walks the history in time order. The
-usual event is newer than all before it and folds in one step; an older one makes the status walk anew.
-The order of time is that of places (`history/last_writer_wins.py`).
+Dates are a minimum and maximum, fields carry stamps, the status is a fold in order of time. The usual event is newer than
+all before it and is folded in one step; an older one requires a new fold of the whole status history.
+The order is that of effective times (`history/last_writer_wins.py`).
 """
 
 from __future__ import annotations
@@ -13,33 +13,21 @@ from dataclasses import dataclass
 from touchbase.history import status as st
 from touchbase.history.events import CONTACT, CRM_STATUS_EVENTS, VIA_API, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, beats, stamp_of
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-
-Record = Contact | Company
-
-IDENTITIES = frozenset({"email", "linkedin_url", "domain"})
-"""Fields that say who a record is about: `events/identity_resolution.py` decides them, with their normal forms."""
-JOINED = IDENTITIES | {"company_id"}
-"""Fields that folding leaves alone, because resolving joins them where records are united."""
-FIELDS = {
-    "contact": ("email", "linkedin_url", "first_name", "last_name", "company_id", "origin"),
-    "company": ("domain", "name"),
-}
-"""Fields of a record that carry stamps."""
+from touchbase.records.models import Contact, Record
+from touchbase.records.record_type import RESOLVED_FIELDS
 
 
 @dataclass(slots=True)
 class Folded:
-    """What folding events into a record did."""
+    """The result of folding events into a record."""
 
     changed: bool = False
     late: bool = False
-    """A status entry older than the newest one came: `refold_status` must walk the whole history."""
+    """A status entry older than the newest one arrived: `refold_status` must fold the whole history."""
 
 
 def fold_event(record: Record, event: StoredEvent, folded: Folded) -> None:
-    """Fold one event that the record has not had before."""
+    """Fold one event that is new to the record."""
     if isinstance(record, Contact) and event.effect:
         folded.changed |= fold_dates(record, event)
     if sets_status(event):
@@ -50,7 +38,7 @@ def fold_event(record: Record, event: StoredEvent, folded: Folded) -> None:
 
 
 def refold_status(record: Record, history: Iterable[StoredEvent]) -> None:
-    """Walk the whole history, in any order given, and set the status anew."""
+    """Fold the whole history, given in any order, and replace the status."""
     st.restart(record)
     walk = st.Walk()
     entries = [(*e.place, walked_effect(e), e.status) for e in history if sets_status(e)]
@@ -61,31 +49,31 @@ def refold_status(record: Record, history: Iterable[StoredEvent]) -> None:
 
 
 def sets_status(event: StoredEvent) -> bool:
-    """Whether an event is an entry of the status history."""
+    """Return whether an event is an entry of the status history."""
     if event.effect not in st.STATUS_EFFECTS:
         return False
     return event.status is not None or event.effect == st.RESUBSCRIBE or event.via == VIA_API
 
 
 def walked_effect(event: StoredEvent) -> str:
-    """What an event does in a walk: its effect, but a CRM's status told from a label and an API write."""
+    """Return an event's effect in a fold of the whole history, which distinguishes a CRM's status from a label and an API write."""
     return st.CRM_STATUS if event.effect == st.STATUS and event.event in CRM_STATUS_EVENTS else event.effect
 
 
 def field_writes(event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
-    """The values of our own fields that an event brings, with their stamps."""
+    """Yield the values of our own fields that an event sets, with their stamps."""
     detail, place = event.detail, event.place
     for name, value in detail.get("carried", {}).items():
         yield name, value, (CARRIED, *place)
     for name, value in detail.get("fields", {}).items():
-        if name not in JOINED:
+        if name not in RESOLVED_FIELDS:
             yield name, value, (DELIBERATE, *place)
 
 
 def origin_write(event: StoredEvent) -> tuple[str | None, Stamp] | None:
-    """What an event says of where its contact came from: the tool of the earliest fact, unless a request names the origin.
+    """Return the origin that an event sets on its contact: the tool of the earliest event wins, unless a request names the origin.
 
-    A contact's creation without an origin is such a fact too, and of no tool.
+    A contact's creation without an origin is such an event too, without a tool.
     """
     if event.record_kind != CONTACT or (event.via == VIA_API and not event.is_creation):
         return None
@@ -94,14 +82,14 @@ def origin_write(event: StoredEvent) -> tuple[str | None, Stamp] | None:
     return None if event.via == VIA_API else event.tool, (CARRIED, *event.place)
 
 
-def is_told_whole(record: Record, history: Iterable[StoredEvent]) -> bool:
-    """Whether the history holds all that has set a value; not where creations through the API were no entries yet."""
+def is_history_complete(record: Record, history: Iterable[StoredEvent]) -> bool:
+    """Return whether the history has all writes; False where the creation through the API was not an entry yet."""
     created = (record.created_us, "")
     return not record.from_api or any(event.is_creation and event.place == created for event in history)
 
 
-def held_stamp(record: Record, name: str) -> Stamp:
-    """Which write the present value of a field is of."""
+def current_stamp(record: Record, name: str) -> Stamp:
+    """Return the stamp of a field's present value."""
     value = getattr(record, name)
     if name == "origin" and value is None and record.from_api and name not in record.stamps:
         return (CARRIED, record.created_us, "")
@@ -109,8 +97,8 @@ def held_stamp(record: Record, name: str) -> Stamp:
 
 
 def write_field(record: Record, name: str, value: str | int | None, stamp: Stamp) -> bool:
-    """Set one of our own fields if the write wins; answers whether the record's row changed."""
-    if not beats(stamp, held_stamp(record, name)):
+    """Set one of our own fields if the write wins; return whether the record changed."""
+    if not beats(stamp, current_stamp(record, name)):
         return False
     record.stamps[name] = stamp
     setattr(record, name, value)
@@ -118,7 +106,7 @@ def write_field(record: Record, name: str, value: str | int | None, stamp: Stamp
 
 
 def fold_dates(contact: Contact, event: StoredEvent) -> bool:
-    """Fold the dates of mails and replies; answers whether they changed."""
+    """Fold the dates of mails and replies; return whether they changed."""
     at = event.occurred_us
     if event.effect == st.SENT:
         before = (contact.first_sent_us, contact.last_sent_us)

@@ -1,129 +1,163 @@
-"""Updating records: read the group's records once, change them in memory, write them once."""
+"""Plans that update records: read the batch's records once, change them in memory, write them once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
-from touchbase.history import statements as history_sql
+from touchbase.history import sql as history_sql
 from touchbase.history import status as st
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.history.rows import event_of, event_row
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.sql import event_of, event_row
 from touchbase.records import statements as records_sql
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.field_projection import has_several_objects
-from touchbase.records.projection import Record, refold_status
-from touchbase.records.rows import company_of, contact_of, custom_field_row
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.projection import refold_status
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, IDENTITY_FIELDS, RECORD_TYPES, RecordType
+from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.rows import company_of, company_row, contact_of, contact_row, custom_field_row
 from touchbase.records.sql_create import no_such_company
-from touchbase.records.sql_custom_fields import with_custom_fields
-from touchbase.records.sql_update_save import save_updates
-from touchbase.records.sql_update_write import Update, Write, names_anything, project_record, write_record
+from touchbase.records.sql_update_write import Update, Write, is_write, project_record, write_record
+from touchbase.records.statements import with_custom_fields
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
-Records = Mapping[tuple[int, int], Record]
-"""By client and id."""
+R = TypeVar("R", Contact, Company)
+
+Key = tuple[int, int]
+"""Client and id."""
+Records = Mapping[Key, Record]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table(Generic[R]):
+    """How records of one type are locked and found."""
+
+    kind: RecordType[R]
+    by_id: Statement
+    keys: tuple[tuple[Statement, str, int], ...]
+    """Statement that finds and locks a key's owner, the key's column, and the position of the key in its rows."""
+    record_of: Callable[[Row], R]
+
+
+_CONTACTS = _Table(
+    CONTACT_TYPE,
+    records_sql.CONTACT_BY_ID,
+    ((records_sql.CONTACT_BY_EMAIL, "email_key", 5), (records_sql.CONTACT_BY_LINKEDIN, "linkedin_key", 7)),
+    contact_of,
+)
+_COMPANIES = _Table(COMPANY_TYPE, records_sql.COMPANY_BY_ID, ((records_sql.COMPANY_BY_DOMAIN, "domain", 4),), company_of)
+
+
+def _of(columns: Collection[tuple[str, str]]) -> Callable[[Row], Row]:
+    picked: Callable[[Row], Row] = itemgetter(*(index for index, column in enumerate(CONTACT_COLUMNS) if column in columns))
+    return picked
+
+
+fold_of, fold_status_of = _of(records_sql.FOLD_COLUMNS), _of(records_sql.FOLD_STATUS_COLUMNS)
+"""The parameters of `FOLD_CONTACT` and `FOLD_CONTACT_STATUS`, from a contact's row."""
+_KEYS = _of(set(CONTACT_COLUMNS) - set(records_sql.FOLD_STATUS_COLUMNS))
+_STATUS = CONTACT_COLUMNS.index(("status", "text"))
 
 
 def update_needs(commands: Sequence[Update]) -> Mapping[str, int]:
-    """The ids that these commands may take."""
+    """Return how many ids these commands may take, by name."""
     return {"custom_field": sum(len(command.custom) for command in commands), "link": 3 * len(commands)}
 
 
 @dataclass(slots=True)
 class _KeyOwners:
-    """Who owns which key within this group, so that two updates cannot both take one."""
+    """The owners of keys within this batch, so that two updates cannot both take one."""
 
     owners: dict[tuple[int, str, str], int] = field(default_factory=dict)
-    companies: set[tuple[int, int]] = field(default_factory=set)
+    companies: set[Key] = field(default_factory=set)
 
 
 def update_contacts(commands: Sequence[UpdateContact], ids: Ids) -> Plan[list[object]]:
-    """Change contacts; each command sees what the ones before it did."""
-    rows = yield Execute(records_sql.CONTACT_BY_ID, list({(c.client, c.id) for c in commands}))
-    loaded = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
-    records = {(contact.client, contact.id): contact for contact in loaded}
-    taken = _KeyOwners()
-    for op, column in ((records_sql.CONTACT_BY_EMAIL, "email_key"), (records_sql.CONTACT_BY_LINKEDIN, "linkedin_key")):
-        yield from _owners(taken, op, column, commands, records)
-    company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
-    if company_ids:
-        found = yield Execute(records_sql.COMPANY_EXISTS, list(company_ids))
-        taken.companies = {(row[0], row[1]) for row in found}
-    answers = yield from _update_all(CONTACT, commands, records, rows, taken, ids)
-    return answers
+    """Change contacts; each command sees the changes of the commands before it."""
+    return _update(_CONTACTS, commands, ids)
 
 
 def update_companies(commands: Sequence[UpdateCompany], ids: Ids) -> Plan[list[object]]:
-    """Change companies; each command sees what the ones before it did."""
-    rows = yield Execute(records_sql.COMPANY_BY_ID, list({(c.client, c.id) for c in commands}))
-    loaded = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
-    taken = _KeyOwners()
-    records = {(company.client, company.id): company for company in loaded}
-    yield from _owners(taken, records_sql.COMPANY_BY_DOMAIN, "domain", commands, records)
-    answers = yield from _update_all(COMPANY, commands, records, rows, taken, ids)
-    return answers
+    """Change companies; each command sees the changes of the commands before it."""
+    return _update(_COMPANIES, commands, ids)
 
 
-def _owners(taken: _KeyOwners, op: Statement, column: str, commands: Sequence[Update], records: Records) -> Plan[None]:
-    """Note who has the keys that are wanted; a record that wants what it has is known to have it."""
-    wanted = [
+def _update(table: _Table[R], commands: Sequence[Update], ids: Ids) -> Plan[list[object]]:
+    rows = yield Execute(table.by_id, list({(command.client, command.id) for command in commands}))
+    loaded = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
+    records: Records = {(record.client, record.id): record for record in loaded}
+    owned = _KeyOwners()
+    for statement, column, at_key in table.keys:
+        keys = _new_keys(column, commands, records)
+        if keys:
+            found = yield Execute(statement, list(keys))
+            owned.owners.update({(row[0], column, row[at_key]): row[1] for row in found})
+    company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
+    if company_ids:
+        found = yield Execute(records_sql.COMPANY_EXISTS, list(company_ids))
+        owned.companies = {(row[0], row[1]) for row in found}
+    results = yield from _update_all(table.kind.kind, commands, records, rows, owned, ids)
+    return results
+
+
+def _new_keys(column: str, commands: Sequence[Update], records: Records) -> set[tuple[int, str]]:
+    """Return the keys that commands set on records that do not have them yet, with their clients."""
+    changes = [
         (c.client, c.changes[column], records[c.client, c.id]) for c in commands if column in c.changes and (c.client, c.id) in records
     ]
-    keys = {(client, str(key)) for client, key, record in wanted if key is not None and key != getattr(record, column)}
-    if not keys:
-        return
-    at = {"email_key": 5, "linkedin_key": 7, "domain": 4}[column]
-    rows = yield Execute(op, list(keys))
-    taken.owners.update({(row[0], column, row[at]): row[1] for row in rows})
+    return {(client, str(key)) for client, key, record in changes if key is not None and key != getattr(record, column)}
 
 
 def _update_all(
-    kind: int, commands: Sequence[Update], records: Records, rows: Sequence[Row], taken: _KeyOwners, ids: Ids
+    kind: int, commands: Sequence[Update], records: Records, rows: Sequence[Row], owned: _KeyOwners, ids: Ids
 ) -> Plan[list[object]]:
-    last = {(asked.client, asked.id): asked for asked in commands}
-    answers: list[object] = []
+    last = {(command.client, command.id): command for command in commands}
+    results: list[object] = []
     events: list[Row] = []
     customs: list[Row] = []
     links: list[Row] = []
-    changed: dict[tuple[int, int], Record] = {}
-    told: dict[tuple[int, int], list[StoredEvent]] = {}
-    for asked in commands:
-        record = records.get((asked.client, asked.id))
-        refusal = _refusal(asked, record, taken)
-        if refusal is not None or record is None:
-            answers.append(refusal)
+    changed: dict[Key, Record] = {}
+    unwritten: dict[Key, list[StoredEvent]] = {}
+    for command in commands:
+        key = (command.client, command.id)
+        record = records.get(key)
+        error = _error(kind, command, record, owned)
+        if error is not None or record is None:
+            results.append(error)
             continue
-        if names_anything(asked):
-            is_late = asked.at < record.updated_us
-            write = write_record(kind, asked, record, ids)
-            place = (asked.client, asked.id)
-            changed[place] = record
-            links += [(asked.client, "", word, key, ids.take("link"), kind, record.id) for word, key in write.former]
-            unwritten = told.setdefault(place, [])
-            unwritten.append(write.entry)
-            yield from _fold(kind, record, write, unwritten, is_late=is_late)
-            customs += [custom_field_row(asked.client, kind, record.id, one) for one in write.custom]
+        if is_write(command):
+            is_late = command.at < record.updated_us
+            write = write_record(kind, command, record, ids)
+            changed[key] = record
+            links += [(command.client, "", link, former, ids.take("link"), kind, record.id) for link, former in write.former]
+            entries = unwritten.setdefault(key, [])
+            entries.append(write.entry)
+            yield from _fold(kind, record, write, entries, is_late=is_late)
+            customs += [custom_field_row(command.client, kind, record.id, one) for one in write.custom]
             if write.shows:
                 record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
-            events.append(event_row(asked.client, write.entry))
-        answers.append(record if asked is last[asked.client, asked.id] else _as_it_is(record))
+            events.append(event_row(command.client, write.entry))
+        results.append(record if command is last[key] else _copy(record))
     if links:
         yield Execute(history_sql.SAVE_LINK, list({row[:4]: row for row in links}.values()))
     if changed:
-        yield from save_updates(kind, changed, {(row[0], row[1]): row for row in rows}, events, customs)
-    return answers
+        yield from _save(kind, changed.values(), {(row[0], row[1]): row for row in rows}, events, customs)
+    return results
 
 
-def _as_it_is(record: Record) -> Record:
-    """A copy: a later command of the group changes the record again, and each answers its own state."""
+def _copy(record: Record) -> Record:
+    """Return a copy: a later command of the batch changes the record again, and each result is the command's own state."""
     return replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
 
 
 def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], *, is_late: bool) -> Plan[None]:
-    """Fold the entry's status; where it may not be the newest, with all that is in the table and what the group is still to write."""
+    """Fold the entry's status; if the entry may not be the newest, with the stored history and the batch's unwritten entries."""
     entry = write.entry
     is_newest = not entry.effect or st.may_add(record, entry.effect, *entry.place)
     before = (record.status, record.previous_status, record.status_changed_us)
@@ -139,52 +173,75 @@ def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEve
     write.shows |= before != (record.status, record.previous_status, record.status_changed_us)
 
 
-def _refusal(command: Update, record: Record | None, taken: _KeyOwners) -> TouchbaseError | None:
+def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners) -> TouchbaseError | None:
+    """Return the reason why a command cannot be carried out; None takes its keys."""
     if record is None:
-        what = "contact" if isinstance(command, UpdateContact) else "company"
-        return NotFound(f"there is no {what} with id {command.id}")
+        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
     if command.if_updated_us is not None and command.if_updated_us != record.updated_us:
         return PreconditionFailed("the record has changed since you read it; read it again and repeat the change")
     company_id = command.changes.get("company_id")
-    if company_id is not None and (command.client, company_id) not in taken.companies:
+    if company_id is not None and (command.client, company_id) not in owned.companies:
         return no_such_company(int(company_id))
-    return _transition(command, record) or _too_many_fields(command, record) or _taken_key(command, taken)
+    return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(command, owned)
 
 
-def _too_many_fields(command: Update, record: Record) -> TouchbaseError | None:
+def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
     had = {one.name for one in record.custom_fields if one.value is not None}
     has = set() if command.clear_custom else set(had)
     has |= {name for name, value in command.custom.items() if value is not None}
     has -= {name for name, value in command.custom.items() if value is None}
-    if len(has) <= max(CUSTOM_FIELDS, len(had)):  # calls may have brought more: then it must only not grow
+    if len(has) <= max(CUSTOM_FIELDS, len(had)):  # webhooks may have added more: then the number must only not grow
         return None
-    pointer = "/contact_custom_fields_input" if isinstance(command, UpdateContact) else "/company_custom_fields"
-    detail = f"the record would have {len(has)} custom fields, and at most {CUSTOM_FIELDS} are possible; take some away first"
-    return Invalid([Fault(pointer, "too_many", detail)])
+    detail = f"the record would have {len(has)} custom fields, and at most {CUSTOM_FIELDS} are possible; remove some first"
+    return Invalid([Fault(f"/{RECORD_TYPES[kind].custom_fields}", "too_many", detail)])
 
 
-_FIELDS = {"email_key": "email", "linkedin_key": "linkedin_url", "domain": "domain"}
-"""The columns that only one record of a client may have, and the field that fills each."""
-
-
-def _taken_key(command: Update, taken: _KeyOwners) -> TouchbaseError | None:
-    """Checked last: a command that passes owns the keys, and one refused for another reason must not."""
-    wanted = [(c, str(command.changes[c])) for c in _FIELDS if command.changes.get(c) is not None]
-    for column, value in wanted:
-        owner = taken.owners.get((command.client, column, value), command.id)
+def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:
+    """Take the command's keys. Called last: a command that passes owns them, and one with another error must not."""
+    keys = [(each, str(command.changes[each.key])) for each in IDENTITY_FIELDS.values() if command.changes.get(each.key) is not None]
+    for each, value in keys:
+        owner = owned.owners.get((command.client, each.key, value), command.id)
         if owner != command.id:
-            detail = f"another record has this {_FIELDS[column]}: id {owner}; change that one, or leave this field out"
+            detail = f"another record has this {each.name}: id {owner}; change that one, or leave this field out"
             return Conflict(detail, data={"existing_id": owner})
-    taken.owners.update({(command.client, column, value): command.id for column, value in wanted})
+    owned.owners.update({(command.client, each.key, value): command.id for each, value in keys})
     return None
 
 
-def _transition(command: Update, record: Record) -> TouchbaseError | None:
+def _transition_error(kind: int, command: Update, record: Record) -> TouchbaseError | None:
     if command.transitions is None or "status" not in command.changes or command.changes["status"] == record.status:
         return None
     allowed = command.transitions.get(record.status or "")
     if allowed is None or command.changes["status"] in allowed:
         return None
-    field_name = "contact_status" if isinstance(command, UpdateContact) else "company_status"
     words = ", ".join(allowed) or "nothing"
-    return Invalid([Fault(f"/{field_name}", "transition_not_allowed", f"from {record.status!r} a record may go to: {words}")])
+    pointer = f"/{RECORD_TYPES[kind].status}"
+    return Invalid([Fault(pointer, "transition_not_allowed", f"from {record.status!r} a record may go to: {words}")])
+
+
+def _save(kind: int, changed: Collection[Record], before: Mapping[Key, Row], events: Sequence[Row], customs: Sequence[Row]) -> Plan[None]:
+    """Write records that this transaction has loaded as `before`, their new events and their custom fields."""
+    if kind == CONTACT:
+        yield from _save_contacts([contact_row(record) for record in changed if isinstance(record, Contact)], before)
+    else:
+        yield Execute(records_sql.UPDATE_COMPANY, [company_row(record) for record in changed if isinstance(record, Company)])
+    if events:
+        yield Execute(history_sql.INSERT_EVENT, events)
+    if customs:
+        latest = {(row[0], row[2], row[3]): row for row in customs}
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, list(latest.values()))
+
+
+def _save_contacts(rows: Sequence[Row], before: Mapping[Key, Row]) -> Plan[None]:
+    """Write only the columns that can have changed, because every index on a column costs."""
+    by_statement: dict[Statement, list[Row]] = {}
+    for row in rows:
+        old = before[row[0], row[1]]
+        if _KEYS(row) != _KEYS(old):
+            by_statement.setdefault(records_sql.UPDATE_CONTACT, []).append(row)
+        elif row[_STATUS] != old[_STATUS]:
+            by_statement.setdefault(records_sql.FOLD_CONTACT_STATUS, []).append(fold_status_of(row))
+        else:
+            by_statement.setdefault(records_sql.FOLD_CONTACT, []).append(fold_of(row))
+    for statement, some in by_statement.items():
+        yield Execute(statement, some)

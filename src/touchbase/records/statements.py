@@ -1,25 +1,31 @@
-"""The statements of the write path, named; each works on a set of rows (`sql/statement.py`)."""
+"""Statements on records, each on a set of rows (`sql/statement.py`), and the plan that loads custom fields."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
 
 from touchbase.history.events import COMPANY as COMPANY_KIND
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import VIA_API
-from touchbase.history.rows import EVENT
-from touchbase.records.rows import COMPANY, CONTACT, CUSTOM_FIELD
+from touchbase.history.sql import EVENT
+from touchbase.records.models import Company, Contact
+from touchbase.records.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, parameter_table, update
 from touchbase.sql.rows import Columns, names
-from touchbase.sql.statement import Statement, delete
+from touchbase.sql.statement import Execute, Plan, Statement, delete
+
+R = TypeVar("R", Contact, Company)
 
 CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "text"), ("detail", "text"))
-"""What a record's creation says of it in its history, besides what every creation says."""
+"""The columns of a record's first event that differ between creations."""
 
 
 def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "") -> Statement:
-    """Insert records, and for those that went in their custom fields and the first entry of their history; answers their ids."""
+    """Insert records, and for the inserted ones their custom fields and the first event of their history; return their ids."""
     inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
     customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
-    # What is the same in every creation stands here, so that it is not sent with each.
+    # Values common to all creations are literals, so that they are not sent with each row.
     entries = (
         f"INSERT INTO event ({names(EVENT)}) SELECT r.client, {kind}, r.id, r.at, '', '{table}.created', r.effect, r.status, 'api', 'api', "
         f"NULL, NULL, r.at, {VIA_API}, r.detail FROM r"
@@ -46,7 +52,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
 
 
 _COMPANY_IS_THERE = "(p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id))"
-# The statement itself looks for erasures: what was read of the client before may be older than its first one.
+# The statement itself checks for erasures, because the client may have been read before its first one.
 _NONE_ERASED = "NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)"
 CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED}")
 CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, _COMPANY_IS_THERE, "create_checked_contact")
@@ -60,7 +66,7 @@ CONTACT_BY_EMAIL = find("contact_by_email", "contact", CONTACT, key_columns("ema
 CONTACT_BY_LINKEDIN = find("contact_by_linkedin", "contact", CONTACT, key_columns("linkedin_key"), _SAME_LINKEDIN, lock=True)
 COMPANY_BY_ID = find("company_by_id", "company", COMPANY, ONE, ONE_MATCH, lock=True)
 COMPANY_BY_DOMAIN = find("company_by_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN, lock=True)
-# Only looked at, to say who is there already: who locks may have to wait, or be given up. The index of the key answers it.
+# Without locks, because a lock may wait or deadlock; the index of the key is enough.
 CONTACT_HAVING_EMAIL = find("contact_having_email", "contact", (*key_columns("email_key"), ONE[1]), key_columns("email_key"), _SAME_EMAIL)
 CONTACT_HAVING_LINKEDIN = find(
     "contact_having_linkedin", "contact", (*key_columns("linkedin_key"), ONE[1]), key_columns("linkedin_key"), _SAME_LINKEDIN
@@ -70,7 +76,7 @@ CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
 COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
 COMPANY_EXISTS = find("company_exists", "company", ONE, ONE, ONE_MATCH)
 CUSTOM_FIELDS_OF = find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, RECORD_MATCH)
-# What events change in the usual case: not the keys, and not the status where it stays, because their indexes cost.
+# The columns that events usually change: not the keys, and not an unchanged status, because their indexes cost.
 _KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "from_api", "initial_status")
 FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
 FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] != "status")
@@ -95,3 +101,13 @@ MOVE_CONTACTS_TO_COMPANY = Statement(
     body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
     "FROM p WHERE t.client = p.client AND t.company_id = p.id",
 )
+
+
+def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
+    """Load all custom fields of these records, also the removed ones, oldest first; return the records."""
+    if records:
+        by_record = {(record.client, record.id): record for record in records}
+        rows = yield Execute(CUSTOM_FIELDS_OF, [(client, kind, number) for client, number in by_record])
+        for row in sorted(rows, key=lambda row: (row[10], row[4])):
+            by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
+    return list(records)

@@ -1,4 +1,4 @@
-"""Refusing writes that would bring an erased person back."""
+"""Suppression guard: refuse writes that would store an erased person again."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 Guarded = CreateContact | UpdateContact
 GUARD_NEEDED = object()
-"""In the place of a result: the client has erased somebody since the command was made. The command is guarded now; run it again."""
+"""Result of a command whose client has had its first erasure since the command was made. The command is guarded now; run it again."""
 Run = Callable[[Any, Ids], Plan[list[object]]]
 
 
 def guarded(run: Run) -> Run:
-    """The same plan, preceded by a check for erased persons in the same transaction.
+    """Return the plan with a check for erased persons before it, in the same transaction.
 
-    An update is checked where it sets an address. A create is checked where its client was known to have erasures; else its own
-    statement finds out, and `GUARD_NEEDED` asks for another run.
+    An update is checked if it sets an address. A creation is checked if its client was known to have erasures; else its own
+    statement detects the first erasure, and the result `GUARD_NEEDED` requests another run.
     """
 
     def checked(commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
@@ -42,36 +42,32 @@ def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]
     lifted: dict[int, set[tuple[int, int]]] = {}
     for command in commands:
         command.guarded = True
-    for client in sorted({_client(command) for command in commands}):
-        # Whom we find not erased is not erased before we are done.
+    for client in sorted({command.client for command in commands}):
+        # The lock on the client blocks erasures until this transaction ends.
         yield Execute(HOLD_CLIENT, [(client,)])
         key = yield from erasure_key_of(client)
         if key is None:
             continue
-        mine = {place: _refs(command) for place, command in enumerate(commands) if _client(command) == client}
-        marks = yield from marks_of(key, client, set().union(*mine.values()))
-        for place, refs in mine.items():
+        refs_by_command = {index: _refs(command) for index, command in enumerate(commands) if command.client == client}
+        marks = yield from marks_of(key, client, set().union(*refs_by_command.values()))
+        for index, refs in refs_by_command.items():
             hit = sorted(refs & marks.keys())
-            if hit and commands[place].restore:
-                lifted[place] = {(client, marks[ref].erasure) for ref in hit}
+            if hit and commands[index].restore:
+                lifted[index] = {(client, marks[ref].erasure) for ref in hit}
             elif hit:
-                refused[place] = _refusal(hit[0])
-    left = [command for place, command in enumerate(commands) if place not in refused]
-    answers = iter((yield from run(left, ids)) if left else [])
-    results = [refused[place] if place in refused else next(answers) for place in range(len(commands))]
-    kept = [lifted[place] for place in lifted if not isinstance(results[place], TouchbaseError)]
-    if kept:
-        yield Execute(DELETE_ERASURE, sorted(set().union(*kept)))
+                refused[index] = _refusal(hit[0])
+    allowed = [command for index, command in enumerate(commands) if index not in refused]
+    allowed_results = iter((yield from run(allowed, ids)) if allowed else [])
+    results = [refused[index] if index in refused else next(allowed_results) for index in range(len(commands))]
+    erasures = [lifted[index] for index in lifted if not isinstance(results[index], TouchbaseError)]
+    if erasures:
+        yield Execute(DELETE_ERASURE, sorted(set().union(*erasures)))
     return results
-
-
-def _client(command: Guarded) -> int:
-    return command.contact.client if isinstance(command, CreateContact) else command.client
 
 
 def _refs(command: Guarded) -> set[Ref]:
     if isinstance(command, CreateContact):
-        keys: tuple[object, object] = (command.contact.email_key, command.contact.linkedin_key)
+        keys: tuple[object, object] = (command.record.email_key, command.record.linkedin_key)
     else:
         keys = (command.changes.get("email_key"), command.changes.get("linkedin_key"))
     return {("", word, key) for word, key in zip((EMAIL, LINKEDIN), keys, strict=True) if isinstance(key, str)}
@@ -80,6 +76,6 @@ def _refs(command: Guarded) -> set[Ref]:
 def _refusal(ref: Ref) -> PersonErased:
     what = "e-mail" if ref[1] == EMAIL else "LinkedIn"
     return PersonErased(
-        f"the person with this {what} address was erased; if they are to be kept again, create them with restore_erased=true "
+        f"the person with this {what} address was erased; to store them again, create them with restore_erased=true "
         "or lift the erasure with `touchbase persons erase --lift`"
     )

@@ -1,33 +1,230 @@
-"""The timeline of a record: every event in its history, newest first, and what each of them changed."""
+"""Timeline of a record: every event of its history, newest first, and the values that each event changed.
+
+The changes are those of time order, not of arrival, so they add up to the record.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.history.last_writer_wins import Place
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.explain import FieldChange, explain
-from touchbase.records.queries import GetHistory
+from touchbase.common.timestamps import to_text
+from touchbase.history import status as st
+from touchbase.history.events import VIA_API, StoredEvent
+from touchbase.history.identity_links import Ref
+from touchbase.history.last_writer_wins import DELIBERATE, NEVER, Place, Stamp, beats
+from touchbase.records.commands import GetHistory
+from touchbase.records.field_projection import API, Objects, Written, has_several_objects, winner
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.projection import (
+    current_stamp,
+    field_writes,
+    fold_dates,
+    is_history_complete,
+    origin_write,
+    sets_status,
+    walked_effect,
+)
+from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields, type_of
+from touchbase.records.value_sources import company_ref
 from touchbase.sql.store import Store
+
+
+@dataclass(slots=True)
+class FieldChange:
+    """One value that an event set: `value` and `previous` as the interface shows them."""
+
+    field: str
+    value: str | None
+    previous: str | None
+
+
+def explain(record: Record, history: Iterable[StoredEvent]) -> list[tuple[StoredEvent, list[FieldChange]]]:
+    """Return each event with its changes, newest first."""
+    ordered = sorted(history, key=lambda event: event.place)
+    walker = _Walker(record, ordered)
+    explained = [(event, walker.step(event)) for event in ordered]
+    explained.reverse()
+    return explained
+
+
+class _Values:
+    """Values by name as writes arrive, with their writes."""
+
+    def __init__(self, objects: Objects | None) -> None:
+        self.shown: dict[str, str | None] = {}
+        self._objects = objects
+        self._best: dict[str, Written] = {}
+        self._all: dict[str, list[Written]] = {}
+
+    def set(self, name: str, write: Written) -> Iterator[FieldChange]:
+        """Make this write the present one."""
+        self._best[name] = write
+        yield from self.show(name, write.value)
+
+    def write(self, name: str, write: Written) -> Iterator[FieldChange]:
+        """Make the winner of all writes so far the present one."""
+        if self._objects is not None:
+            writes = self._all.setdefault(name, [])
+            writes.append(write)
+            yield from self.set(name, winner(writes, self._objects))
+        elif beats(write.stamp, self._best[name].stamp if name in self._best else NEVER):
+            yield from self.set(name, write)
+
+    def show(self, name: str, value: str | None) -> Iterator[FieldChange]:
+        """Change the shown value of a name."""
+        previous = self.shown.get(name)
+        self.shown[name] = value
+        if value != previous:
+            yield FieldChange(name, value, previous)
+
+
+class _Walker:
+    """Replays a history in time order, entry by entry."""
+
+    def __init__(self, record: Record, history: Sequence[StoredEvent]) -> None:
+        self.record = record
+        self.names = stamped_fields(record)
+        self.folded = _blank(record)
+        self.walk = st.Walk()
+        self.initial = record.initial_status
+        self.objects = Objects.of_history(history) if has_several_objects(history) else None
+        self.fields, self.custom = _Values(self.objects), _Values(self.objects)
+        self.company = _company_object(record, history)
+        self.is_complete = is_history_complete(record, history)
+        if not self.is_complete:
+            self._as_created()
+
+    def _as_created(self) -> None:
+        """Start with the values of a creation that is not an entry (earlier versions), as far as the record still has them."""
+        at = (self.record.created_us, "")
+        for name in self.names:
+            is_unchanged = current_stamp(self.record, name)[1:] == at
+            value = _text(getattr(self.record, name)) if is_unchanged else None
+            for _ in self.fields.write(name, Written(value, (DELIBERATE, *at))):
+                pass
+            if not is_unchanged:
+                del self.fields.shown[name]  # the first change shows the value before
+        for one in self.record.custom_fields:
+            if (one.stamped_us, one.stamp_key) == at:
+                for _ in self.custom.write(one.name, Written(one.value, (one.priority, *at))):
+                    pass
+
+    def step(self, event: StoredEvent) -> list[FieldChange]:
+        """Fold one more event, later than all before; return its changes."""
+        changes = self._derived(event)
+        written_names = {*_shown(self.folded)}
+        if event.via == VIA_API:  # an entry of an earlier version
+            for name, _, previous in event.detail.get("changed", []):
+                self.fields.shown.setdefault(name, previous)
+        source = API if self.objects is None else self.objects.source(event)
+        for name, (value, stamp) in self._writes(event).items():
+            written_names.add(name)
+            write = Written(_text(value), stamp, source)
+            if name not in RESOLVED_FIELDS:
+                changes += self.fields.write(name, write)
+            elif stamp == current_stamp(self.record, name):  # set by identity resolution: as the record has it
+                changes += self.fields.show(name, _text(getattr(self.record, name)))
+            else:
+                changes += self.fields.show(name, write.value)
+        for name, value in self._custom_writes(event).items():
+            written_names.add(name)
+            changes += self.custom.write(name, Written(value, (DELIBERATE, *event.place), source))
+        return [*changes, *self._as_named(event, written_names)]
+
+    def _derived(self, event: StoredEvent) -> list[FieldChange]:
+        """Fold the status and the dates; return their changes."""
+        if self.initial is not None and event.place[0] >= self.record.created_us:
+            st.advance(self.folded, st.INITIAL, self.initial, self.record.created_us, "", self.walk)
+            self.initial = None
+        before = _shown(self.folded)
+        if isinstance(self.folded, Contact):
+            fold_dates(self.folded, event)
+        if sets_status(event):
+            st.advance(self.folded, walked_effect(event), event.status, *event.place, self.walk)
+        after = _shown(self.folded)
+        return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
+
+    def _writes(self, event: StoredEvent) -> dict[str, tuple[str | int | None, Stamp]]:
+        """Return the fields that the event writes."""
+        written: dict[str, tuple[str | int | None, Stamp]] = {name: (value, stamp) for name, value, stamp in field_writes(event)}
+        if event.via == VIA_API:
+            fields = event.detail.get("fields", {})
+            written |= {name: (value, (DELIBERATE, *event.place)) for name, value in fields.items() if name in self.names}
+        if self.is_complete and (origin := origin_write(event)) is not None:
+            written.setdefault("origin", origin)
+        if self.company is not None and company_ref(event) == self.company and isinstance(self.record, Contact):
+            written["company_id"] = (self.record.company_id, (DELIBERATE, *event.place))
+        for name in RESOLVED_FIELDS:
+            if name in self.names and (stamp := current_stamp(self.record, name))[1:] == event.place:
+                written[name] = (None, stamp)
+        return {name: written[name] for name in self.names if name in written}
+
+    def _custom_writes(self, event: StoredEvent) -> dict[str, str | None]:
+        custom: dict[str, str | None] = event.detail.get("custom", {})
+        return {**dict.fromkeys(self.custom.shown), **custom} if event.detail.get("cleared") else custom
+
+    def _as_named(self, event: StoredEvent, written_names: set[str]) -> Iterator[FieldChange]:
+        """Yield changes as the sender named them: properties that a tool changed, and changes by a request of an earlier version.
+
+        For one of our own fields only former values: an address that belongs to another record sets nothing.
+        """
+        named = [(name, value, None) for name, value in event.detail.get("identity", {}).items()]
+        for name, value, previous in (*named, *event.detail.get("changed", [])):
+            if name in written_names:
+                continue
+            written_names.add(name)
+            if name not in self.names:
+                yield FieldChange(name, value, previous)
+            elif event.place < current_stamp(self.record, name)[1:]:
+                self.fields.shown.setdefault(name, previous)
+                yield from self.fields.show(name, value)
+
+
+def _company_object(record: Record, history: Iterable[StoredEvent]) -> Ref | None:
+    """Return the CRM object of the contact's company; None if it has no company, or the API set it."""
+    set_by = current_stamp(record, "company_id")[1:] if isinstance(record, Contact) and record.company_id is not None else None
+    return next((company_ref(event) for event in history if event.place == set_by), None)
+
+
+def _text(value: str | int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _blank(record: Record) -> Record:
+    blank = replace(record, stamps={}, custom_fields=[])
+    st.restart(blank)
+    if isinstance(blank, Contact):
+        blank.first_sent_us = blank.last_sent_us = blank.last_reply_us = None
+    return blank
+
+
+def _shown(record: Record) -> dict[str, str | None]:
+    shown = {type_of(record).status: record.status}
+    if isinstance(record, Contact):
+        for name, at in (
+            ("first_campaign_email_sent", record.first_sent_us),
+            ("last_campaign_email_sent", record.last_sent_us),
+            ("last_reply_received", record.last_reply_us),
+        ):
+            shown[name] = None if at is None else to_text(at)
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One event and what it changed in the order of time."""
+    """One event and its changes."""
 
     event: StoredEvent
     changed: list[FieldChange]
 
 
 async def timeline(store: Store, record: Contact | Company, limit: int, before: Place | None) -> tuple[list[TimelineEntry], Place | None]:
-    """A page of a record's timeline, and the place of its last event, behind which the next, older one begins."""
-    kind = CONTACT if isinstance(record, Contact) else COMPANY
-    history = await store.read(GetHistory(record.client, kind, record.id))
-    told = [TimelineEntry(event, changed) for event, changed in explain(record, history)]
+    """Return a page of a record's timeline, and the effective time of its last event: the cursor of the next, older page."""
+    history = await store.read(GetHistory(record.client, type_of(record).kind, record.id))
+    entries = [TimelineEntry(event, changed) for event, changed in explain(record, history)]
     if before is not None:
-        told = [each for each in told if each.event.place < before]
-    page = told[:limit]
-    more = len(told) > limit
+        entries = [each for each in entries if each.event.place < before]
+    page = entries[:limit]
+    more = len(entries) > limit
     return page, page[-1].event.place if more else None

@@ -1,7 +1,7 @@
-"""Validation: the rules that every value from outside must meet, whoever sends it.
+"""Validation: the rules for every value from outside, whatever its source.
 
-Each rule takes a value, its JSON pointer and a list; what is wrong goes into the list, so that one
-answer can name every fault. `raise_if_any` ends the pass.
+Each rule takes a value, its JSON pointer and a list, and appends its faults, so that one response
+names every fault. `raise_if_any` ends the pass.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import Protocol
 
 from touchbase.clients.models import FieldType, StatusSet
 from touchbase.common import normalize
-from touchbase.common.field_limits import Refused
+from touchbase.common.field_limits import InvalidText
 from touchbase.errors import Fault, Invalid
 
-# The grammar of a JSON number: what FLAT answers must be one.
+# The grammar of a JSON number, as FLAT responses need it.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]{1,3})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 LONGEST_NUMBER = 100
+"""Characters."""
 
 
 class NamedValue(Protocol):
@@ -44,30 +45,35 @@ def raise_if_any(faults: Sequence[Fault]) -> None:
 
 
 def email(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
-    """The normal form of an e-mail address; None for none."""
+    """Return the normal form of an e-mail address; None for None and for a fault."""
     if text is None:
         return None
     try:
         return normalize.email_key(text)
-    except Refused as refused:
+    except InvalidText as refused:
         faults.append(Fault(pointer, refused.code, refused.detail))
         return None
 
 
-def domain(text: str, pointer: str, faults: list[Fault]) -> str:
-    """The normal form of a company's domain; blank is a fault."""
-    if not text.strip():
-        faults.append(Fault(pointer, "required", "must not be blank: a company is known by its domain, such as example.com"))
+def linkedin(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
+    """Return the normal form of a LinkedIn address; any text is valid, and None identifies no person."""
+    return normalize.linkedin_key(text) if text else None
+
+
+def domain(text: str | None, pointer: str, faults: list[Fault]) -> str:
+    """Return the normal form of a company's domain; None and blank are faults."""
+    if text is None or not text.strip():
+        faults.append(Fault(pointer, "required", "must not be blank: a company is identified by its domain, such as example.com"))
         return ""
     try:
         return normalize.company_domain(text)
-    except Refused as refused:
+    except InvalidText as refused:
         faults.append(Fault(pointer, refused.code, refused.detail))
         return ""
 
 
 def status(text: str | None, allowed: StatusSet | None, pointer: str, faults: list[Fault]) -> str | None:
-    """A status; where the client has defined its set, one of that."""
+    """Return the status; it must be in the client's set, where there is one."""
     if text is not None and allowed is not None and text not in allowed.statuses:
         faults.append(Fault(pointer, "status", f"{text!r} is not one of this client's statuses: {', '.join(allowed.statuses)}"))
     return text
@@ -76,40 +82,41 @@ def status(text: str | None, allowed: StatusSet | None, pointer: str, faults: li
 def custom_fields(
     fields: Sequence[NamedValue], declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]
 ) -> list[tuple[str, str]]:
-    """Names and values of custom fields; each name once, each value of its declared type."""
+    """Return names and values of custom fields; each name once, each value of its declared type."""
     checked: dict[str, str] = {}
-    for place, field in enumerate(fields):
+    for index, field in enumerate(fields):
         name, value = field.field_name.strip(), field.field_value.strip()
         if not name:
-            faults.append(Fault(f"{pointer}/{place}/field_name", "required", "must not be blank"))
+            faults.append(Fault(f"{pointer}/{index}/field_name", "required", "must not be blank"))
         elif name in checked:
-            faults.append(Fault(f"{pointer}/{place}/field_name", "repeated", f"{name!r} is given twice; send each custom field once"))
+            faults.append(Fault(f"{pointer}/{index}/field_name", "repeated", f"{name!r} is given twice; send each custom field once"))
         elif declared and name in declared:
-            typed_value(value, declared[name], f"{pointer}/{place}/field_value", faults)
+            typed_value(value, declared[name], f"{pointer}/{index}/field_value", faults)
         checked[name] = value
     return list(checked.items())
 
 
 def typed_value(value: str, declared: FieldType, pointer: str, faults: list[Fault]) -> None:
-    """Whether a value is of its field's declared type; a blank value is of every type."""
-    if value and (wanted := _unmet(value, declared)) is not None:
-        faults.append(Fault(pointer, declared.type, f"{value[:100]!r} is not {wanted}"))
+    """Check a value against the field's declared type; a blank value has every type."""
+    if value and (expected := _expected(value, declared)) is not None:
+        faults.append(Fault(pointer, declared.type, f"{value[:100]!r} is not {expected}"))
 
 
 def json_value(value: str, declared: FieldType | None) -> str | int | float | bool | None:
-    """A custom field's value as FLAT answers it; one that does not meet its declared type stays a text."""
+    """Return a custom field's value as FLAT responses show it; a value that is not of its declared type stays text."""
     if declared is None or declared.type in ("text", "date", "select"):
         return value
     if not value:
         return None
-    if _unmet(value, declared) is not None:
+    if _expected(value, declared) is not None:
         return value
     if declared.type == "boolean":
         return value.lower() == "true"
     return int(value) if value.lstrip("-").isdigit() else float(value)
 
 
-def _unmet(value: str, declared: FieldType) -> str | None:
+def _expected(value: str, declared: FieldType) -> str | None:
+    """Return what the declared type expects if the value is not of it, else None."""
     kind = declared.type
     if kind == "number" and not _is_number(value):
         return "a number, such as 12 or -3.5"

@@ -1,7 +1,7 @@
-"""Recomputing the source of values: one of a record's events has set each value, and each link leads to the record of its events.
+"""Sources of values: check that an event of its history set each value of a record, and that each link leads to the record of its events.
 
-Before creations through the API were entries, and before events said which addresses they name, histories told less: of records
-from then only what contradicts their histories is a difference.
+Before creations through the API were entries, and before events stored the addresses that they name, histories were incomplete:
+for records from then only contradictions are differences.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, DELIBERATE, NEVER, Stamp, beats
-from touchbase.records.contact import Contact
 from touchbase.records.field_projection import object_of
-from touchbase.records.projection import FIELDS, JOINED, Record, field_writes, held_stamp, is_told_whole, origin_write
+from touchbase.records.models import Record
+from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
+from touchbase.records.record_type import IDENTITY_FIELDS, RESOLVED_FIELDS, stamped_fields, type_of
 
-NOBODY = "unset, as no event and no write has set it"
+UNSET = "unset, because no event and no write has set it"
 Value = str | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Untrue:
-    """A value that its record cannot have by its history."""
+class WrongValue:
+    """A value that contradicts the record's history."""
 
     field: str
     found: Value
@@ -32,37 +33,37 @@ class Untrue:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """What an event sets a field to."""
+    """One write of a field by an event."""
 
     value: Value
     stamp: Stamp
     is_known: bool = True
-    """Whether the history says to what."""
+    """Whether the history has the value."""
     by_api: bool = False
 
 
-def untrue_values(record: Record, history: Sequence[StoredEvent], companies: Mapping[Ref, int]) -> Iterator[Untrue]:
-    """Values that no event has set, or that another event has set otherwise; `companies` are the companies by their refs."""
-    is_strict = record.from_api and is_told_whole(record, history)
-    for name in FIELDS["contact" if isinstance(record, Contact) else "company"]:
+def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapping[Ref, int]) -> Iterator[WrongValue]:
+    """Yield values that no event has set, or to which an event has set another value; `companies` are the companies by ref."""
+    is_strict = record.from_api and is_history_complete(record, history)
+    for name in stamped_fields(record):
         writes = [write for event in history for write in _writes(name, event, companies)]
-        value, stamp = getattr(record, name), held_stamp(record, name)
-        if name in JOINED:
-            yield from _joined(name, value, stamp, writes)
+        value, stamp = getattr(record, name), current_stamp(record, name)
+        if name in RESOLVED_FIELDS:
+            yield from _resolved(name, value, stamp, writes)
         if value is not None and not _is_of(writes, value, stamp, record, is_strict=is_strict):
-            yield Untrue(name, value, NOBODY)
+            yield WrongValue(name, value, UNSET)
     for one in record.custom_fields:
         writes = [write for event in history for write in _custom_writes(one.name, event)]
         stamp = (one.priority, one.stamped_us, one.stamp_key)
         if one.value is not None and not _is_of(writes, one.value, stamp, record, is_strict=is_strict):
-            yield Untrue(f"custom field {one.name}", one.value, NOBODY)
+            yield WrongValue(f"custom field {one.name}", one.value, UNSET)
 
 
 def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int]) -> Iterator[_Write]:
     place = event.place
     if name == "origin" and (origin := origin_write(event)) is not None:
         yield _Write(*origin)
-    if name not in JOINED:
+    if name not in RESOLVED_FIELDS:
         yield from (_Write(value, stamp) for of, value, stamp in field_writes(event) if of == name)
         return
     fields = event.detail.get("fields", {})
@@ -82,13 +83,13 @@ def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int]) -> Iter
 
 
 def company_ref(event: StoredEvent) -> Ref | None:
-    """The company's object that a contact's event names."""
+    """Return the ref of the company that a contact's event names."""
     named = event.detail.get("company")
     return None if named is None else (event.tool, f"company:{named[0]}", named[1])
 
 
 def companies_of(history: Sequence[StoredEvent]) -> Iterator[Ref]:
-    """The refs of companies that a contact's history names."""
+    """Yield the refs of companies that a contact's history names."""
     for event in history:
         if (ref := company_ref(event)) is not None:
             yield ref
@@ -103,26 +104,26 @@ def _custom_writes(name: str, event: StoredEvent) -> Iterator[_Write]:
 
 
 def _is_of(writes: Sequence[_Write], value: Value, stamp: Stamp, record: Record, *, is_strict: bool) -> bool:
-    """Whether one of these writes, or what the history does not tell, has set the value."""
+    """Return whether one of these writes, or one missing from an incomplete history, can have set the value."""
     if any(write.stamp == stamp for write in writes):
-        return True  # `recompute._lost` and `_joined` compare the value
+        return True  # `consistency/records.py` and `_resolved` compare the value
     if is_strict:
         return False
     if record.from_api and stamp == (DELIBERATE, record.created_us, ""):
         return True
-    # A write that changed nothing was no entry once: the value is what it was before.
+    # In earlier versions a write without a change was not an entry: the value is the one before.
     return stamp[2].startswith(API_KEY) and (any(write.value == value or not write.is_known for write in writes) or record.from_api)
 
 
-def _joined(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -> Iterator[Untrue]:
-    """An address or a company, which resolving sets and not the fold, that differs from its event's or from a later write's."""
+def _resolved(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -> Iterator[WrongValue]:
+    """Yield an address or a company, set by identity resolution, that differs from its event's or from a later write's."""
     for write in writes:
         if not write.is_known:
             continue
         is_its_own = write.stamp[1:] == stamp[1:] and not _is_same(name, write.value, value)
         is_later = write.by_api and stamp != NEVER and beats(write.stamp, stamp)
         if is_its_own or is_later:
-            yield Untrue(name, value, "unset, as a write unset it" if write.value is None else f"{write.value!r}, as an event set it")
+            yield WrongValue(name, value, "unset by a write" if write.value is None else f"{write.value!r}, set by an event")
             return
 
 
@@ -132,20 +133,21 @@ def _is_same(name: str, one: Value, other: Value) -> bool:
     return one == other
 
 
-FORMER = {"email": "email", "linkedin": "linkedin_url", "domain": "domain"}
+FORMER = {field.link: field.name for field in IDENTITY_FIELDS.values()}
+"""Fields by the `object_type` of links from their former values."""
 
 
-def moved_links(record: Record, history: Sequence[StoredEvent], links: Sequence[Ref]) -> Iterator[tuple[Ref, str]]:
-    """Links that lead to a record of another kind, or to a record that none of their events is of."""
-    kind = "contact" if isinstance(record, Contact) else "company"
+def wrong_links(record: Record, history: Sequence[StoredEvent], links: Sequence[Ref]) -> Iterator[tuple[Ref, str]]:
+    """Yield links to a record of another kind, or to a record that has none of their events."""
+    kind = type_of(record).name
     objects = {one for event in history if (one := object_of(event)) is not None}
     merged = {(event.tool, str(event.detail["merged_into"])) for event in history if event.detail.get("merged_into")}
     vague = {event.tool for event in history if event.via != VIA_API and object_of(event) is None}
-    is_whole = is_told_whole(record, history) if record.from_api else _names_all(record, history)
+    is_whole = is_history_complete(record, history) if record.from_api else _names_all(record, history)
     addresses = {name: set(_addresses(name, history)) for name in FORMER.values()}
     for ref in links:
         if _kind_of(ref) != kind:
-            yield ref, f"it is one of a {_kind_of(ref)}"
+            yield ref, f"it is a link of a {_kind_of(ref)}"
             continue
         is_vague = ref[0] in vague if ref[0] else ref[1] not in FORMER or not is_whole
         is_named = ref in objects or (ref[0], ref[2]) in merged if ref[0] else ref[2] in addresses.get(FORMER.get(ref[1], ""), ())
@@ -160,7 +162,7 @@ def _kind_of(ref: Ref) -> str:
 
 
 def _names_all(record: Record, history: Sequence[StoredEvent]) -> bool:
-    """Whether events named their addresses already when the first of these came."""
+    """Return whether events stored their addresses already when the first of these arrived."""
     first = min((event.received_us for event in history), default=None)
     return first == record.created_us and any("named" in event.detail for event in history if event.received_us == first)
 

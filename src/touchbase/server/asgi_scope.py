@@ -6,7 +6,7 @@ import re
 import urllib.parse
 from typing import Any
 
-from touchbase.common.asgi_extension import OFFER
+from touchbase.common.asgi import OFFER
 from touchbase.server.error_responses import MALFORMED, NO_HOST, OTHER_HOST, OTHER_VERSION, Refused
 
 SCHEMES = (b"http", b"https")

@@ -6,7 +6,7 @@ until the request is answered; what would go over the room is answered 503 at on
 
 from __future__ import annotations
 
-from touchbase.common.fair_quota import GREED
+from touchbase.common.fair_quota import SHARE
 
 
 class Bodies:
@@ -23,7 +23,7 @@ class Bodies:
         """Count so many bytes more, unless they are too many for the room or for the share of this address."""
         held = self._held.get(peer, 0) + size
         free = self.room - self.taken - size
-        if self.room and (free < 0 or held > GREED * free):
+        if self.room and (free < 0 or held > SHARE * free):
             return False
         self._held[peer] = held
         self.taken += size

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.common.request_id import given_in
+from touchbase.common.asgi import client_request_id
 
 RETRY_AFTER = 1
 
@@ -77,7 +77,7 @@ def request_id_in(scope: Any) -> str:
 
 def request_id_for(headers: Headers) -> str:
     """The id of a request with these headers: the caller's own if there is a sane one."""
-    return given_in(headers) or token_hex(16)
+    return client_request_id(headers) or token_hex(16)
 
 
 MALFORMED = ErrorResponse(400, "malformed_request", "This is not a valid HTTP/1.1 request.")

@@ -13,7 +13,7 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
-from touchbase.common.client_address import NOBODY, peer_at
+from touchbase.common.asgi import LOCAL_PEER, peer_at
 from touchbase.server import backpressure, error_responses
 from touchbase.server.asgi_scope import check_version, head_without_upgrade
 from touchbase.server.error_responses import ErrorResponse, Refused, request_id_for, request_id_in
@@ -35,7 +35,7 @@ class Connection(HeadReader):
         self.refused = False
         self.said_all = False
         self.begun_anew = b""
-        self.peer = NOBODY
+        self.peer = LOCAL_PEER
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, unless there are too many, of all callers or of this one."""
@@ -46,13 +46,13 @@ class Connection(HeadReader):
         if proxies is not None and self.client and proxies.trust(self.client[0]):
             self.proxies = proxies
         # A trusted proxy holds connections for many callers: what it may have is its own business.
-        self.peer = NOBODY if self.proxies is not None else peer_at(self.client)
+        self.peer = LOCAL_PEER if self.proxies is not None else peer_at(self.client)
         of_peer = self.bounds.addresses.get(self.peer, 0) + 1
         self.bounds.addresses[self.peer] = of_peer
         most = self.bounds.max_connections_per_address
         if len(self.connections) > self.bounds.max_connections and not self._find_room():
             self.refuse(error_responses.TOO_MANY_CONNECTIONS)
-        elif most and of_peer > most and self.peer != NOBODY:
+        elif most and of_peer > most and self.peer != LOCAL_PEER:
             if of_peer > POLITE * most:
                 transport.abort()
             else:

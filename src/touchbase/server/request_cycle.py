@@ -16,8 +16,7 @@ from typing import Any, Protocol
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from touchbase.common.asgi_extension import EXTENSION
-from touchbase.common.client_address import peer_of
+from touchbase.common.asgi import EXTENSION, peer_of
 from touchbase.errors import Overloaded
 from touchbase.server.bodies import Bodies
 from touchbase.server.error_responses import BROKEN, NO_ROOM, SHUTTING_DOWN, UNLESS_SAID, ErrorResponse, Headers, request_id_in

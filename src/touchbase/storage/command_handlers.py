@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from touchbase.auth import sql as auth_sql
-from touchbase.auth.commands import NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.auth.commands import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.clients import sql as clients_sql
 from touchbase.clients import sql_commands as clients_sql_commands
 from touchbase.clients import sql_removal as clients_sql_removal
@@ -151,7 +151,7 @@ COMMANDS: dict[type, Handler] = {
     StoreFirstKey: Handler(_each(auth_sql.store_first_key)),
     RotateKey: Handler(_each(auth_sql.rotate_key)),
     RevokeKey: Handler(_each(auth_sql.revoke_key)),
-    NoteKeyUses: Handler(auth_sql.note_uses, solo=True),
+    StoreKeyUses: Handler(auth_sql.store_key_uses, solo=True),
     ClaimFetch: Handler(_each(fetch_sql.claim_fetch)),
     FinishFetch: Handler(_each(fetch_sql.finish_fetch)),
     ErasePerson: Handler(_each(erasure_sql.erase_person, takes_ids=True), _one("erasure")),

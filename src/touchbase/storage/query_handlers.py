@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
-from touchbase.auth import sql_queries as auth_sql_queries
+from touchbase.auth import sql as auth_sql
 from touchbase.auth.commands import AnyKey, FindKey
 from touchbase.clients import sql_queries as clients_sql_queries
 from touchbase.clients.commands import FindClient, ListClients
@@ -20,7 +20,7 @@ from touchbase.encryption.commands import CheckEncryption
 from touchbase.encryption.protocol import Cipher
 from touchbase.erasure import sql_queries as erasure_sql_queries
 from touchbase.erasure.commands import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
-from touchbase.history import rows as history_rows
+from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.idempotency import sql as idempotency_sql
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse
@@ -42,10 +42,9 @@ from touchbase.inbox.queries import (
 from touchbase.inbox.refused import ListRefusals
 from touchbase.records import rows as records_rows
 from touchbase.records import statements as records_sql
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.queries import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.records.sql_custom_fields import with_custom_fields
+from touchbase.records.commands import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records.models import Company, Contact
+from touchbase.records.statements import with_custom_fields
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
@@ -55,7 +54,7 @@ T = TypeVar("T")
 
 _CONTACT = sql_rows.names(records_rows.CONTACT)
 _COMPANY = sql_rows.names(records_rows.COMPANY)
-_EVENT = sql_rows.names(history_rows.EVENT)
+_EVENT = sql_rows.names(history_sql.EVENT)
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
 
 
@@ -140,7 +139,7 @@ def _history(query: GetHistory) -> Plan[list[StoredEvent]]:
     sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND record_kind = ? AND record_id = ? ORDER BY occurred_us, key"
     rows = yield Select(sql, (query.client, query.record_kind, query.record_id))
     # The engines collate text each in its own way; Python's order is the one that folding uses.
-    return sorted((history_rows.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
+    return sorted((history_sql.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
 
 
 def _united(query: FindUnited) -> Plan[int | None]:
@@ -164,7 +163,7 @@ def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
 def _delivery_events(query: DeliveryEvents) -> Plan[list[StoredEvent]]:
     sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
     rows = yield Select(sql, (query.client, query.delivery_id))
-    return [history_rows.event_of(row) for row in rows]
+    return [history_sql.event_of(row) for row in rows]
 
 
 def _any_key(query: AnyKey) -> Plan[bool]:
@@ -189,7 +188,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     DueFetches: fetch_sql.due,
     ListFetching: fetch_sql.fetching,
     BusyClients: inbox_sql_queries.busy,
-    FindKey: auth_sql_queries.find,
+    FindKey: auth_sql.find,
     AnyKey: _any_key,
     CountInbox: inbox_sql_queries.counts,
     AuditRecords: consistency_sql.records,
@@ -201,7 +200,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     OldDedupeKeys: dedupe_window.old_calls,
     ListRefusals: refused_sql.refusals,
     **clients_sql_queries.ANSWERS,
-    **auth_sql_queries.ANSWERS,
+    **auth_sql.ANSWERS,
     FindPerson: erasure_sql_queries.find_person,
     GetErasure: erasure_sql_queries.get_erasure,
     OpenErasures: erasure_sql_queries.open_erasures,

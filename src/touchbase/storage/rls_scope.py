@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NewType
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, NoteKeyUses, RevokeKey, RotateKey, StoreFirstKey, StoreKey
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.clients.commands import (
     CreateClient,
     DeletingClients,
@@ -50,7 +50,7 @@ ABOUT_CLIENTS_UNLESS_NAMED = frozenset({ListClientPage})
 """The same, when it names none; an administrator of one client sees that one only."""
 SPANNING = frozenset(
     {
-        FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, NoteKeyUses, DueFetches,
+        FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
     }
 )  # fmt: skip
@@ -61,8 +61,8 @@ SPANNING_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeli
 
 Named = Callable[[Any], Iterable[int | None]]
 _NAMED: dict[type, Named] = {
-    CreateContact: lambda command: (command.contact.client,),
-    CreateCompany: lambda command: (command.company.client,),
+    CreateContact: lambda command: (command.record.client,),
+    CreateCompany: lambda command: (command.record.client,),
     AddConnection: lambda command: (command.connection.client,),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),
     FindResponse: lambda query: (query.request.client,),

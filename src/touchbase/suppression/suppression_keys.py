@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 from hashlib import sha256
 
-from touchbase.common.field_limits import NAME, keepable
+from touchbase.common.field_limits import NAME, storable
 from touchbase.common.normalize import email_key, find_email_key, linkedin_key
 from touchbase.history.events import CONTACT, Event
 from touchbase.history.identity_links import Ref
@@ -60,5 +60,5 @@ def named_by(tool: str, event: Event) -> set[Ref]:
         refs.add(found)
     for object_id in (event.object_id, event.merged_into):
         if object_id is not None:
-            refs.add((tool, keepable(event.object_type, NAME) or "", keepable(object_id, NAME) or ""))
+            refs.add((tool, storable(event.object_type, NAME) or "", storable(object_id, NAME) or ""))
     return refs

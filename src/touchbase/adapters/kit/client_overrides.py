@@ -17,7 +17,7 @@ def as_decided(events: Sequence[Event], settings: ConnectionSettings) -> list[Ev
     for event in events:
         if settings.objects.get(event.object_type or "") == IGNORE:
             event.event = "ignored"
-        if settings.status_labels and event.told_status is None:
+        if settings.status_labels and event.original_status is None:
             reworded(event, settings, event.source_event)
             _renamed(event, settings)
         if event.event == "linkedin_replied":
@@ -42,6 +42,6 @@ def reworded(event: Event, settings: ConnectionSettings, *told: str | None) -> N
     own = (event.status or "").removeprefix("custom:")
     if not settings.has_word_for(*told, own):
         return
-    event.told_status, event.status = event.status, settings.word_for(*told, own)
+    event.original_status, event.status = event.status, settings.word_for(*told, own)
     if event.status is None:
         event.event = "other" if event.event == _LABELLED else event.event.replace(_STATUS_CHANGED, ".updated")

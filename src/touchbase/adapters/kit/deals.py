@@ -40,7 +40,7 @@ class Deal:
             f"{kind}.status_changed",
             self.at,
             status=status,
-            told_status=stage,
+            original_status=stage,
             object_type=word,
             object_id=number,
             changed=[Change("deal", stage)],

@@ -1,4 +1,4 @@
-"""The administrator's calls about a client's life: making, renaming, suspending, another id, deleting."""
+"""HTTP resources of a client's life cycle: create, rename, suspend, resume, rotate the id, delete."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from touchbase.sql.command import Command
 
 KEEP_OLD_SECONDS = 7 * DAY // SECOND
 LONGEST_KEPT_SECONDS = 90 * DAY // SECOND
-"""How long a former id or a key with a successor may be honoured at most."""
+"""The maximum time for which a former id, or a key with a successor, stays valid."""
 ClientName = Annotated[str, Meta(max_length=limits.NAME)]
 _CLIENT_ID = {"pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
 ClientId = Annotated[str, Meta(max_length=limits.CLIENT_ID, extra_json_schema=_CLIENT_ID)]
 
 
 class NewClient(Struct, forbid_unknown_fields=True):
-    """A client to be made."""
+    """A new client."""
 
     name: Annotated[ClientName, Meta(description="Its name for people.")] = ""
-    client_id: Annotated[ClientId | None, Meta(description="Without one, one is made that nobody can guess.")] = None
+    client_id: Annotated[ClientId | None, Meta(description="Without one, an unguessable id is generated.")] = None
     settings: SettingsBody = msgspec.field(default_factory=SettingsBody)
 
 
@@ -45,11 +45,11 @@ class ClientChange(Struct, forbid_unknown_fields=True):
 
 
 class IdRotation(Struct, forbid_unknown_fields=True):
-    """Another id for a client."""
+    """A new id for a client."""
 
-    client_id: Annotated[ClientId | None, Meta(description="Without one, one is made that nobody can guess.")] = None
+    client_id: Annotated[ClientId | None, Meta(description="Without one, an unguessable id is generated.")] = None
     keep_old_seconds: Annotated[
-        int, Meta(ge=0, le=LONGEST_KEPT_SECONDS, description="How long the id that it has now is honoured beside the new one.")
+        int, Meta(ge=0, le=LONGEST_KEPT_SECONDS, description="How long the present id stays valid after the change.")
     ] = KEEP_OLD_SECONDS
 
 
@@ -80,29 +80,29 @@ async def rename(call: Call) -> Response:
 
 
 async def suspend(call: Call) -> Response:
-    """`POST` that closes a client's records."""
+    """`POST` that suspends a client."""
     await _of_all(call)
     client = await one_client(call)
     return await _changed(call, client, SetClientState(client.number, SUSPENDED, call.api.parts.clock()))
 
 
 async def resume(call: Call) -> Response:
-    """`POST` that opens a suspended client's records again, and lets its webhook calls be applied."""
+    """`POST` that resumes a suspended client; its stored webhooks are applied."""
     await _of_all(call)
     client = await one_client(call)
-    answer = await _changed(call, client, SetClientState(client.number, ACTIVE, call.api.parts.clock()))
+    response = await _changed(call, client, SetClientState(client.number, ACTIVE, call.api.parts.clock()))
     call.api.parts.on_stored(client.number)
-    return answer
+    return response
 
 
 async def rotate_id(call: Call) -> Response:
-    """`POST` that gives a client another id."""
+    """`POST` that replaces a client's id."""
     client = await one_client(call)
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
     asked = read_struct(body, _rotation, IdRotation, lambda partly: _check_id(partly.client_id))
     _check_id(asked.client_id)
     if asked.client_id is not None:
-        await _of_all(call, "choosing an id would tell which are taken: leave client_id out, and one is made")
+        await _of_all(call, "choosing an id would reveal which ids exist: leave client_id out to get a generated one")
     command = RotateClientId(client.number, asked.client_id or new_client_id(), call.api.parts.clock() + asked.keep_old_seconds * SECOND)
     former = [one for one in await former_ids(call, client) if one.client_id != command.client_id]
     if asked.keep_old_seconds:
@@ -111,23 +111,23 @@ async def rotate_id(call: Call) -> Response:
 
 
 async def delete(call: Call) -> Response:
-    """`DELETE` of a client with all its data: it is closed at once and removed piece by piece."""
+    """`DELETE` of a client with all its data: it is closed at once and removed in batches."""
     await _of_all(call)
     client = await one_client(call)
     parameters = Parameters(call.query)
     confirmed = parameters.text("confirm")
     parameters.done(strict=True)
     if confirmed != client.client_id:
-        detail = "must be the client's id, because all its data is removed for ever"
+        detail = "must be the client's id, because the removal of all its data cannot be undone"
         raise Invalid([Fault("?confirm", "required" if confirmed is None else "confirm", detail)])
     parts = call.api.parts
-    answer = await _changed(call, client, BeginDeletion(client.number, parts.clock()), status=202)
+    response = await _changed(call, client, BeginDeletion(client.number, parts.clock()), status=202)
     parts.on_deleting()
-    return answer
+    return response
 
 
 async def _changed(call: Call, client: Client, command: Command[Client], status: int = 200) -> Response:
-    """Carry out what leaves the client its ids."""
+    """Carry out a command that does not change the client's ids."""
     return await _settled(call, command, await former_ids(call, client), status)
 
 
@@ -137,7 +137,7 @@ async def _settled(call: Call, command: Command[Client], former: Sequence[Former
     )
 
 
-async def _of_all(call: Call, why: str = "making, suspending and deleting clients needs one that belongs to none") -> None:
+async def _of_all(call: Call, why: str = "creating, suspending and deleting clients requires a key that belongs to none") -> None:
     """Raise `Forbidden` for a key that belongs to a client."""
     if await call.administrator() is not None:
         raise Forbidden(f"this key belongs to one client; {why}")

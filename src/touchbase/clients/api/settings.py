@@ -1,4 +1,4 @@
-"""Clients and their settings, as the administrator reads and replaces them."""
+"""HTTP resources of clients and their settings, for administrators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
 
 
 class StatusSetBody(Struct, forbid_unknown_fields=True):
-    """The statuses of one kind of record, in order; `transitions` maps one to those that may follow it."""
+    """The statuses of one kind of record, in order; `transitions` maps a status to the statuses that may follow it."""
 
     statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
     transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
@@ -59,7 +59,7 @@ OwnLimit = Annotated[int, Meta(ge=0, le=limits.LARGEST_ID)] | None
 
 
 class LimitsBody(Struct, forbid_unknown_fields=True):
-    """What a client may do in a second, in each server process; null: what the server's settings say, 0: no limit."""
+    """Limits of a client per second, in each server process; null: the server's limit, 0: no limit."""
 
     requests: OwnLimit = None
     rows: OwnLimit = None
@@ -69,14 +69,14 @@ class LimitsBody(Struct, forbid_unknown_fields=True):
 
 
 class RequireVerificationBody(Struct, forbid_unknown_fields=True):
-    """The channels on which a webhook call that proves nothing is refused, whichever tool sends it."""
+    """The channels on which webhooks without verification are rejected, for every tool."""
 
     email_campaign: bool = False
     crm: bool = False
 
 
 class SettingsBody(Struct, forbid_unknown_fields=True):
-    """What a client has decided. Whatever is left out has its default: everything is open and welcome."""
+    """A client's settings. A setting that is left out has its default; the defaults allow everything."""
 
     on_duplicate: Literal["error", "return", "update"] = "error"
     contact_statuses: StatusSetBody | None = None
@@ -89,25 +89,25 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
         LimitsBody | None, Meta(description="Limits in place of the server's. Only a key that belongs to no client may change them.")
     ] = None
     keep_bodies_days: (
-        Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days that the body of an applied call is kept; null: for ever.")] | None
+        Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days to store the body of an applied delivery; null: no limit.")] | None
     ) = KEEP_BODIES_DAYS
     require_verification: Annotated[
-        RequireVerificationBody, Meta(description="By channel, whether webhook calls of every tool must prove who sends them.")
+        RequireVerificationBody, Meta(description="By channel, whether webhooks of every tool must be verified.")
     ] = msgspec.field(default_factory=RequireVerificationBody)
 
 
 class ClientRequest(Struct):
-    """A client's new settings; the fields that only we set are ignored."""
+    """A client's new settings; read-only fields are ignored."""
 
     settings: SettingsBody
 
 
 class DeletionOut(Struct):
-    """How far the removal of a client's data has come."""
+    """Progress of the removal of a client's data."""
 
     started_time: Time
     removed_rows: int
-    total_rows: Annotated[int | None, Meta(description="null: not counted yet, or too many to be counted.")]
+    total_rows: Annotated[int | None, Meta(description="null: not counted yet, or too many to count.")]
 
 
 class ClientOut(Struct):
@@ -118,21 +118,22 @@ class ClientOut(Struct):
     state: Annotated[str, Meta(extra_json_schema={"enum": list(CLIENT_STATES)})]
     created_time: Time
     made_by: Annotated[
-        str | None, Meta(description="administrator, or call: the first call that named it made it. null: older, and not known.")
+        str | None,
+        Meta(description="administrator, or call: by the first request that named it. null: unknown, by an earlier version."),
     ]
     deletion: DeletionOut | None
     settings: SettingsBody
 
 
 class FormerIdOut(Struct):
-    """A former id of a client, and until when it is honoured."""
+    """A former id of a client, and until when it is valid."""
 
     client_id: str
     valid_until: Time
 
 
 class ClientDetail(ClientOut):
-    """One client with the former ids that are still honoured."""
+    """One client with its valid former ids."""
 
     former_ids: list[FormerIdOut]
 
@@ -148,7 +149,7 @@ _decoder = msgspec.json.Decoder(ClientRequest)
 
 
 async def clients(call: Call) -> Response:
-    """`GET` of a page of clients; a key of one client sees that one only."""
+    """`GET` of a page of clients; a key of one client shows only that client."""
     limited = await call.administrator()
     parameters = Parameters(call.query)
     state, text = parameters.choice("state", CLIENT_STATES), parameters.text("name")
@@ -164,7 +165,7 @@ async def client(call: Call) -> Response:
 
 
 async def one_client(call: Call) -> Client:
-    """The client that the path names; `NotFound` also when this administrator may not know it."""
+    """Return the client in the path; raise `NotFound` also if the key is limited to another client."""
     limited = await call.administrator()
     found = await call.api.clients.get(_name(call))
     if limited is not None and found.number != limited:
@@ -173,7 +174,7 @@ async def one_client(call: Call) -> Client:
 
 
 async def put_client(call: Call) -> Response:
-    """`PUT` of a client's settings; one that is not there comes into being."""
+    """`PUT` of a client's settings; a missing client is created."""
     limited = await call.administrator()
     client_id = _name(call)
     if limited is not None:
@@ -188,7 +189,7 @@ async def put_client(call: Call) -> Response:
 
 
 def checked(body: SettingsBody) -> ClientSettings:
-    """The settings in our words; raises `Invalid` where they contradict themselves."""
+    """Return validated settings; raise `Invalid` for contradictions."""
     faults: list[Fault] = []
     made = ClientSettings(
         on_duplicate=body.on_duplicate,
@@ -234,13 +235,13 @@ def _options_of(name: str, pointer: str) -> str:
 
 
 def _check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None:
-    """Values lose the white space around them, so a word with some could be nobody's value."""
+    """Check words: values are stored without white space around them, so a word with some would never match."""
     seen: set[str] = set()
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word != word.strip() or not word:
-            faults.append(Fault(f"{pointer}/{place}", "blank", "must not be blank or have white space around it"))
+            faults.append(Fault(f"{pointer}/{index}", "blank", "must not be blank or have white space around it"))
         elif word in seen:
-            faults.append(Fault(f"{pointer}/{place}", "repeated", f"{word!r} is given twice"))
+            faults.append(Fault(f"{pointer}/{index}", "repeated", f"{word!r} is given twice"))
         seen.add(word)
 
 
@@ -252,7 +253,7 @@ def _name(call: Call) -> str:
 
 
 def described(client: Client) -> ClientOut:
-    """A client as it is shown."""
+    """Return a client as lists show it."""
     settings = msgspec.convert(client.settings, SettingsBody, from_attributes=True)
     known = client.deletion
     deletion = None if known is None else DeletionOut(to_text(known.started_us), known.removed, known.total)
@@ -260,16 +261,16 @@ def described(client: Client) -> ClientOut:
 
 
 async def detailed(call: Call, client: Client) -> ClientDetail:
-    """A client as it is shown alone."""
+    """Return a client with its former ids."""
     return detail_of(client, await former_ids(call, client))
 
 
 def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
-    """A client and its former ids as they are shown."""
+    """Return a client and its former ids as responses show them."""
     ids = [FormerIdOut(one.client_id, to_text(one.until_us)) for one in former]
     return ClientDetail(**msgspec.structs.asdict(described(client)), former_ids=ids)
 
 
 async def former_ids(call: Call, client: Client) -> list[FormerId]:
-    """The former ids that are still honoured."""
+    """Return the valid former ids."""
     return await call.api.parts.store.read(FormerIds(client.number, call.api.parts.clock()))

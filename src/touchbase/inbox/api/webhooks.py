@@ -13,7 +13,7 @@ from touchbase.adapters.interface import ProtocolAnswer
 from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients.models import Client
 from touchbase.clients.service import is_client_id
-from touchbase.common.client_address import peer_of
+from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
@@ -109,14 +109,14 @@ class Receiver:
     async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
         """The client of the address; raises `NotFound`, and `Overloaded` where too many calls from there led to none."""
         failed, peer = self._api.parts.failed_calls, peer_of(scope)
-        failed.trying(peer, client_id, at)
+        failed.check(peer, client_id, at)
         try:
             client = await self._api.door.receiver(client_id)
         except NotFound:
             failed.failed(peer, at)
             self._refuse(client_id, UNKNOWN_CLIENT, scope, at)
             raise
-        failed.was_right(peer, client_id, at)
+        failed.succeeded(peer, client_id, at)
         return client
 
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
@@ -146,7 +146,7 @@ class Receiver:
         if not connections and not client.settings.require_verification.on(self._channel):
             return UNPROVEN
         failed, place = self._api.parts.failed_calls, (peer_of(scope), client.number)
-        failed.trying(place, SECRET, at)
+        failed.check(place, SECRET, at)
         parts = self._api.parts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
@@ -161,5 +161,5 @@ class Receiver:
         if sender.outcome == REFUSED:
             failed.failed(place, at)
             raise Unauthorized(UNVERIFIED)
-        failed.was_right(place, SECRET, at, proved=bool(sender.verified))
+        failed.succeeded(place, SECRET, at, verified=bool(sender.verified))
         return sender

@@ -26,7 +26,7 @@ Domain = Annotated[
     Meta(
         min_length=1,
         max_length=limits.URL,
-        description="A domain, or an address that holds one; kept in lower case without `www.`, port and path.",
+        description="A domain, or an address that contains one; stored in lower case without `www.`, port and path.",
         examples=["example.com"],
     ),
 ]
@@ -45,8 +45,8 @@ class CustomFieldInput(Struct):
 CustomFieldsInput = Annotated[list[CustomFieldInput], Meta(max_length=limits.CUSTOM_FIELDS)]
 CONTACT_FIELDS = "contact_custom_fields_input"
 OTHER_NAME = "contact_custom_fields"
-"""What custom fields of a contact are called in answers; requests may call them so too, as callers of other products do."""
-_ALSO = f"The same as `{CONTACT_FIELDS}`, under the name of the answer. Both may be given only if they are equal."
+"""The name of a contact's custom fields in responses; requests may use it too, as API clients of other products do."""
+_ALSO = f"The same as `{CONTACT_FIELDS}`, under the name in responses. Both may be given only if they are equal."
 _BOTH = "differs from {}: send one of the two, or the same in both"
 
 
@@ -56,24 +56,24 @@ class _ContactFields(Struct):
     @property
     def custom_pointer(self) -> str:
         """Where the custom fields stand in the body."""
-        return f"/{OTHER_NAME}" if _under(self, CONTACT_FIELDS) is UNSET and _under(self, OTHER_NAME) is not UNSET else f"/{CONTACT_FIELDS}"
+        return f"/{OTHER_NAME}" if _value(self, CONTACT_FIELDS) is UNSET and _value(self, OTHER_NAME) is not UNSET else f"/{CONTACT_FIELDS}"
 
     @property
     def custom_faults(self) -> list[Fault]:
-        """Two faults where both names are given and say different things."""
-        one, other = _under(self, CONTACT_FIELDS), _under(self, OTHER_NAME)
+        """Two faults if both names are given with different values."""
+        one, other = _value(self, CONTACT_FIELDS), _value(self, OTHER_NAME)
         if UNSET in (one, other) or one == other:
             return []
         pairs = ((CONTACT_FIELDS, OTHER_NAME), (OTHER_NAME, CONTACT_FIELDS))
         return [Fault(f"/{name}", "contradiction", _BOTH.format(f"/{another}")) for name, another in pairs]
 
 
-def _under(asked: Struct, name: str) -> Any:
+def _value(asked: Struct, name: str) -> Any:
     return getattr(asked, name)
 
 
 class ContactRequest(_ContactFields):
-    """A contact to be created (interface 2.1). Fields that are not named here are ignored."""
+    """A new contact (interface 2.1). Unknown fields are ignored."""
 
     email: Email | None = None
     linkedin_url: Url | None = None
@@ -87,13 +87,13 @@ class ContactRequest(_ContactFields):
 
     @property
     def custom_fields(self) -> list[CustomFieldInput]:
-        """The custom fields, whatever they are called."""
+        """The custom fields, under either name."""
         given = self.contact_custom_fields if self.contact_custom_fields_input is UNSET else self.contact_custom_fields_input
         return [] if given is UNSET else given
 
 
 class CompanyRequest(Struct):
-    """A company to be created (interface 2.3). Fields that are not named here are ignored."""
+    """A new company (interface 2.3). Unknown fields are ignored."""
 
     domain: Domain
     name: Name = ""
@@ -107,7 +107,7 @@ class CompanyRequest(Struct):
 
 
 class CustomFieldChange(Struct):
-    """One custom field in a change; a null value takes the field away."""
+    """One custom field in a change; a null value removes the field."""
 
     field_name: FieldName
     field_value: Value | None
@@ -117,7 +117,7 @@ CustomFieldChanges = Annotated[
     list[CustomFieldChange],
     Meta(
         max_length=limits.CUSTOM_FIELDS,
-        description="Put in by name, the others stay. A null value takes a field away; null in place of the list takes all away.",
+        description="Merged by name, the others stay. A null value removes a field; null in place of the list removes all.",
     ),
 ]
 
@@ -157,7 +157,7 @@ class CustomFieldOut(Struct):
 FlatCustomFields = dict[str, str | int | float | bool | None]
 CustomFieldsOut = Annotated[
     list[CustomFieldOut] | FlatCustomFields,
-    Meta(description="structure=NESTED: a list. structure=FLAT: an object by field name; declared fields answer with their JSON type."),
+    Meta(description="structure=NESTED: a list. structure=FLAT: an object by field name; declared fields have their JSON type."),
 ]
 
 
@@ -209,7 +209,7 @@ class CompanyPage(Struct):
 
 
 class FieldChangeOut(Struct):
-    """One value that an event set, and what stood there before in the order of time."""
+    """One value that an event set, and the value before it in order of time."""
 
     field: str
     value: str | None
@@ -239,7 +239,7 @@ class TimelinePage(Struct):
 
 
 def given(change: Struct) -> dict[str, Any]:
-    """The fields of a change that were sent, by name; custom fields of a contact under one name."""
+    """Return the sent fields of a change by name; custom fields of a contact under one name."""
     sent = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     if OTHER_NAME in sent:
         sent.setdefault(CONTACT_FIELDS, sent.pop(OTHER_NAME))

@@ -1,4 +1,4 @@
-"""Records as they are answered: from the domain's contact and company to the interface's, and their ETags."""
+"""Serializers: contacts and companies as responses show them, and their ETags."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldOut, FlatCustomFields
-from touchbase.records.company import Company
-from touchbase.records.contact import Contact
-from touchbase.records.custom_field import CustomField
+from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.validation import json_value
 
-# One answer names the same moment several times, and so do the answers around it.
+# One response contains the same time several times, and so do the responses before and after it.
 to_text = lru_cache(maxsize=1024)(written_out)
 _BY_CREATION = attrgetter("created_us", "id")
 _ETAG = re.compile(r'(W/)?"([^"]*)"')
@@ -27,7 +25,7 @@ _OURS = re.compile(r"([0-9a-f]{1,16})(?:-flat(?:-[0-9a-f]{8})?)?")
 
 
 def contact_out(contact: Contact, flat: bool, settings: ClientSettings) -> ContactResponse:
-    """A contact in the interface's fields: required texts are never null, optional ones are left out."""
+    """Return a contact in the interface's fields: required texts are never null, optional ones are left out."""
     first, last, reply, changed = contact.first_sent_us, contact.last_sent_us, contact.last_reply_us, contact.status_changed_us
     return ContactResponse(
         contact.id,
@@ -49,7 +47,7 @@ def contact_out(contact: Contact, flat: bool, settings: ClientSettings) -> Conta
 
 
 def company_out(company: Company, flat: bool, settings: ClientSettings) -> CompanyResponse:
-    """A company in the interface's fields."""
+    """Return a company in the interface's fields."""
     changed = company.status_changed_us
     return CompanyResponse(
         company.id,
@@ -66,19 +64,19 @@ def company_out(company: Company, flat: bool, settings: ClientSettings) -> Compa
 def custom_fields_out(
     fields: Sequence[CustomField], flat: bool, declared: Mapping[str, FieldType]
 ) -> list[CustomFieldOut] | FlatCustomFields:
-    """Custom fields, oldest first: a list, or FLAT an object in which declared fields have their JSON type."""
+    """Return custom fields, oldest first: a list, or (FLAT) an object in which declared fields have their JSON type."""
     if not fields:
         return {} if flat else []
-    kept = sorted((field for field in fields if field.value is not None), key=_BY_CREATION)
+    present = sorted((field for field in fields if field.value is not None), key=_BY_CREATION)
     if flat:
-        return {field.name: json_value(field.value or "", declared.get(field.name)) for field in kept}
-    return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in kept]
+        return {field.name: json_value(field.value or "", declared.get(field.name)) for field in present}
+    return [CustomFieldOut(field.id, to_text(field.updated_us), field.name, field.value or "") for field in present]
 
 
 def etag(record: Contact | Company, flat: bool, settings: ClientSettings) -> bytes:
-    """The ETag of one representation of a record.
+    """Return the ETag of one representation of a record.
 
-    FLAT answers typed values, so its tag also changes when the client declares another type.
+    FLAT shows typed values, so its tag also changes when the client declares another type.
     """
     if not flat:
         return b'"%x"' % record.updated_us
@@ -90,7 +88,7 @@ def etag(record: Contact | Company, flat: bool, settings: ClientSettings) -> byt
 
 
 def states_named(if_match: str) -> list[Micros] | None:
-    """The states of the record that an `If-Match` accepts; None for any. Weak tags accept nothing."""
+    """Return the `updated_us` values that an `If-Match` accepts; None for any. Weak tags accept nothing."""
     if if_match.strip() == "*":
         return None
     strong = [match[2] for match in _ETAG.finditer(if_match) if not match[1]]

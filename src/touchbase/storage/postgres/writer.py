@@ -51,7 +51,7 @@ class Writer:
         if self._pace.wait(self.depth, self._loop.time()) > admission_control.LONGEST_WAIT:
             raise admission_control.too_slow()
         client = client_of(command)
-        if client is not None and not self._shares.take(client):
+        if client is not None and not self._shares.acquire(client):
             raise over_its_share()
         waiter: Waiter = self._loop.create_future()
         queue = self._waiting.get(type(command))
@@ -114,7 +114,7 @@ class Writer:
         for command, _ in group:
             client = client_of(command)
             if client is not None:
-                self._shares.give(client)
+                self._shares.release(client)
         return group
 
     async def _attempt(self, line: ReconnectingConnection, commands: Commands) -> list[object]:

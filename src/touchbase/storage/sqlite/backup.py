@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from touchbase.common.atomic_file import BESIDE, part_of
+from touchbase.common.atomic_file import SQLITE_SUFFIXES, part_of
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import APPLIED, packaged, pending
@@ -83,7 +83,7 @@ def _refuse_own(source: Path, target: Path) -> None:
     """Raise `UnusableStore` when a backup would take the place of the store, of its log or of its key file."""
     if target.resolve() == source.resolve():
         raise UnusableStore(f"{target} is the store itself: give the backup another name")
-    if target.resolve() in [source.resolve().with_name(source.name + ending) for ending in (*BESIDE, ".key")]:
+    if target.resolve() in [source.resolve().with_name(source.name + ending) for ending in (*SQLITE_SUFFIXES, ".key")]:
         raise UnusableStore(f"{target} belongs to the store itself: give the backup another name")
 
 

@@ -34,7 +34,7 @@ from touchbase.events.large_delivery import LargeWork
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.idempotency.commands import FindResponse
 from touchbase.inbox.delivery import Delivery
-from touchbase.records.queries import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

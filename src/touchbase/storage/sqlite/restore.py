@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from touchbase.common.atomic_file import BESIDE, part_of
+from touchbase.common.atomic_file import SQLITE_SUFFIXES, part_of
 from touchbase.errors import UnusableStore
 from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
 
@@ -80,7 +80,7 @@ def put_in_place(part: Path, target: Path, aside: Path) -> bool:
         was_there = target.exists()
         if was_there:
             _keep_aside(part, target, aside)
-        for ending in BESIDE:  # of a store that could not be held, or is gone: its log must not be taken for the new one's
+        for ending in SQLITE_SUFFIXES:  # of a store that could not be held, or is gone: its log must not be taken for the new one's
             with suppress(FileNotFoundError):
                 os.replace(f"{target}{ending}", f"{aside}{ending}")
         flush(part)

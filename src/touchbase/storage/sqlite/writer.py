@@ -96,7 +96,7 @@ class Writer:
         if len(self._waiting) >= self._limit or self._closing is not None:
             raise refusal(self._closing is not None)
         client = client_of(command)
-        if client is not None and not self._shares.take(client):
+        if client is not None and not self._shares.acquire(client):
             raise over_its_share()
         waiter: Waiter = self._loop.create_future()
         self._waiting.append((command, waiter))
@@ -223,7 +223,7 @@ class Writer:
             for command in commands:
                 client = client_of(command)
                 if client is not None:
-                    self._shares.give(client)
+                    self._shares.release(client)
             settle(waiters, outcomes)
             if self._log.is_long():
                 self._log.behind = Behind.COPYING

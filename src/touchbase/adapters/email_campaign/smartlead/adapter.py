@@ -66,7 +66,7 @@ class Smartlead(Table):
         description = text(item.get("description")) or ""
         if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(description)):
             event.email = address(told[1])
-        if plain(event.source_event or "") == "lead_category_updated" and event.status is None and event.told_status is None:
+        if plain(event.source_event or "") == "lead_category_updated" and event.status is None and event.original_status is None:
             told = _CATEGORY.search(description.rstrip().rpartition("\n")[2])
             event.status = (status_of(told[1]) if told else None) or _STANDARD.get(pick(item, _NUMBER, text) or "")
             event.event = "lead_status_changed" if event.status else "other"

@@ -1,0 +1,56 @@
+"""ASGI: what the application and the server share about requests: peer address, request id, and the response extension."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+LOCAL_PEER = ""
+"""The peer of a request that came over no network, such as a Unix socket."""
+HEADER = b"x-request-id"
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
+EXTENSION = "touchbase.answer"
+"""An ASGI extension of our server: a whole response in one message. Name of the extension and type of its message.
+
+The message has `type`, `status`, `headers` (names in lower case, without `Content-Length`: the server adds it) and `body`.
+Middleware between application and server that reads responses removes the extension from the scope, or supports it."""
+OFFER: dict[str, dict[str, object]] = {EXTENSION: {}}
+"""The `extensions` of a scope whose server accepts such messages."""
+
+
+def peer_of(scope: Mapping[str, Any]) -> str:
+    """Return the peer of an ASGI scope, for limits per address. Behind a trusted proxy the scope has the HTTP client's address."""
+    return peer_at(scope.get("client"))
+
+
+def peer_at(address: Sequence[Any] | None) -> str:
+    """Return the peer at a socket's address (host, port); `LOCAL_PEER` for None."""
+    return _network_of(str(address[0])) if address else LOCAL_PEER
+
+
+@lru_cache(maxsize=4096)
+def _network_of(host: str) -> str:
+    """Return an IPv4 address as it is; of an IPv6 address its /64, since one HTTP client usually has all addresses of a /64."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(found) >> 64 << 64, 64)))
+
+
+def is_valid_request_id(given: bytes) -> bool:
+    """Return whether an HTTP client's request id is safe in responses and log lines."""
+    return _REQUEST_ID.fullmatch(given) is not None
+
+
+def client_request_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """Return the HTTP client's own request id if it is valid; header names are lower case."""
+    given = dict(headers).get(HEADER)
+    return given.decode("ascii") if given is not None and is_valid_request_id(given) else None

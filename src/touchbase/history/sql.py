@@ -1,0 +1,75 @@
+"""SQL of events and identity links: columns, row mapping and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from touchbase.history.events import Detail, StoredEvent
+from touchbase.history.last_writer_wins import Stamps
+from touchbase.sql.builders import RECORD, RECORD_MATCH, find, insert
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Row, Statement, delete
+
+EVENT: Columns = (
+    ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"),
+    ("event", "text"), ("effect", "text"), ("status", "text"), ("tool", "text"), ("channel", "text"), ("campaign", "text"),
+    ("delivery_id", "bigint"), ("received_us", "bigint"), ("via", "bigint"), ("detail", "text"),
+)  # fmt: skip
+_decode_stamps = msgspec.json.Decoder(dict[str, tuple[int, int, str]]).decode
+_decode_detail = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def stamps_of(text: str | None) -> Stamps:
+    """Decode a column of stamps; empty for NULL."""
+    return {} if text is None else _decode_stamps(text)
+
+
+def stamps_text(stamps: Stamps) -> str | None:
+    """Encode stamps for a column; None if there are none."""
+    return encode(stamps) if stamps else None
+
+
+_event: Callable[..., StoredEvent] = StoredEvent
+
+
+def event_of(row: Row) -> StoredEvent:
+    """Return the event of an `EVENT` row."""
+    return _event(*row[1:14], _decode_detail(row[14]) if row[14] != "{}" else {})
+
+
+def event_row(client: int, e: StoredEvent) -> Row:
+    """Return the event's row, in the order of `EVENT`."""
+    return (
+        client, e.record_kind, e.record_id, e.occurred_us, e.key, e.event, e.effect, e.status, e.tool, e.channel, e.campaign,
+        e.delivery_id, e.received_us, e.via, encode(e.detail) if e.detail else "{}",
+    )  # fmt: skip
+
+
+def detail_text(detail: Detail) -> str:
+    """Encode an event's detail as JSON."""
+    return encode(detail)
+
+
+REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
+LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
+INSERT_EVENT = insert("event", EVENT, "record_kind, record_id, occurred_us, key")
+REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
+EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
+LINK_BY_REF = find("link_by_ref", "link", LINK, REF, REF_MATCH)
+LINKS_OF = find("links_of", "link", LINK, RECORD, RECORD_MATCH)
+SAVE_LINK = Statement(
+    "save_link",
+    LINK,
+    body=f"INSERT INTO link ({names(LINK)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
+    "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id",
+)
+MOVE_LINKS = Statement(
+    "move_links",
+    (*RECORD, ("to_id", "bigint")),
+    sqlite="UPDATE link SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}",
+)
+DELETE_EVENTS_OF = delete("delete_events_of", "event", RECORD)

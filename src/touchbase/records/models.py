@@ -1,0 +1,96 @@
+"""Contacts, companies and their custom fields, as the store holds them.
+
+The fields of a dataclass are the columns of its table, in the same order (`records/rows.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from touchbase.common.timestamps import Micros
+from touchbase.history.last_writer_wins import Stamps
+
+
+@dataclass(slots=True)
+class CustomField:
+    """A user-defined name and value on one record, with an id and timestamps of its own.
+
+    `priority`, `stamped_us` and `stamp_key` are the field's stamp (`history/last_writer_wins.py`).
+    """
+
+    id: int
+    name: str
+    value: str | None
+    """None once the field was removed: the row stays as a tombstone, so that a late, older event cannot restore the value.
+    Responses leave such a field out."""
+    updated_us: Micros
+    priority: int = 1
+    stamped_us: Micros = 0
+    stamp_key: str = ""
+    created_us: Micros = 0
+    """When the record got the field; responses list fields in this order, those of one write by id."""
+
+
+@dataclass(slots=True)
+class Contact:
+    """One person that a client mails, and what has happened with them.
+
+    Text is as the client sent it; `email_key` and `linkedin_key` are the normal forms that match.
+    The fields from `status` to `last_reply_us` are derived: a projection of the record's history
+    (`records/projection.py`), never set directly.
+    """
+
+    client: int
+    id: int
+    created_us: Micros
+    updated_us: Micros
+    email: str | None = None
+    email_key: str | None = None
+    linkedin_url: str | None = None
+    linkedin_key: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    company_id: int | None = None
+    origin: str | None = None
+    from_api: bool = True
+    """Created through the API or an import, not by an event: never merged into another record."""
+    initial_status: str | None = None
+    """The status given at creation: the entry of the status history at `created_us`."""
+    status: str | None = None
+    previous_status: str | None = None
+    status_changed_us: Micros | None = None
+    status_entry_us: Micros | None = None
+    """Time and key of the newest status entry folded so far: an older entry requires a new fold of the whole history."""
+    status_entry_key: str | None = None
+    status_cause: str | None = None
+    """Effect of the entry that set the present status (`history/status.py`)."""
+    first_sent_us: Micros | None = None
+    last_sent_us: Micros | None = None
+    last_reply_us: Micros | None = None
+    stamps: Stamps = field(default_factory=dict)
+    custom_fields: list[CustomField] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Company:
+    """An organisation identified by its domain; `domain` is stored and shown in its normal form."""
+
+    client: int
+    id: int
+    created_us: Micros
+    updated_us: Micros
+    domain: str
+    name: str | None = None
+    from_api: bool = True
+    initial_status: str | None = None
+    status: str | None = None
+    previous_status: str | None = None
+    status_changed_us: Micros | None = None
+    status_entry_us: Micros | None = None
+    status_entry_key: str | None = None
+    status_cause: str | None = None
+    stamps: Stamps = field(default_factory=dict)
+    custom_fields: list[CustomField] = field(default_factory=list)
+
+
+Record = Contact | Company

@@ -1,0 +1,116 @@
+"""Record types: what differs between contacts and companies, defined once.
+
+Requests, merge patches, projections, plans and HTTP resources read it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
+
+from touchbase.clients.models import ClientSettings, FieldType, StatusSet
+from touchbase.errors import Fault
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records import validation
+from touchbase.records.commands import GetCompany, GetContact, GetRecord, UpdateCompany, UpdateContact, UpdateRecord
+from touchbase.records.models import Company, Contact
+
+R_co = TypeVar("R_co", Contact, Company, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that requests set and that carries a stamp: JSON member and column have its name."""
+
+    name: str
+    key: str = ""
+    """Column of the normal form, unique within a client; empty where the field identifies no record."""
+    link: str = ""
+    """`object_type` of the identity link from a former value to the record."""
+    normalize: Callable[[str | None, str, list[Fault]], str | None] | None = None
+    """Value, JSON pointer, faults -> `key`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType(Generic[R_co]):
+    """The definition of one type of record."""
+
+    kind: int
+    """CONTACT or COMPANY, as the tables hold it."""
+    name: str
+    """Table, prefix of event names, and word in messages."""
+    plural: str
+    fields: tuple[Field, ...]
+    custom_fields: str
+    """The JSON member of requests that has custom fields."""
+    get: Callable[[int, int], GetRecord[R_co]]
+    """Query from client and id."""
+    update: Callable[..., UpdateRecord[R_co]]
+    statuses: Callable[[ClientSettings], StatusSet | None]
+    field_types: Callable[[ClientSettings], Mapping[str, FieldType]]
+    """The declared custom fields."""
+
+    @property
+    def status(self) -> str:
+        """The JSON member of the status."""
+        return f"{self.name}_status"
+
+    def transitions(self, settings: ClientSettings) -> dict[str, list[str]] | None:
+        """Allowed status transitions; None where the client has declared no statuses."""
+        statuses = self.statuses(settings)
+        return statuses.transitions if statuses else None
+
+
+CONTACT_TYPE: RecordType[Contact] = RecordType(
+    kind=CONTACT,
+    name="contact",
+    plural="contacts",
+    fields=(
+        Field("email", "email_key", "email", validation.email),
+        Field("linkedin_url", "linkedin_key", "linkedin", validation.linkedin),
+        Field("first_name"),
+        Field("last_name"),
+        Field("company_id"),
+        Field("origin"),
+    ),
+    custom_fields="contact_custom_fields_input",
+    get=GetContact,
+    update=UpdateContact,
+    statuses=lambda settings: settings.contact_statuses,
+    field_types=lambda settings: settings.contact_fields,
+)
+COMPANY_TYPE: RecordType[Company] = RecordType(
+    kind=COMPANY,
+    name="company",
+    plural="companies",
+    fields=(Field("domain", "domain", "domain", validation.domain), Field("name")),
+    custom_fields="company_custom_fields",
+    get=GetCompany,
+    update=UpdateCompany,
+    statuses=lambda settings: settings.company_statuses,
+    field_types=lambda settings: settings.company_fields,
+)
+RECORD_TYPES: dict[int, RecordType[Contact] | RecordType[Company]] = {CONTACT: CONTACT_TYPE, COMPANY: COMPANY_TYPE}
+
+IDENTITY_FIELDS = {field.name: field for each in RECORD_TYPES.values() for field in each.fields if field.key}
+"""Fields that identify a record; identity resolution sets them with their normal forms."""
+RESOLVED_FIELDS = frozenset({*IDENTITY_FIELDS, "company_id"})
+"""Fields that the projection leaves to identity resolution, which joins their values where records are merged."""
+_CONTACT_FIELDS, _COMPANY_FIELDS = (tuple(field.name for field in each.fields) for each in RECORD_TYPES.values())
+
+
+def stamped_fields(record: Contact | Company) -> tuple[str, ...]:
+    """Return the names of the record's fields that carry a stamp."""
+    return _CONTACT_FIELDS if isinstance(record, Contact) else _COMPANY_FIELDS
+
+
+@overload
+def type_of(record: Contact) -> RecordType[Contact]: ...
+@overload
+def type_of(record: Company) -> RecordType[Company]: ...
+@overload
+def type_of(record: Contact | Company) -> RecordType[Contact] | RecordType[Company]: ...
+def type_of(record: Contact | Company) -> RecordType[Contact] | RecordType[Company]:
+    """Return the record's type."""
+    return CONTACT_TYPE if isinstance(record, Contact) else COMPANY_TYPE

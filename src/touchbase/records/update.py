@@ -1,0 +1,124 @@
+"""Updating a record: a JSON merge patch over the request's fields, as columns of the store.
+
+An absent field stays, null or blank unsets it. Custom fields are merged by name, since responses never show the
+list that a request carries: a null value removes one, null for the list removes all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from touchbase.clients.models import Client, FieldType
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault
+from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.records import validation
+from touchbase.records.commands import UpdateContact, UpdateRecord, new_write_key
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import RecordType
+from touchbase.sql.store import Store
+
+R = TypeVar("R", Contact, Company)
+
+
+@dataclass(slots=True)
+class CustomChanges:
+    """Custom fields by name; None removes one. `clear` first removes all."""
+
+    values: dict[str, str | None] = field(default_factory=dict)
+    clear: bool = False
+
+
+class NewValue(Protocol):
+    """One custom field in a change."""
+
+    @property
+    def field_name(self) -> str:
+        """Its name, not blank."""
+        ...
+
+    @property
+    def field_value(self) -> str | None:
+        """Its new value; None removes the field."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one record: values by the interface's names, and custom fields.
+
+    `custom` None removes every custom field, an empty list leaves them. With `if_updated_us` the record
+    must still have that `updated_us`.
+    """
+
+    fields: Mapping[str, str | int | None]
+    custom: Sequence[NewValue] | None = ()
+    if_updated_us: Micros | None = None
+    custom_pointer: str | None = None
+    """JSON pointer to the custom fields in the body, if not the usual one."""
+    custom_faults: Sequence[Fault] = ()
+    """Faults of the custom fields as a whole."""
+
+
+def text_or_none(value: object) -> str | None:
+    """Return a trimmed text; None for null and blank."""
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def custom_changes(given: Sequence[NewValue] | None, declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]) -> CustomChanges:
+    """Validate changes of custom fields, by the same rules as at creation."""
+    if given is None:
+        return CustomChanges(clear=True)
+    values = [_NamedValue(each.field_name, each.field_value or "") for each in given]
+    named = validation.custom_fields(values, declared, pointer, faults)
+    removed = {each.field_name.strip() for each in given if each.field_value is None}
+    return CustomChanges({name: None if name in removed else value for name, value in named})
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedValue:
+    field_name: str
+    field_value: str
+
+
+def update_command(kind: RecordType[R], client: Client, record_id: int, change: Change, at: Micros) -> UpdateRecord[R]:
+    """Return the command for a change of the named fields; raise `Invalid` with every fault.
+
+    A company cannot lose its domain.
+    """
+    faults: list[Fault] = []
+    settings = client.settings
+    columns: dict[str, str | int | None] = {}
+    for each in kind.fields:
+        if each.name in change.fields:
+            value = change.fields[each.name]
+            columns[each.name] = text = text_or_none(value)
+            if each.normalize is not None:
+                columns[each.key] = each.normalize(text, f"/{each.name}", faults)
+            elif isinstance(value, int):
+                columns[each.name] = value
+    if kind.status in change.fields:
+        status = text_or_none(change.fields[kind.status])
+        columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
+    pointer = change.custom_pointer or f"/{kind.custom_fields}"
+    custom = custom_changes(change.custom, kind.field_types(settings), pointer, faults)
+    faults += change.custom_faults
+    validation.raise_if_any(faults)
+    command = kind.update(
+        client.number, record_id, columns, custom.values, at, new_write_key(), custom.clear, change.if_updated_us,
+        kind.transitions(settings),
+    )  # fmt: skip
+    if isinstance(command, UpdateContact):
+        command.guarded = client.has_erased
+    return command
+
+
+async def update_record(
+    store: Store, kind: RecordType[R], client: Client, record_id: int, change: Change, at: Micros, by: Author = NO_AUTHOR
+) -> R:
+    """Change a record and return it. Raises `Invalid`, `NotFound`, `Conflict` and `PreconditionFailed`."""
+    command = update_command(kind, client, record_id, change, at)
+    command.by = by
+    return await store.write(command)
