@@ -29,7 +29,7 @@ OF_ALL: dict[str, str] = {
     "inbox.sql_queries.counts": "counts over all",
     "inbox.sql_queries.deliveries": "the clients, for a list that then goes client by client",
     "idempotency.sql.expired": "what of all is out of date",
-    "auth.sql_queries.find": "a key by its id, which says whose it is",
+    "auth.sql.find": "a key by its id, which says whose it is",
     "auth.sql.store_first_key": "whether there is any key",
     "storage.query_handlers._any_key": "as above",
     "inbox.dedupe_window.old_calls": "what of all may be forgotten",
@@ -58,7 +58,7 @@ UNNOTICED: dict[str, str] = {
     "inbox.refused_sql.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is "
     "tried in tests/storage/test_contract_refusals.py",
-    "clients.statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
+    "clients.sql.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
     "for, "
     "so that creates look for an erased person in vain",
     "inbox.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",

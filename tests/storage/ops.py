@@ -44,7 +44,7 @@ MADE_WHEN_RUN = {
 }
 """Statements that a function makes as it runs, with everything that it may be asked for."""
 MAKERS = {
-    "clients.sql_removal._beside", "erasure.pii_tables._by_record", "sql.statement.delete", "connections.encrypted_columns._reseal",
+    "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete", "connections.encrypted_columns._reseal",
     "records.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that make statements: for modules that keep them, or as above."""

@@ -80,8 +80,8 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 NEVER_RUN = {f"records.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
 # Whether a client has erased anybody: the first entry answers it.
 FIRST_IS_ENOUGH = {
-    "events.claim_statements.CLAIM",
-    "clients.statements.CLIENT_BY_CLIENT_ID",
+    "events.claim.CLAIM",
+    "clients.sql.CLIENT_BY_CLIENT_ID",
     "suppression.server_secret.SECRET_IF_ERASED",
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.
