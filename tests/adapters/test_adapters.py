@@ -25,12 +25,18 @@ class Stub:
 
     channel = EMAIL_CAMPAIGN
 
-    def __init__(self, tool: str, sure: int, *signs: str, most_sure: int = 100) -> None:
-        self.tool, self.sure, self.signs, self.most_sure, self.asked = tool, sure, frozenset(signs), most_sure, 0
+    def __init__(self, tool: str, confidence: int, *detection_keys: str, max_confidence: int = 100) -> None:
+        self.tool, self.confidence, self.detection_keys, self.max_confidence, self.asked = (
+            tool,
+            confidence,
+            frozenset(detection_keys),
+            max_confidence,
+            0,
+        )
 
     def recognise(self, call: Call) -> int:
         self.asked += 1
-        return self.sure
+        return self.confidence
 
     def translate(self, call: Call) -> list[Event]:
         return [Event("other", source_event=self.tool)]
@@ -65,7 +71,7 @@ def test_an_adapter_is_asked_only_about_calls_that_show_one_of_its_signs() -> No
 
 
 def test_who_can_be_no_surer_than_another_is_not_asked() -> None:
-    certain, equal, earlier, less = (Stub(name, most, most_sure=most) for name, most in (("m", 90), ("n", 90), ("a", 90), ("b", 80)))
+    certain, equal, earlier, less = (Stub(name, most, max_confidence=most) for name, most in (("m", 90), ("n", 90), ("a", 90), ("b", 80)))
     adapters = Adapters([less, equal, certain])
     with_an_earlier_name = Adapters([earlier, less, equal, certain])
 

@@ -423,7 +423,7 @@ def test_a_surely_recognised_other_tool_still_wins() -> None:
 
 def test_a_tool_that_has_proved_itself_is_not_guessed() -> None:
     assert told(VAGUE, tool="brevo", channel=EMAIL_CAMPAIGN).tool == "brevo"
-    with pytest.raises(UnrecognisedPayload, match="pasted into another tool"):
+    with pytest.raises(UnrecognisedPayload, match="configured in another tool"):
         told({"type": "person.created", "id": 7}, tool="hubspot")
 
 
@@ -435,13 +435,13 @@ def test_a_translation_carries_whether_it_may_create(settings: dict[str, bool], 
 class Stub:
     """An adapter that is as sure as it is told, of any call."""
 
-    channel, signs = EMAIL_CAMPAIGN, frozenset[str]()
+    channel, detection_keys = EMAIL_CAMPAIGN, frozenset[str]()
 
-    def __init__(self, tool: str, sure: int) -> None:
-        self.tool, self.sure = tool, sure
+    def __init__(self, tool: str, confidence: int) -> None:
+        self.tool, self.confidence = tool, confidence
 
     def recognise(self, call: Call) -> int:
-        return self.sure
+        return self.confidence
 
     def translate(self, call: Call) -> list[Event]:
         return [Event("other")]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from touchbase.adapters.crm.pipedrive.adapter import Pipedrive
 from touchbase.adapters.crm.salesforce.adapter import ADAPTER as SALESFORCE
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape
-from touchbase.adapters.kit.crm_values import host, label, mail, plain
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape
+from touchbase.adapters.kit.crm_values import as_text, email_address, host, status_text
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import Adapters
 from touchbase.connections.models import CRM
@@ -43,7 +43,14 @@ def outbound(fields: str, before: str = "", declared: str = "") -> bytes:
 
 
 def test_a_changed_property_is_a_custom_field_unless_it_has_a_place_of_its_own_or_is_bookkeeping() -> None:
-    changed = {"first": ("Ada", "A"), "tier": (3, UNTOLD), "vip": (True, False), "touched": (1, 0), "owner_id": (7, 6), "tags": (["a"], [])}
+    changed = {
+        "first": ("Ada", "A"),
+        "tier": (3, NOT_SENT),
+        "vip": (True, False),
+        "touched": (1, 0),
+        "owner_id": (7, 6),
+        "tags": (["a"], []),
+    }
     item = Item(PERSON, UPDATED, "person", "1", record={"first": "Ada"}, changed=changed)
 
     (event,) = item.events()
@@ -83,7 +90,7 @@ def test_a_null_in_a_whole_record_clears_nothing_unless_the_crm_means_it() -> No
 
 
 def test_a_previous_value_that_was_empty_is_not_one_that_is_unknown() -> None:
-    item = Item(PERSON, UPDATED, "person", "1", changed={"tier": ("gold", None), "phone": ("1", UNTOLD)})
+    item = Item(PERSON, UPDATED, "person", "1", changed={"tier": ("gold", None), "phone": ("1", NOT_SENT)})
 
     (event,) = item.events()
 
@@ -113,8 +120,8 @@ def test_a_deletion_carries_no_values() -> None:
 
 
 def test_a_status_alone_makes_no_update_and_with_others_makes_both() -> None:
-    alone = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", UNTOLD)}, status=("stage",)).events()
-    both = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", UNTOLD), "tier": ("x", UNTOLD)}, status=("stage",)).events()
+    alone = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT)}, status=("stage",)).events()
+    both = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT), "tier": ("x", NOT_SENT)}, status=("stage",)).events()
 
     assert [(event.event, event.status) for event in alone] == [("contact.status_changed", "won")]
     assert [(event.event, event.status) for event in both] == [("contact.updated", None), ("contact.status_changed", "won")]
@@ -160,13 +167,13 @@ def test_a_domain_is_the_host_of_what_people_paste(given_: object, expected: str
     ],
 )
 def test_a_mail_address_is_the_primary_one_wherever_it_stands(given_: object, expected: str | None) -> None:
-    assert mail(given_) == expected
+    assert email_address(given_) == expected
 
 
 def test_a_status_is_told_by_its_label() -> None:
-    assert label({"label": {"index": 0, "text": "Working"}}) == "Working"
-    assert label([{"name": "a"}, {"id": 7}]) == "a, 7"
-    assert plain([14]) == "[14]"
+    assert status_text({"label": {"index": 0, "text": "Working"}}) == "Working"
+    assert status_text([{"name": "a"}, {"id": 7}]) == "a, 7"
+    assert as_text([14]) == "[14]"
 
 
 @given(st.text(max_size=60))
@@ -272,7 +279,7 @@ def test_a_task_of_capsules_is_not_the_party_that_it_names(adapters: Adapters) -
     ("now", "before", "fields"),
     [
         ("Ada", "Ada Lace", {"first_name": "Ada", "last_name": None}),
-        ("Ada", UNTOLD, {"first_name": "Ada"}),
+        ("Ada", NOT_SENT, {"first_name": "Ada"}),
         ("", "Ada Lace", {"first_name": None, "last_name": None}),
         ("ada@example.com", "Ada Lace", {}),
     ],
@@ -293,9 +300,9 @@ def test_an_object_that_holds_nothing_any_more_clears_ours() -> None:
 
 def test_what_is_chosen_of_a_list_is_a_custom_field_and_bare_numbers_are_none() -> None:
     changed = {
-        "tier": (["A", {"id": 2, "label": "B"}], UNTOLD),
-        "employer": ({"id": "4", "name": "Orbit"}, UNTOLD),
-        "members": ([1, 2], UNTOLD),
+        "tier": (["A", {"id": 2, "label": "B"}], NOT_SENT),
+        "employer": ({"id": "4", "name": "Orbit"}, NOT_SENT),
+        "members": ([1, 2], NOT_SENT),
     }
 
     (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()

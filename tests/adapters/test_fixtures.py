@@ -36,10 +36,10 @@ def test_nobody_else_is_as_sure_of_a_fixture_as_its_own_tool(subtests: pytest.Su
         with subtests.test(recorded.id):
             call = parse(recorded.request)
 
-            sure = max(adapters.recognise(call), adapters.recognise(unwrap(call)))
+            confidence = max(adapters.recognise(call), adapters.recognise(unwrap(call)))
 
-            assert sure[0][1] == recorded.tool
-            assert [tool for how_sure, tool in sure if how_sure == sure[0][0]] == [recorded.tool]
+            assert confidence[0][1] == recorded.tool
+            assert [tool for how_confident, tool in confidence if how_confident == confidence[0][0]] == [recorded.tool]
 
 
 def test_a_fixture_lies_in_its_own_tools_folder(subtests: pytest.Subtests, all_fixtures) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from touchbase.adapters import catalogue
-from touchbase.adapters.kit.declarative import Table, plain
+from touchbase.adapters.kit.declarative import Table, normalize_event_name
 from touchbase.adapters.registry import Adapters
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS
 
@@ -37,7 +37,7 @@ def test_a_guide_names_every_event_that_the_table_knows(folder: Path) -> None:
     adapter = _adapter(folder)
     names = set(adapter.names) if isinstance(adapter, Table) else set()
 
-    written = {plain(name) for name in re.findall(r"`([^`\n]+)`", (folder / "README.md").read_text())}
+    written = {normalize_event_name(name) for name in re.findall(r"`([^`\n]+)`", (folder / "README.md").read_text())}
 
     assert names <= written
 

@@ -51,11 +51,11 @@ def test_the_live_login_in_an_outbound_message_is_not_kept_and_all_else_is(sessi
     answer = ADAPTERS.protocol_answer(whole)
 
     assert answer is not None
-    assert answer.keep is not None
-    assert SESSION.encode() not in answer.keep
-    assert answer.keep.startswith(whole.partition(session.encode())[0])
-    assert answer.keep.endswith(whole.partition(session.encode())[2])
-    events = [ADAPTERS.translate(WebhookRequest(CRM, {}, "", body)).events for body in (whole, answer.keep)]
+    assert answer.stored_body is not None
+    assert SESSION.encode() not in answer.stored_body
+    assert answer.stored_body.startswith(whole.partition(session.encode())[0])
+    assert answer.stored_body.endswith(whole.partition(session.encode())[2])
+    events = [ADAPTERS.translate(WebhookRequest(CRM, {}, "", body)).events for body in (whole, answer.stored_body)]
     assert events[0] == events[1]
 
 
@@ -63,8 +63,8 @@ def test_a_login_whose_message_breaks_off_is_not_kept_either() -> None:
     answer = ADAPTERS.protocol_answer(message().partition(b".Session")[0])
 
     assert answer is not None
-    assert answer.keep is not None
-    assert answer.keep.endswith(b"<SessionId>")
+    assert answer.stored_body is not None
+    assert answer.stored_body.endswith(b"<SessionId>")
 
 
 @pytest.mark.parametrize("session", ["", "<SessionId/>", '<SessionId xsi:nil="true"/>', "<SessionId></SessionId>"])
@@ -72,7 +72,7 @@ def test_a_message_without_a_login_is_kept_byte_for_byte(session: str) -> None:
     answer = ADAPTERS.protocol_answer(message(session))
 
     assert answer is not None
-    assert answer.keep is None
+    assert answer.stored_body is None
 
 
 def test_an_acknowledgement_of_our_own_is_not_acknowledged() -> None:
@@ -87,7 +87,7 @@ def test_mondays_challenge_comes_back_as_it_was(challenge: str) -> None:
     answer = ADAPTERS.protocol_answer(json.dumps({"challenge": challenge}).encode())
 
     assert answer is not None
-    assert (answer.content_type, answer.keep) == ("application/json", None)
+    assert (answer.content_type, answer.stored_body) == ("application/json", None)
     assert json.loads(answer.body) == {"challenge": challenge}
 
 
@@ -117,4 +117,4 @@ def test_no_bytes_break_the_look_for_a_protocol(body: bytes) -> None:
         answer = ADAPTERS.protocol_answer(start + body)
 
         assert answer is None or answer.body
-        assert answer is None or answer.keep is None or parse(WebhookRequest(CRM, {}, "", answer.keep)) is not None
+        assert answer is None or answer.stored_body is None or parse(WebhookRequest(CRM, {}, "", answer.stored_body)) is not None

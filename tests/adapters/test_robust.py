@@ -20,8 +20,8 @@ from touchbase.history.events import Event, Translation
 ADAPTERS = load_adapters()
 JUNK: list[Any] = [None, "", " ", "junk\0", 0, -1, 1e300, 10**30, True, [], {}, [None], [[]], {"a": None}, [{"id": []}], "@", "1969"]
 TOOLS = [(channel, tool) for channel in CHANNELS for tool in ADAPTERS.tools(channel)]
-SIGNS = sorted({sign for channel in CHANNELS for sign in ADAPTERS._by_sign[channel]})
-KEYS = st.sampled_from([*SIGNS, "email", "lead", "id", "timestamp", "properties", "attributes", "name", "ids"])
+DETECTION_KEYS = sorted({detection_key for channel in CHANNELS for detection_key in ADAPTERS._by_detection_key[channel]})
+KEYS = st.sampled_from([*DETECTION_KEYS, "email", "lead", "id", "timestamp", "properties", "attributes", "name", "ids"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["a@b.co", "2026-11-20T09:30:00Z"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=4), inner, max_size=6),

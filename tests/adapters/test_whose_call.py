@@ -38,7 +38,7 @@ REPLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", "cam
     [(REPLY, CRM, "instantly", EMAIL_CAMPAIGN), ([CREATION], EMAIL_CAMPAIGN, "hubspot", CRM)],
 )
 def test_a_call_at_the_wrong_address_is_unrecognised_and_the_right_one_named(body: object, channel: str, tool: str, right: str) -> None:
-    with pytest.raises(UnrecognisedPayload, match=f"a call of {tool}, .* Paste the client's {right} address into {tool}"):
+    with pytest.raises(UnrecognisedPayload, match=f"from {tool}, .* Configure the client's {right} address in {tool}"):
         told(body, channel)
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.api.conftest import Caller, Make, Reply, scope_of
 
-from touchbase.adapters.interface import ProtocolAnswer
+from touchbase.adapters.interface import ProtocolResponse
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Overloaded
 from touchbase.http.dependencies import Limits
@@ -221,8 +221,8 @@ async def test_a_fault_of_ours_is_503_and_logged_without_the_body(memory: Store,
 
 
 async def test_a_protocol_that_demands_a_body_gets_it_once_the_call_is_kept(memory: Store, caller_of: Make) -> None:
-    def echo(body: bytes) -> ProtocolAnswer | None:
-        return ProtocolAnswer("application/json", body) if b"challenge" in body else None
+    def echo(body: bytes) -> ProtocolResponse | None:
+        return ProtocolResponse("application/json", body) if b"challenge" in body else None
 
     call = caller_of(memory, protocol_answer=echo)
 

@@ -87,7 +87,7 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
     [
         (["--channel", "crm", "-"], 1, "neither JSON nor form fields"),
         (["--channel", "crm", "--tool", "nosuchtool", "-"], 2, "no crm tool is called 'nosuchtool': `touchbase tools` lists them"),
-        (["--channel", "crm", "--tool", "hubspot", "-"], 1, "this is not one of its calls"),
+        (["--channel", "crm", "--tool", "hubspot", "-"], 1, "this webhook is not from it"),
         (["--channel", "crm", "--tool", "instantly", "-"], 2, "no crm tool is called 'instantly'"),
         (["--channel", "crm", "missing.json"], 1, "cannot read missing.json: No such file"),
         (["--channel", "post", "-"], 2, "email_campaign"),
@@ -95,7 +95,7 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
         (["-"], 2, "give --channel email_campaign or crm, or --tool"),
         (["--tool", "generic", "-"], 2, "generic is on both channels: give --channel email_campaign or crm"),
         (["--tool", "nosuchtool", "-"], 2, "no tool is called 'nosuchtool': `touchbase tools` lists them"),
-        (["--tool", "hubspot", "-"], 1, "this is not one of its calls"),
+        (["--tool", "hubspot", "-"], 1, "this webhook is not from it"),
     ],
 )
 def test_a_call_that_cannot_be_translated_is_one_line_that_says_why(run: Run, arguments: list[str], status: int, says: str) -> None:

@@ -44,7 +44,7 @@ def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> No
 
     listed, grouped = store("inbox", "list").output, store("inbox", "list", "--group").output
 
-    assert ["Paste the client's email_campaign address into instantly" in table for table in (listed, grouped)] == [True, True]
+    assert ["Configure the client's email_campaign address in instantly" in table for table in (listed, grouped)] == [True, True]
 
 
 def test_what_strangers_have_sent_cannot_steer_a_terminal(store: Run) -> None:

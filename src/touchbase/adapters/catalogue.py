@@ -1,6 +1,6 @@
-"""The catalogue: every tool that is read, as its folder tells it: what is understood, how it is recognised and proved, how sure we are.
+"""The catalogue of supported tools: event types, detection, signatures and evidence.
 
-Events and marks stand in the folder's README, which its user reads too; the rest is asked of the adapter.
+Event tables and evidence marks are read from the README in each tool's folder, the other facts from the adapter object.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.connections.models import CHANNELS, EMAIL_CAMPAIGN
 
 MARKS = {
-    "V": "a page or source of the vendor says so",
+    "V": "documented by the vendor",
     "C": "seen in a recorded delivery",
-    "T": "seen in an integrator's code, tests or guide",
+    "T": "found in an integrator's code, tests or guide",
     "I": "inferred by us",
 }
-SHOWN = "the secret itself in a header or in the address"
+BEARER = "the secret itself in a header or in the address"
 _CHANNEL_WORDS = {EMAIL_CAMPAIGN: "campaign tool"}
 _SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
-_SURE = re.compile(r"^## How sure we are$\n\s*(.*?)\n\n", re.MULTILINE | re.DOTALL)
+_EVIDENCE = re.compile(r"^## How sure we are$\n\s*(.*?)\n\n", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
-    """What a tool says, what it means with us, and how sure we are of it, where that is told for each."""
+class EventRow:
+    """One row of a tool's event table: the tool's event, our event, and the evidence mark where the README gives one per row."""
 
     theirs: str
     ours: str
@@ -39,29 +39,31 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool that is read."""
+    """One supported tool."""
 
     tool: str
     title: str
     channel: str
     recognised: list[str]
-    """What shows a call to be its: keys that stand together in a body, or a header; for a CRM one key, which makes it worth a look."""
+    """What identifies the tool's webhooks: keys that occur together in a body, or a header; for a CRM, single keys that
+    make the adapter a candidate.
+    """
     proofs: list[str]
-    """How it can prove who it is, besides showing the secret itself."""
-    understood: list[Understood]
+    """The tool's signature schemes; every tool can also send the secret itself."""
+    understood: list[EventRow]
     sure: str
-    """How sure we are: marks, or a sentence with marks."""
+    """The evidence for the facts: marks, or a sentence with marks."""
     guide: str
-    """Its README, from the project's folder."""
+    """Path of the tool's README, relative to the repository root."""
 
     @property
     def marks(self) -> str:
-        """The marks that `sure` names, best first."""
+        """The evidence marks in `sure`, strongest first."""
         return " ".join(mark for mark in MARKS if re.search(rf"\b{mark}\b", self.sure))
 
 
 def catalogue() -> list[Tool]:
-    """Every tool, campaign tools first, by name."""
+    """Return every tool: campaign tools first, then by name."""
     adapters = load_adapters()
     return [_tool(channel, name) for channel in CHANNELS for name in adapters.tools(channel)]
 
@@ -69,55 +71,55 @@ def catalogue() -> list[Tool]:
 def _tool(channel: str, name: str) -> Tool:
     adapter: Adapter = import_module(f"touchbase.adapters.{channel}.{name}.adapter").ADAPTER
     readme = (Path(__file__).parent / channel / name / "README.md").read_text(encoding="utf-8")
-    understood = list(_understood(readme))
-    told = _SURE.search(readme)
+    event_rows = list(_event_rows(readme))
+    evidence = _EVIDENCE.search(readme)
     return Tool(
         tool=name,
         title=readme.partition("\n")[0].removeprefix("# "),
         channel=channel,
-        recognised=_recognised(adapter),
-        proofs=[scheme.about for scheme in getattr(adapter, "proofs", ())],
-        understood=understood,
-        sure=" ".join(told[1].split()) if told else " ".join(each.sure for each in understood),
+        recognised=_detection(adapter),
+        proofs=[scheme.about for scheme in getattr(adapter, "signature_schemes", ())],
+        understood=event_rows,
+        sure=" ".join(evidence[1].split()) if evidence else " ".join(each.sure for each in event_rows),
         guide=f"src/touchbase/adapters/{channel}/{name}/README.md",
     )
 
 
-def _recognised(adapter: Adapter) -> list[str]:
+def _detection(adapter: Adapter) -> list[str]:
     if isinstance(adapter, Table):
-        return list(dict.fromkeys(map(_shown, adapter.shapes)))
-    return sorted(adapter.signs)
+        return list(dict.fromkeys(map(_describe_rule, adapter.shapes)))
+    return sorted(adapter.detection_keys)
 
 
-def _shown(shape: Shape) -> str:
-    """A shape in words: keys, header, and what its name must be."""
+def _describe_rule(shape: Shape) -> str:
+    """Describe a detection rule: keys, header, and the required event name."""
     keys, header = shape.keys.replace(" ", " + "), f"header {shape.header}" if shape.header else ""
     begun = f"{shape.keys.split()[0]} beginning with {shape.starts}" if shape.starts else ""
     return ", ".join(filter(None, (keys, header, begun, "with a known name" if shape.named else "")))
 
 
-def _understood(readme: str) -> Iterator[Understood]:
-    """The rows of the first table of what is supported."""
+def _event_rows(readme: str) -> Iterator[EventRow]:
+    """Yield the rows of the first table in the section on supported events."""
     section = _SUPPORTED.search(readme)
     lines = section[1].strip().splitlines() if section else []
     for line in lines[2:]:
         if not line.startswith("|"):
             return
         theirs, ours, *rest = [cell.strip() for cell in line.strip("|").split("|")]
-        yield Understood(theirs, ours, rest[0] if rest and set(rest[0].split()) <= MARKS.keys() else "")
+        yield EventRow(theirs, ours, rest[0] if rest and set(rest[0].split()) <= MARKS.keys() else "")
 
 
 def page(tools: list[Tool]) -> str:
-    """The catalogue as a page: `docs/reference/tools.md`."""
+    """Render the catalogue as Markdown: `docs/reference/tools.md`."""
     lines = [
         "# Tools",
         "",
-        "Every tool with an adapter; the two generic adapters read any other. `make docs` writes this page from the adapters' folders, and",
-        "a test holds it. Each tool's guide, linked here, says where to paste the address.",
+        "Every tool with an adapter; the two generic adapters read any other. `make docs` generates this page from the adapters' folders,",
+        "and a test checks it. Each tool's guide, linked here, says where to paste the address.",
         "",
-        "How sure each fact is: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
+        "Evidence for each fact: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
         "",
-        "| Tool | Name | Channel | How sure | Signs its webhooks |",
+        "| Tool | Name | Channel | Evidence | Signs its webhooks |",
         "|---|---|---|---|---|",
     ]
     lines += [f"| [{t.title}](../../{t.guide}) | `{t.tool}` | {t.channel} | {t.marks} | {'yes' if t.proofs else 'no'} |" for t in tools]
@@ -129,15 +131,16 @@ def page(tools: list[Tool]) -> str:
 def _section(tool: Tool) -> Iterator[str]:
     kind = _CHANNEL_WORDS.get(tool.channel, "CRM")
     yield from ("", f"## {tool.title} ({kind})", "")
-    how = "Recognised by" if tool.channel == EMAIL_CAMPAIGN else "Looked at when it has"
+    how = "Recognised by" if tool.channel == EMAIL_CAMPAIGN else "Candidate if it has"
     recognised = "; or ".join(re.sub("^([^,]+)", r"`\1`", each) for each in tool.recognised)
-    asked = "Asked about every call of which no other is sure" if tool.tool == "generic" else "Asked about every call"
+    asked = "Candidate for every webhook that no other adapter recognises" if tool.tool == "generic" else "Candidate for every webhook"
     yield f"- {how} {recognised}." if recognised else f"- {asked}."
-    yield f"- Proof of the sender: {'; or '.join([*tool.proofs, SHOWN])}."
+    yield f"- Proof of the sender: {'; or '.join([*tool.proofs, BEARER])}."
     if tool.channel == EMAIL_CAMPAIGN:
-        yield f"- How sure: {tool.sure}"
+        yield f"- Evidence: {tool.sure}"
     yield ""
     with_marks = any(each.sure for each in tool.understood)
-    yield from ("| They say | With us | How sure |", "|---|---|---|") if with_marks else ("| They say | With us |", "|---|---|")
+    yield "| Event of the tool | Touchbase event |" + (" Evidence |" if with_marks else "")
+    yield "|---|---|" + ("---|" if with_marks else "")
     for each in tool.understood:
         yield f"| {each.theirs} | {each.ours} | {each.sure} |" if with_marks else f"| {each.theirs} | {each.ours} |"

@@ -1,4 +1,4 @@
-"""The interface of an adapter: the webhook that it reads, and the response that its protocol may demand."""
+"""The interface of an adapter: the webhook that it reads, and the response that its protocol may require."""
 
 from __future__ import annotations
 
@@ -12,60 +12,63 @@ from touchbase.history.events import Event
 
 @dataclass(slots=True)
 class WebhookRequest:
-    """One webhook call as it came in. Header names are lower case; `body` is after content decoding."""
+    """One received webhook. Header names are lower case; `body` is after content decoding."""
 
     channel: str
     headers: Mapping[str, str]
     query: str
     body: bytes
     tool: str | None = None
-    """The tool that has proved to send it, or that somebody says it is of."""
+    """The tool whose signature was verified, or which the request names."""
     connections: Sequence[Connection] = ()
-    """What its client has connected."""
-    barred: frozenset[str] = frozenset()
-    """Tools that it must not be read as: their secrets are set, and it has proved to know none."""
+    """The client's connections."""
+    rejected_tools: frozenset[str] = frozenset()
+    """Tools that must not read this webhook: they have a secret, and the webhook's signature did not match it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProtocolAnswer:
-    """The body that a tool's protocol demands with the 200.
+class ProtocolResponse:
+    """The body that a tool's protocol requires in the 200 response.
 
-    `keep` is the call's body as it may be kept, where something in it must not be (a live login); else None.
+    `stored_body` is the webhook body to store instead of the original, if the original contains a secret (a live login); else None.
     """
 
     content_type: str
     body: bytes
-    keep: bytes | None = None
+    stored_body: bytes | None = None
 
 
 class Adapter(Protocol):
-    """Reads one tool's webhook calls. A folder in `adapters/` holds one.
+    """Reads one tool's webhooks. Each tool's folder in `adapters/` has one.
 
-    It may also say how the tool proves who it is (`proofs`) and what body its protocol demands (`demands`);
-    see `adapters/kit/signatures.py` and `adapters/registry.py`.
+    An adapter may also declare signature schemes (`signature_schemes`) and required response bodies (`protocol_bodies`); see
+    `adapters/kit/signatures.py` and `adapters/registry.py`.
     """
 
     tool: str
     """The tool's name in our vocabulary, as in `email_campaign/<tool>/`."""
     channel: str
-    signs: frozenset[str]
-    """Keys of a body's first object, or header names, of which every call of the tool shows one; empty: always ask."""
+    detection_keys: frozenset[str]
+    """Keys of a body's first object, or header names; every webhook of the tool has at least one of them.
+
+    Empty: the adapter is always a candidate.
+    """
 
     def recognise(self, call: Call) -> int:
-        """How sure we are that this call is the tool's: 0 not at all, 100 certain. The surest adapter wins."""
+        """Return the confidence that this webhook is the tool's: 0 (no) to 100 (certain). The adapter with the highest confidence wins."""
         ...
 
     def translate(self, call: Call) -> list[Event]:
-        """The call's events; an item that cannot be read gives an event `unknown`, never an exception."""
+        """Return the webhook's events. An unreadable item gives an `unknown` event, never an exception."""
         ...
 
 
 @dataclass(slots=True)
 class Call:
-    """A webhook call with its body parsed once: what adapters look at.
+    """A webhook with its body parsed once: the input of an adapter.
 
-    `data` is the parsed body: a dict, a list, or None when it is neither JSON nor a form; `form` says
-    that it came as form fields. Header names are lower case.
+    `data` is the parsed body: a dict, a list, or None if it is neither JSON nor a form; `form` is true for form fields.
+    Header names are lower case.
     """
 
     request: WebhookRequest
@@ -73,6 +76,6 @@ class Call:
     data: object
     form: bool = False
     settings: ConnectionSettings = NO_SETTINGS
-    """What the client has decided about the tool that reads it."""
+    """The client's settings for the tool that reads the webhook."""
     found: dict[int, tuple[object, list[Any]]] = field(default_factory=dict, compare=False, repr=False)
-    """What an adapter has found in a body when it was asked whose it is, by the body's identity, beside that body."""
+    """Cache of what `recognise` found in a body, by `id(body)`; the body is stored with it, so that its id is not reused."""

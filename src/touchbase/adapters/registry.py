@@ -1,12 +1,12 @@
-"""Adapters: one folder per tool, found by name. Each turns one tool's webhook calls into events.
+"""The adapter registry: one folder per tool, found by name. Each adapter turns one tool's webhooks into events.
 
-A folder below `email_campaign/` or `crm/` holds `adapter.py` with `ADAPTER`. Nothing else names a tool.
+A folder below `email_campaign/` or `crm/` contains `adapter.py` with `ADAPTER`. Nothing else names a tool.
 
-Beside what `adapters/interface.Adapter` asks, an adapter may have `proofs`, the ways in which its tool proves who it
-is (`kit/proof.py`), `most_secrets` and `key_in`: how many secrets its connection may have, and what of one a call
-shows, `demands`: by a body's first byte, what says which body its protocol wants in return, `fetcher`: how its API
-is asked for records that its calls leave out (`kit/fetch.py`), and `most_sure`: how sure it can be of any call (100
-where it does not say).
+Optional attributes besides those of `adapters/interface.Adapter`: `signature_schemes`, the tool's signature schemes
+(`kit/signatures.py`); `most_secrets` and `key_in`, the number of secrets of its connection, and the part of a secret
+that requests contain; `protocol_bodies`, by a body's first byte, functions that return the response body that the protocol
+requires; `fetcher`, which fetches records that webhooks leave out (`kit/fetch.py`); and `max_confidence`, the adapter's
+highest confidence (default 100).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from touchbase.adapters.interface import Adapter, Call, ProtocolAnswer, WebhookRequest
-from touchbase.adapters.kit.client_overrides import as_decided
+from touchbase.adapters.interface import Adapter, Call, ProtocolResponse, WebhookRequest
+from touchbase.adapters.kit.client_overrides import apply_settings
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.parse import layers, parse, unflattened
-from touchbase.adapters.kit.signature_schemes import ANY_TOOL, ENOUGH, SURE, Proofs
+from touchbase.adapters.kit.signature_schemes import GENERIC, HIGH_CONFIDENCE, MIN_CONFIDENCE, SignatureSchemes
 from touchbase.adapters.kit.times import Unzoned, in_zone
 from touchbase.connections.fetch_state import FETCHED
 from touchbase.connections.models import CHANNELS, NO_SETTINGS, ConnectionSettings
@@ -30,197 +30,197 @@ from touchbase.connections.tools import Fetcher
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Event, Translation
 
-_LARGEST_KNOWN = 16 * 1024
-_MOST_KNOWN = 500
-"""Bytes of a body whose names are remembered, and how many are: some megabytes, whoever sends what."""
+_MAX_CACHED_BODY = 16 * 1024
+_MAX_CACHE_ENTRIES = 500
+"""Size limit of bodies whose keys are cached, and of the cache: a few megabytes at most."""
 
 _Names = tuple[str, tuple[str, ...], tuple[str, ...]]
-Demand = Callable[[bytes], ProtocolAnswer | None]
+ProtocolBody = Callable[[bytes], ProtocolResponse | None]
 
 
-class Adapters(Proofs):
-    """All adapters, and which of them to ask about a call.
+class Adapters(SignatureSchemes):
+    """All adapters, and the choice between them.
 
-    An adapter declares `signs`: keys of a body (its first objects) and header names of which its calls have
-    at least one. It is asked about a call that shows one of them; an adapter without signs is always asked.
+    An adapter declares `detection_keys`: keys of a body (its first objects) and header names. It is a candidate for a webhook
+    that has at least one of them; an adapter without signs is always a candidate.
     """
 
     def __init__(self, adapters: Iterable[Adapter]) -> None:
         super().__init__({channel: {} for channel in CHANNELS})
-        self._by_sign: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
-        self._by_names: dict[_Names, list[Adapter]] = {}
-        """Whom to ask about calls that show these names: a tool sends the same ones again and again."""
+        self._by_detection_key: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
+        self._candidate_cache: dict[_Names, list[Adapter]] = {}
+        """Candidates by the webhook's key and header names: a tool repeats the same ones."""
         self._always: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
-        self._last: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
-        self._demands: dict[bytes, Demand] = {}
+        self._generic: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
+        self._protocol_bodies: dict[bytes, ProtocolBody] = {}
         for adapter in adapters:
             self._add(adapter)
 
     def tools(self, channel: str) -> list[str]:
-        """The names of the channel's tools, in order of the alphabet."""
+        """Return the names of the channel's tools, sorted."""
         return sorted(self._by_name[channel])
 
     def translate(self, request: WebhookRequest, tool: str | None = None) -> Translation:
-        """What a call says, by the adapter of `tool`, else of the tool that has proved to send it, else by the surest.
+        """Return a webhook's events: by the adapter of `tool`, else of the authenticated tool, else the one with the highest confidence.
 
-        Where nobody is sure, the only tool that the client has connected on the channel comes first. Raises
-        `UnrecognisedPayload` when none understands it.
+        If no adapter is confident, the client's only connected tool on the channel is tried first. Raises
+        `UnrecognisedPayload` if no adapter reads the webhook.
         """
         call = parse(request)
         named = tool or request.tool
         if named is not None:
-            return self._by_that_tool(call, named)
+            return self._translate_as(call, named)
         if call.data in ({}, []):
-            return Translation(ANY_TOOL, [])
-        sure, adapter, found = self._best(call)
-        if adapter is not None and adapter.tool in request.barred:
-            raise UnrecognisedPayload(_why_barred(adapter.tool))
-        if request.connections and sure < SURE and (only := self._only(call, sure)) is not None:
-            if only in request.barred:
-                raise UnrecognisedPayload(_why_barred(only))
+            return Translation(GENERIC, [])
+        confidence, adapter, found = self._best(call)
+        if adapter is not None and adapter.tool in request.rejected_tools:
+            raise UnrecognisedPayload(_unauthenticated_message(adapter.tool))
+        if request.connections and confidence < HIGH_CONFIDENCE and (only := self._only_connected_tool(call, confidence)) is not None:
+            if only in request.rejected_tools:
+                raise UnrecognisedPayload(_unauthenticated_message(only))
             with suppress(UnrecognisedPayload):
-                return self._by_that_tool(call, only)
-        translation = None if adapter is None else _translated(adapter, _with_settings(found, adapter.tool))
-        if translation is None or (translation.tool == ANY_TOOL and all(event.about is None for event in translation.events)):
-            self._refuse_strays(request)
+                return self._translate_as(call, only)
+        translation = None if adapter is None else _translate(adapter, _with_settings(found, adapter.tool))
+        if translation is None or (translation.tool == GENERIC and all(event.about is None for event in translation.events)):
+            self._reject_other_channel(request)
         if translation is None:
-            raise UnrecognisedPayload(_why_not(call))
+            raise UnrecognisedPayload(_unrecognised_message(call))
         return translation
 
     def recognise(self, call: Call) -> list[tuple[int, str]]:
-        """Every adapter that takes the call for its own, surest first: how sure, and the tool."""
-        asked = (*self._candidates(call), *self._last[call.request.channel])
-        found = [(sure, adapter.tool) for adapter in asked if (sure := adapter.recognise(call)) > 0]
+        """Return every adapter that recognises the webhook: confidence and tool, highest first."""
+        asked = (*self._candidates(call), *self._generic[call.request.channel])
+        found = [(confidence, adapter.tool) for adapter in asked if (confidence := adapter.recognise(call)) > 0]
         return sorted(found, key=lambda one: (-one[0], one[1]))
 
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
-        """The kinds of records that `status_property` may name for a tool; None where it has no records."""
-        told: Callable[[Mapping[str, str]], Sequence[str]] | None = getattr(self._by_name[channel].get(tool), "kinds", None)
-        return None if told is None else told(settings.objects)
+        """Return the record kinds that `status_property` may name for a tool; None if the tool has no records."""
+        kinds_of: Callable[[Mapping[str, str]], Sequence[str]] | None = getattr(self._by_name[channel].get(tool), "kinds", None)
+        return None if kinds_of is None else kinds_of(settings.objects)
 
-    def surest(self, request: WebhookRequest) -> str | None:
-        """The tool whose call this looks like; None when that is not sure."""
-        sure, adapter, _ = self._best(parse(request))
-        return adapter.tool if adapter is not None and sure >= SURE else None
+    def likely_tool(self, request: WebhookRequest) -> str | None:
+        """Return the tool that the webhook looks like; None if the confidence is low."""
+        confidence, adapter, _ = self._best(parse(request))
+        return adapter.tool if adapter is not None and confidence >= HIGH_CONFIDENCE else None
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
-        """How a tool's API is asked for records that its calls leave out; None: it never is."""
+        """Return the fetcher of a tool's records; None if the tool has none."""
         found: Fetcher | None = getattr(self._by_name[channel].get(tool), "fetcher", None)
         return found
 
-    def protocol_answer(self, body: bytes) -> ProtocolAnswer | None:
-        """What the protocol of a CRM demands in return for this body: None but for two kinds of call."""
-        demand = self._demands.get(body[:1])
-        return None if demand is None else demand(body)
+    def protocol_answer(self, body: bytes) -> ProtocolResponse | None:
+        """Return the response body that a CRM's protocol requires for this body; None except for two kinds of webhook."""
+        build = self._protocol_bodies.get(body[:1])
+        return None if build is None else build(body)
 
-    def _refuse_strays(self, request: WebhookRequest) -> None:
-        """Raise `UnrecognisedPayload` for a call that is surely one of the other channel's: the wrong address was pasted."""
+    def _reject_other_channel(self, request: WebhookRequest) -> None:
+        """Raise `UnrecognisedPayload` for a webhook that is clearly the other channel's: the wrong URL was configured."""
         for channel in CHANNELS:
-            if channel != request.channel and (tool := self.surest(replace(request, channel=channel))) is not None:
+            if channel != request.channel and (tool := self.likely_tool(replace(request, channel=channel))) is not None:
                 raise UnrecognisedPayload(
-                    f"This is a call of {tool}, and it came to the {request.channel} address. Paste the client's {channel} address into "
-                    f"{tool}, and let it send the call again."
+                    f"This webhook is from {tool}, but was sent to the {request.channel} address. Configure the client's {channel} address "
+                    f"in {tool}, and resend the webhook."
                 )
 
     def _best(self, call: Call) -> tuple[int, Adapter | None, Call]:
-        """How sure the surest adapter is, that adapter, and the call as it reads it, out of a relay's wrapping."""
+        """Return the highest confidence, its adapter, and the webhook without the relay envelopes that this adapter does not read."""
         best: tuple[int, Adapter | None, Call] = (0, None, call)
         for layer in layers(call):
-            sure, adapter = self._surest(layer)
-            if sure >= best[0]:
-                best = (sure, adapter, layer)
-            if adapter is not None and sure >= ENOUGH:
-                return sure, adapter, _unflattened(adapter, layer)
+            confidence, adapter = self._most_confident(layer)
+            if confidence >= best[0]:
+                best = (confidence, adapter, layer)
+            if adapter is not None and confidence >= MIN_CONFIDENCE:
+                return confidence, adapter, _unflattened(adapter, layer)
         return best
 
-    def _only(self, call: Call, sure: int) -> str | None:
-        """The tool that a call nobody is sure of belongs to, by what its client has connected on the channel."""
+    def _only_connected_tool(self, call: Call, confidence: int) -> str | None:
+        """Return the tool for a webhook with low confidence, based on the client's connections on the channel; else None."""
         tools = [one.tool for one in call.request.connections if one.channel == call.request.channel]
-        only = tools[0] if len(tools) == 1 else ANY_TOOL if ANY_TOOL in tools else None
+        only = tools[0] if len(tools) == 1 else GENERIC if GENERIC in tools else None
         adapter = None if only is None else self._by_name[call.request.channel].get(only)
-        if adapter is None or (sure >= ENOUGH and not any(adapter.recognise(layer) for layer in layers(call))):
+        if adapter is None or (confidence >= MIN_CONFIDENCE and not any(adapter.recognise(layer) for layer in layers(call))):
             return None
         return only
 
-    def _by_that_tool(self, call: Call, tool: str) -> Translation:
+    def _translate_as(self, call: Call, tool: str) -> Translation:
         adapter = self._by_name[call.request.channel].get(tool)
         if adapter is None:
             known = ", ".join(self.tools(call.request.channel))
-            raise UnrecognisedPayload(f"No {call.request.channel} tool is called '{tool}'; there are {known}.")
+            raise UnrecognisedPayload(f"Unknown {call.request.channel} tool '{tool}'; known tools: {known}.")
         call = _with_settings(call, tool)
-        call = _as_known(adapter, call)
+        call = _unwrap_until_recognised(adapter, call)
         if call.data in ({}, []) and FETCHED not in call.headers:
             # The body of a test button.
             return Translation(tool, [])
-        translation = _translated(adapter, call)
+        translation = _translate(adapter, call)
         if not adapter.recognise(call) and all(event.about is None for event in translation.events):
             raise UnrecognisedPayload(
-                f"The connection says '{tool}', but this is not one of its calls. Was the address pasted into another tool?"
+                f"The connection says '{tool}', but this webhook is not from it. Is the address configured in another tool?"
             )
         return translation
 
-    def _surest(self, call: Call) -> tuple[int, Adapter | None]:
+    def _most_confident(self, call: Call) -> tuple[int, Adapter | None]:
         if isinstance(call.data, list) and len(call.data) > 1:
-            # A list's first object mostly shows whose it is; the next few are asked only where it does not.
-            found = self._surest_of(replace(call, data=objects(call.data)[:1]))
-            if found[0] >= ENOUGH:
+            # A list's first object usually identifies the tool; the next few are checked only if it does not.
+            found = self._most_confident_of(replace(call, data=objects(call.data)[:1]))
+            if found[0] >= MIN_CONFIDENCE:
                 return found
-        return self._surest_of(call)
+        return self._most_confident_of(call)
 
-    def _surest_of(self, call: Call) -> tuple[int, Adapter | None]:
+    def _most_confident_of(self, call: Call) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
-        for adapter in (*self._candidates(call), *self._last[call.request.channel]):
-            # The one for any tool is never so sure: it comes last, and only where it may be needed.
-            if best[0] >= ENOUGH and adapter.tool == ANY_TOOL:
+        for adapter in (*self._candidates(call), *self._generic[call.request.channel]):
+            # The generic adapter is never as confident: it comes last, and only if needed.
+            if best[0] >= MIN_CONFIDENCE and adapter.tool == GENERIC:
                 break
-            if (_most(adapter), best[1]) < (best[0], adapter.tool):
+            if (_max_confidence_of(adapter), best[1]) < (best[0], adapter.tool):
                 continue
-            sure = adapter.recognise(call)
-            # Of two that are equally sure the same one wins every time: a replay must read what was read.
-            if sure > best[0] or (sure == best[0] > 0 and adapter.tool < best[1]):
-                best = (sure, adapter.tool, adapter)
+            confidence = adapter.recognise(call)
+            # Ties are broken by name: a replay must choose the same adapter.
+            if confidence > best[0] or (confidence == best[0] > 0 and adapter.tool < best[1]):
+                best = (confidence, adapter.tool, adapter)
         return best[0], best[2]
 
     def _candidates(self, call: Call) -> Sequence[Adapter]:
-        """Those to ask about a call, first those that may be surest."""
+        """Return the candidates for a webhook, those with the highest possible confidence first."""
         shown = objects(call.data)
-        if len(shown) != 1 or len(call.request.body) > _LARGEST_KNOWN:
-            return self._showing(call, shown)
+        if len(shown) != 1 or len(call.request.body) > _MAX_CACHED_BODY:
+            return self._indexed(call, shown)
         names = (call.request.channel, tuple(shown[0]), tuple(call.headers))
-        found = self._by_names.get(names)
+        found = self._candidate_cache.get(names)
         if found is None:
-            if len(self._by_names) >= _MOST_KNOWN:
-                self._by_names.clear()
-            found = self._by_names[names] = self._showing(call, shown)
+            if len(self._candidate_cache) >= _MAX_CACHE_ENTRIES:
+                self._candidate_cache.clear()
+            found = self._candidate_cache[names] = self._indexed(call, shown)
         return found
 
-    def _showing(self, call: Call, shown: list[dict[str, object]]) -> list[Adapter]:
-        index = self._by_sign[call.request.channel]
+    def _indexed(self, call: Call, shown: list[dict[str, object]]) -> list[Adapter]:
+        index = self._by_detection_key[call.request.channel]
         asked = {id(adapter): adapter for adapter in self._always[call.request.channel]}
         for names in (*shown, call.headers):
-            for sign in index.keys() & names.keys():
-                for adapter in index[sign]:
+            for detection_key in index.keys() & names.keys():
+                for adapter in index[detection_key]:
                     asked[id(adapter)] = adapter
-        return sorted(asked.values(), key=lambda adapter: (-_most(adapter), adapter.tool))
+        return sorted(asked.values(), key=lambda adapter: (-_max_confidence_of(adapter), adapter.tool))
 
     def _add(self, adapter: Adapter) -> None:
         self._by_name[adapter.channel][adapter.tool] = adapter
-        self._demands |= getattr(adapter, "demands", {})
-        if adapter.tool == ANY_TOOL:
-            self._last[adapter.channel].append(adapter)
-        elif not adapter.signs:
+        self._protocol_bodies |= getattr(adapter, "protocol_bodies", {})
+        if adapter.tool == GENERIC:
+            self._generic[adapter.channel].append(adapter)
+        elif not adapter.detection_keys:
             self._always[adapter.channel].append(adapter)
-        for sign in adapter.signs:
-            self._by_sign[adapter.channel].setdefault(sign, []).append(adapter)
+        for detection_key in adapter.detection_keys:
+            self._by_detection_key[adapter.channel].setdefault(detection_key, []).append(adapter)
 
 
-def _most(adapter: Adapter) -> int:
-    """How sure an adapter may be at the most."""
-    return getattr(adapter, "most_sure", 100)
+def _max_confidence_of(adapter: Adapter) -> int:
+    """Return an adapter's highest possible confidence."""
+    return getattr(adapter, "max_confidence", 100)
 
 
 def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
-    """Every adapter whose folder is below this one, of these channels."""
+    """Load the adapters of these channels."""
     here = Path(__file__).parent
     names = [
         f"touchbase.adapters.{channel}.{folder.name}.adapter"
@@ -231,8 +231,8 @@ def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
     return Adapters(import_module(name).ADAPTER for name in names)
 
 
-def _as_known(adapter: Adapter, call: Call) -> Call:
-    """The call with as many of its wrappings taken off as this adapter needs to know it; without all where it never does."""
+def _unwrap_until_recognised(adapter: Adapter, call: Call) -> Call:
+    """Return the webhook with as many envelopes removed as this adapter needs to recognise it; with all removed if it never does."""
     layer = call
     for layer in layers(call):
         if adapter.recognise(layer):
@@ -241,13 +241,13 @@ def _as_known(adapter: Adapter, call: Call) -> Call:
 
 
 def _unflattened(adapter: Adapter, call: Call) -> Call:
-    """The call with all its levels, where the adapter has known it by what a relay left at the top."""
+    """Return the webhook with flattened names expanded, if the adapter still recognises it."""
     deep = unflattened(call)
     return call if deep is None or not adapter.recognise(deep) else deep
 
 
 def _with_settings(call: Call, tool: str) -> Call:
-    """The call with what the client has decided about this tool, if anything."""
+    """Return the webhook with the client's settings for this tool, if any."""
     channel = call.request.channel
     for one in call.request.connections:
         if (one.channel, one.tool) == (channel, tool) and one.settings != NO_SETTINGS:
@@ -255,36 +255,36 @@ def _with_settings(call: Call, tool: str) -> Call:
     return call
 
 
-def _translated(adapter: Adapter, call: Call) -> Translation:
+def _translate(adapter: Adapter, call: Call) -> Translation:
     settings: ConnectionSettings = call.settings
     events = adapter.translate(call)
     for event in events:
         if type(event.occurred_us) is Unzoned:
-            _put_into_zone(event, settings.time_zone)
-    # What was fetched is all that the tool knows: asking again would go round in circles.
+            _apply_zone(event, settings.time_zone)
+    # A fetched record is complete: fetching it again would loop.
     may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in call.headers
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
-    return Translation(adapter.tool, as_decided(events, settings), settings.create_unknown, may_ask)
+    return Translation(adapter.tool, apply_settings(events, settings), settings.create_unknown, may_ask)
 
 
-def _why_barred(tool: str) -> str:
+def _unauthenticated_message(tool: str) -> str:
     return (
-        f"This looks like a call of {tool}, whose secret is set, and it has not proved to know it. "
-        f"Let {tool} send it again with the secret, or take the secret away and replay this."
+        f"This looks like a webhook from {tool}, whose secret is set, but it is not signed with that secret. "
+        f"Resend it from {tool} with the secret, or remove the secret and replay it."
     )
 
 
-def _put_into_zone(event: Event, zone: str | None) -> None:
-    """Read a time that names no zone as one of the client's zone; without one it stays UTC, and the event says so."""
+def _apply_zone(event: Event, zone: str | None) -> None:
+    """Apply the client's zone to a time without a zone; if there is none, it stays UTC and the event is marked."""
     read = Unzoned(event.occurred_us or 0)
     at = None if zone is None else in_zone(read, zone)
     event.occurred_us, event.unzoned = int(read if at is None else at), at is None
 
 
-def _why_not(call: Call) -> str:
+def _unrecognised_message(call: Call) -> str:
     if not call.request.body.strip():
-        return "The call has no body."
+        return "The webhook has no body."
     if call.data is None:
-        return "The body is neither JSON nor form fields, and no tool's adapter knows it."
+        return "The body is neither JSON nor form fields, and no tool's adapter recognises it."
     return "No adapter understands this body, not even the generic one."

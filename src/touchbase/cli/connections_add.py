@@ -206,12 +206,12 @@ def _value(text: str) -> object:
 
 def _ways(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
     """How a call may prove itself. Showing a public key proves nothing."""
-    from touchbase.adapters.kit.signatures import SHOWN
+    from touchbase.adapters.kit.signatures import BEARER
     from touchbase.adapters.registry import load_adapters
 
     adapters = load_adapters()
     ways = [scheme.about for scheme in adapters.schemes(channel, tool)]
-    return ways if all(adapters.is_public(channel, tool, secret) for secret in secrets) else [*ways, SHOWN]
+    return ways if all(adapters.is_public(channel, tool, secret) for secret in secrets) else [*ways, BEARER]
 
 
 def _token(given: str | None, file: Path | None, taken: bool) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from starlette.routing import Route, Router
 
-from touchbase.adapters.interface import ProtocolAnswer
+from touchbase.adapters.interface import ProtocolResponse
 from touchbase.auth import api as auth_api
 from touchbase.clients.api import life, settings
 from touchbase.connections import api as connections_api
@@ -29,7 +29,7 @@ from touchbase.inbox.api import deliveries, refused
 from touchbase.inbox.api.webhooks import RECEIVERS, Receiver
 from touchbase.records.api.resource import COMPANIES, CONTACTS, RecordResource, ResourceType, creating
 
-__all__ = ["AuthMode", "Dependencies", "Limits", "Metrics", "NoMetrics", "ProtocolAnswer", "build_app"]
+__all__ = ["AuthMode", "Dependencies", "Limits", "Metrics", "NoMetrics", "ProtocolResponse", "build_app"]
 
 _CLIENT = "/admin/v1/clients/{client_id}"
 _CONNECTIONS = f"{_CLIENT}/connections"

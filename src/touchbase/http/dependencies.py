@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.adapters.interface import ProtocolAnswer, WebhookRequest
+from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
 from touchbase.common.timestamps import Clock, Micros
@@ -128,7 +128,7 @@ def no_adapter(request: WebhookRequest) -> Translation:
     raise UnrecognisedPayload("no adapter is here to read it")
 
 
-def no_answer(body: bytes) -> ProtocolAnswer | None:
+def no_answer(body: bytes) -> ProtocolResponse | None:
     """No tool demands a body."""
     return None
 
@@ -161,7 +161,7 @@ class Dependencies:
     """The address under which tools and callers reach us, without a slash at its end; empty: what the call's Host header says."""
     fetch_allowed: Sequence[str] = ()
     """Origins that tools' records may be asked of although they are not https."""
-    protocol_answer: Callable[[bytes], ProtocolAnswer | None] = no_answer
+    protocol_answer: Callable[[bytes], ProtocolResponse | None] = no_answer
     """The adapters' word on the two bodies of CRMs that demand one in return. Must be quick, and must not raise."""
     metrics: Metrics = field(default_factory=NoMetrics)
     key_uses: KeyUsage = field(default_factory=KeyUsage)

@@ -16,7 +16,7 @@ def delivered(delivery: Delivery, connections: Sequence[Connection] = ()) -> Web
     proved = delivery.tool if delivery.verified else None
     request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections)
     if not delivery.verified:
-        request.barred = barred(connections, delivery)
+        request.rejected_tools = barred(connections, delivery)
     return request
 
 

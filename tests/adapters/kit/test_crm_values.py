@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from touchbase.adapters.kit.crm_values import choices, host, mail, shown
+from touchbase.adapters.kit.crm_values import display_text, email_address, host, option_text
 
 WORK = {"label": "work", "value": "12", "primary": True}
 ADDRESS = {"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": "", "country": "DE"}
@@ -26,7 +26,7 @@ ADDRESS = {"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": 
     ],
 )
 def test_a_value_is_read_by_its_names(value: object, read: str) -> None:
-    assert (shown(value), choices(value)) == (read, read)
+    assert (display_text(value), option_text(value)) == (read, read)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_value_is_read_by_its_names(value: object, read: str) -> None:
     ],
 )
 def test_a_value_without_names_is_shown_as_it_came_and_is_no_choice(value: object, read: str) -> None:
-    assert (shown(value), choices(value)) == (read, None)
+    assert (display_text(value), option_text(value)) == (read, None)
 
 
 @pytest.mark.parametrize(
@@ -56,24 +56,24 @@ def test_a_value_without_names_is_shown_as_it_came_and_is_no_choice(value: objec
     ],
 )
 def test_a_value_that_holds_nothing_is_empty(value: object) -> None:
-    assert shown(value) is None
+    assert display_text(value) is None
 
 
 def test_the_address_is_found_under_its_own_name_in_a_list() -> None:
     listed = [{"emailAddress": "b@example.com", "primary": False}, {"emailAddress": "Ada@Example.com", "primary": True}]
 
-    assert mail(listed) == "ada@example.com"
+    assert email_address(listed) == "ada@example.com"
 
 
 @pytest.mark.parametrize("flag", [{"is_default": True}, {"primary_address": "1"}, {"type": "primary"}, {"label": "Primary"}])
 def test_the_address_that_is_said_to_be_the_first_is_taken(flag: dict[str, object]) -> None:
-    assert mail([{"email": "b@example.com", "type": "work"}, {"email": "ada@example.com", **flag}]) == "ada@example.com"
+    assert email_address([{"email": "b@example.com", "type": "work"}, {"email": "ada@example.com", **flag}]) == "ada@example.com"
 
 
 def test_records_in_a_list_are_shown_by_their_names_and_are_no_choices() -> None:
     contacts = [{"id": "c1", "name": "Ada", "emails": [], "phones": [], "title": ""}]
 
-    assert (shown(contacts), choices(contacts)) == ("Ada", None)
+    assert (display_text(contacts), option_text(contacts)) == ("Ada", None)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_records_in_a_list_are_shown_by_their_names_and_are_no_choices() -> None
     ],
 )
 def test_the_first_of_several_addresses_in_a_text_is_taken(several: object) -> None:
-    assert mail(several) == "ada@example.com"
+    assert email_address(several) == "ada@example.com"
 
 
 @pytest.mark.parametrize("none", ["a@b@c", "@, @", "ada@example.com b@example.com"])
 def test_a_text_that_is_no_list_of_addresses_holds_none(none: str) -> None:
-    assert mail(none) is None
+    assert email_address(none) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters.kit.extract import address, dig, first, items, linkedin, person, split_name, text
+from touchbase.adapters.kit.extract import address, dig, first, items, linkedin, personal_address, split_name, text
 from touchbase.adapters.kit.status_labels import bounce_kind, status_of
 
 ANYTHING = st.recursive(
@@ -41,7 +41,7 @@ def test_what_is_no_address_is_none(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["mailer-daemon@example.com", "Postmaster@example.com", "no-reply@example.com", "noreply+7@example.com"])
 def test_nobody_is_no_person(value: str) -> None:
-    assert person(value) is None
+    assert personal_address(value) is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_value_is_read_as_text(value: object, read: str | None) -> None:
 
 @given(ANYTHING)
 def test_nothing_breaks_a_reading_and_every_text_can_be_stored(value: object) -> None:
-    for read in (text, address, person, linkedin, status_of):
+    for read in (text, address, personal_address, linkedin, status_of):
         found = read(value)
         assert found is None or (found.encode() and "\0" not in found)
     assert bounce_kind(value) in ("hard", "soft", "unknown")

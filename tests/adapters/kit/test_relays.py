@@ -32,10 +32,10 @@ def told(body: object, channel: str = EMAIL_CAMPAIGN) -> tuple[str | None, list[
     return translation.tool, [(event.event, event.email) for event in translation.events]
 
 
-def flattened(body: dict[str, Any], sign: str, above: str = "") -> dict[str, Any]:
+def flattened(body: dict[str, Any], separator: str, above: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in body.items():
-        flat |= flattened(value, sign, f"{above}{key}{sign}") if isinstance(value, dict) else {above + key: value}
+        flat |= flattened(value, separator, f"{above}{key}{separator}") if isinstance(value, dict) else {above + key: value}
     return flat
 
 
@@ -72,10 +72,10 @@ def test_what_only_looks_wrapped_stays(body: object) -> None:
     assert unwrapped(body) == body
 
 
-@pytest.mark.parametrize("sign", ["__", "."])
+@pytest.mark.parametrize("separator", ["__", "."])
 @pytest.mark.parametrize("write", [lambda body: json.dumps(body).encode(), lambda body: urlencode(body).encode()])
-def test_levels_that_a_relay_has_written_into_names_are_levels_again(write: Any, sign: str) -> None:
-    assert told(write(flattened(CLICKED, sign))) == ("mailgun", [("email_clicked", "nora@example.com")])
+def test_levels_that_a_relay_has_written_into_names_are_levels_again(write: Any, separator: str) -> None:
+    assert told(write(flattened(CLICKED, separator))) == ("mailgun", [("email_clicked", "nora@example.com")])
 
 
 def test_a_flattened_call_in_its_wrapping_is_found() -> None:

@@ -1,1 +1,1 @@
-"""CRMs: one folder each."""
+"""CRM adapters: one folder per tool."""

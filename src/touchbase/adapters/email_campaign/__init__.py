@@ -1,1 +1,1 @@
-"""E-mail campaign tools: one folder each."""
+"""Campaign tool adapters: one folder per tool."""

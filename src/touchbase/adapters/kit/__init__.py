@@ -1,1 +1,1 @@
-"""What adapters share: parsing a call, reading times and values, naming what was read."""
+"""Shared code of adapters: parsing webhooks, reading times and values, naming events."""

@@ -1,7 +1,7 @@
-"""What CRM adapters share: one item of a call, read into an `Item`, becomes our events.
+"""Shared code of CRM adapters: one item of a webhook, read into an `Item`, becomes our events.
 
-An adapter says where its CRM keeps things (`Shape`) and what an item says (`Item`); which events follow,
-and what goes into them, is decided here for all CRMs alike.
+An adapter defines the CRM's property names (`Shape`) and the item's content (`Item`). This module decides, for all CRMs
+alike, which events follow and which fields they carry.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from touchbase.adapters.kit.crm_values import Record, choices, first_of, host, label, link, linked_id, mail, shown
+from touchbase.adapters.kit.crm_values import (
+    Record,
+    display_text,
+    email_address,
+    first_of,
+    host,
+    linked_id,
+    linkedin_from,
+    option_text,
+    status_text,
+)
 from touchbase.adapters.kit.extract import dig, split_name, text
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Change, Event
@@ -22,24 +32,24 @@ UPDATED: Final = "updated"
 DELETED: Final = "deleted"
 STATUS_CHANGED: Final = "status_changed"
 
-UNTOLD: Final = object()
-"""Stands for a previous value that the CRM does not tell, as against one that was empty."""
+NOT_SENT: Final = object()
+"""Marks a previous value that the CRM does not send, as distinct from an empty one."""
 
 Changes = Mapping[str, tuple[object, object]]
-"""Property -> (value now, value before or UNTOLD)."""
+"""Property -> (value now, value before or NOT_SENT)."""
 
-# Not worth a custom field: links to other objects and counters.
+# Not stored as custom fields: links to other objects, and counters.
 _BOOKKEEPING = ("_id", "_ids", "Id", "Ids", "_ID", "_count", "_by")
-_LONGEST_NAME = 200
-_LONGEST_VALUE = 10_000
+_MAX_NAME_LENGTH = 200
+_MAX_VALUE_LENGTH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Under which names a CRM keeps what we know of one kind of record; the first that holds a value counts.
+    """The CRM's property names for one kind of record; for each field the first property that has a value is used.
 
-    `useful` names the properties of a whole record that become custom fields, None for all of its scalars
-    (where an administrator has picked them by hand). `noise` is never reported as changed.
+    `useful` names the properties of a whole record that become custom fields; None means all of its scalars (an
+    administrator has selected them). Changes of `noise` properties are not reported.
     """
 
     kind: str
@@ -50,18 +60,18 @@ class Shape:
     linkedin: tuple[str, ...] = ()
     domain: tuple[str, ...] = ()
     company: tuple[str, ...] = ()
-    """The company's name; for a contact, that of its employer."""
+    """The company's name; for a contact, its employer's name."""
     employer: tuple[str, ...] = ()
-    """Of a contact: the properties that lead to its company, by that record's id or as an object that holds it."""
+    """Contacts only: properties that link to the company, by its record id or as an embedded object."""
     employer_type: str = ""
-    """The CRM's word for the kind of record to which they lead."""
+    """The CRM's name for the linked record type."""
     employer_id: Callable[[object], str | None] = linked_id
     useful: tuple[str, ...] | None = ()
     noise: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(init=False, default_factory=dict)
-    """Properties that are a record's name, and which field of ours each is."""
+    """Properties that hold a record's name, mapped to our field names."""
     own: frozenset[str] = field(init=False, default=frozenset())
-    """Properties that have a place of their own in our records and never become custom fields."""
+    """Properties that map to standard fields and never become custom fields."""
 
     def __post_init__(self) -> None:
         of_person = {"first_name": (*self.first_name, *self.full_name), "last_name": self.last_name}
@@ -74,11 +84,11 @@ class Shape:
 
 @dataclass(slots=True)
 class Item:
-    """What one item of a call says about one record of the CRM.
+    """What one item of a webhook says about one CRM record.
 
-    `record` holds what the body tells of the record now. `changed` is None where the CRM does not say what
-    changed: then the item means "here is the record". `status` names the properties that are the status.
-    With `nulls_clear` a null in `record` means empty, without it only one in `changed` does.
+    `record` holds the record's current properties in the body. `changed` is None if the CRM does not send what changed:
+    then the item is a snapshot of the record. `status` names the status properties. If `nulls_clear` is set, a null in
+    `record` clears the field; otherwise only a null in `changed` does.
     """
 
     shape: Shape
@@ -95,16 +105,16 @@ class Item:
     restored: bool = False
     nulls_clear: bool = False
     thin: bool = False
-    """The call leaves out what the CRM knows: worth asking for the record."""
+    """The webhook leaves out part of the record, so the record should be fetched from the API."""
     status_at: Mapping[str, Micros | None] = field(default_factory=dict)
-    """When a property that is the status was set, where the CRM tells it apart from the record's own time."""
+    """When a status property was set, if the CRM sends that time separately from the record's own."""
 
     def events(self) -> list[Event]:
-        """The item in our words; an item that names no record at all gives `unrecognised`."""
+        """Return the item as events; an item without a record id gives `unrecognised`."""
         head = self._head()
         known = (head.email or head.linkedin_url) if self.shape.kind == CONTACT else head.domain
         if self.object_id is None and known is None:
-            return [note("unrecognised", self.source_event, self.object_type)]
+            return [other_event("unrecognised", self.source_event, self.object_type)]
         if self.what == DELETED:
             return [head]
         head.thin = self.thin
@@ -113,7 +123,7 @@ class Item:
         return self._changes(head, self.changed)
 
     def merged(self, *losers: str | None) -> list[Event]:
-        """The survivor of a merge, and every record that went into it as deleted and merged into it."""
+        """Return the events of a merge: the surviving record, and each merged record as deleted and merged into it."""
         events = self.events()
         for loser in dict.fromkeys(losers):
             if loser is not None and self.object_id is not None and loser != self.object_id:
@@ -127,11 +137,11 @@ class Item:
         names = self.record if shape.useful is None else shape.useful
         head.custom = self._custom((name, self.record.get(name)) for name in names)
         for name in self.status:
-            value = _told(self.record, name)
-            if value is not None and (status := label(value)) is not None:
-                told = self._status(head, status, [Change(name, status)])
-                told.occurred_us = self.status_at.get(name) or self.at
-                return [head, told]
+            value = _property(self.record, name)
+            if value is not None and (status := status_text(value)) is not None:
+                change = self._status(head, status, [Change(name, status)])
+                change.occurred_us = self.status_at.get(name) or self.at
+                return [head, change]
         return [head]
 
     def _changes(self, head: Event, changed: Changes) -> list[Event]:
@@ -143,8 +153,8 @@ class Item:
         head.custom = self._custom((name, value) for name, (value, _) in changed.items())
         if not of_status:
             return [head]
-        # A status known by id and by name changes under both; the adapter lists the better one first.
-        values = {name: label(changed[name][0]) for name in self.status if name in changed}
+        # A status sent both by id and by name changes under both; the adapter lists the better one first.
+        values = {name: status_text(changed[name][0]) for name in self.status if name in changed}
         event = self._status(head, next(filter(None, values.values()), None), of_status)
         if head.changed or self.restored or self.what == CREATED:
             return [head, event]
@@ -152,21 +162,21 @@ class Item:
         return [event]
 
     def _change(self, name: str, value: object, previous: object) -> Change:
-        return Change(name, shown(value), None if previous is UNTOLD else shown(previous) or "", self.shape.names.get(name))
+        return Change(name, display_text(value), None if previous is NOT_SENT else display_text(previous) or "", self.shape.names.get(name))
 
     def _identity(self, head: Event, name: str, value: object, previous: object) -> Change | None:
-        """A change of the e-mail address, the domain or the LinkedIn address under our name for it; None for any other."""
+        """Return the change of an email address, domain or LinkedIn URL as an identity event; None for any other property."""
         shape = self.shape
         is_contact = shape.kind == CONTACT
         places = (
-            ("email", shape.email if is_contact else (), head.email, mail),
-            ("linkedin_url", shape.linkedin if is_contact else (), head.linkedin_url, link),
+            ("email", shape.email if is_contact else (), head.email, email_address),
+            ("linkedin_url", shape.linkedin if is_contact else (), head.linkedin_url, linkedin_from),
             ("domain", () if is_contact else shape.domain, head.domain, host),
         )
         for ours, theirs, now, read in places:
-            # A second address, next to the one that counts, is a property as any other; so is an empty one, which takes nothing away.
+            # A secondary address is an ordinary property change. So is an empty value, which removes no identity.
             if now is not None and name in theirs and read(value) == now:
-                before = None if previous is UNTOLD else read(previous) or ""
+                before = None if previous is NOT_SENT else read(previous) or ""
                 return Change(ours, now, before, is_ours=True)
         return None
 
@@ -190,10 +200,10 @@ class Item:
     def _head(self) -> Event:
         shape, record = self.shape, self.record
         is_contact = shape.kind == CONTACT
-        email = first_of(record, shape.email, mail) if is_contact else None
-        linkedin_url = first_of(record, shape.linkedin, link) if is_contact else None
+        email = first_of(record, shape.email, email_address) if is_contact else None
+        linkedin_url = first_of(record, shape.linkedin, linkedin_from) if is_contact else None
         domain = first_of(record, shape.domain, host)
-        # The name of a contact's employer helps only beside its domain, which is how we know companies.
+        # An employer's name is only useful with its domain, because companies are identified by domain.
         name = first_of(record, shape.company, text) if domain or not is_contact else None
         return Event(
             f"{shape.kind}.{self.what}",
@@ -211,13 +221,13 @@ class Item:
         )
 
     def _employer(self) -> tuple[str, str] | None:
-        """The object of the company that a contact belongs to; that of a deleted contact says nothing any more."""
+        """Return the object of the contact's company, or None; a deleted contact's link is ignored."""
         shape = self.shape
         if self.what == DELETED:
             return None
         for name in shape.employer:
             value = self.record.get(name)
-            # What is no id by its name, `company`, may as well hold what the company is called.
+            # A property such as `company`, whose name does not say id, may also hold the company's name.
             is_link = isinstance(value, dict | list) or name.lower().endswith("id")
             if value is not None and is_link and (found := shape.employer_id(value)) is not None:
                 return (shape.employer_type, found)
@@ -237,7 +247,7 @@ class Item:
         return fields
 
     def _full_name(self, fields: dict[str, str | None]) -> None:
-        """First and last name from one; a part that a changed name has no longer is empty."""
+        """Split the full name into first and last name; a part that a changed name no longer has is cleared."""
         names, changed = self.shape.full_name, self.changed or {}
         name = next((name for name in names if name in changed), "")
         before = changed.get(name, (None, None))[1]
@@ -248,7 +258,7 @@ class Item:
                 fields[ours] = one
 
     def _field(self, fields: dict[str, str | None], ours: str, names: tuple[str, ...]) -> None:
-        value = first_of(self.record, names, link if ours == "linkedin_url" else text)
+        value = first_of(self.record, names, linkedin_from if ours == "linkedin_url" else text)
         if value is not None:
             fields[ours] = value
         elif (self.nulls_clear or self.changed is not None) and any(self._is_cleared(name) for name in names):
@@ -256,7 +266,7 @@ class Item:
 
     def _is_cleared(self, name: str) -> bool:
         if self.changed is not None and name in self.changed:
-            return shown(self.changed[name][0]) is None
+            return display_text(self.changed[name][0]) is None
         return self.nulls_clear and name in self.record and self.record[name] is None
 
     def _custom(self, pairs: Iterable[tuple[str, object]]) -> dict[str, str | None]:
@@ -264,21 +274,21 @@ class Item:
         for name, value in pairs:
             if name in self.shape.own or name in self.shape.noise or name in self.status or name.endswith(_BOOKKEEPING):
                 continue
-            if (told := choices(value)) is not None:
-                if len(told) <= _LONGEST_VALUE and 0 < len(name) <= _LONGEST_NAME:
-                    custom[name] = told
+            if (choice := option_text(value)) is not None:
+                if len(choice) <= _MAX_VALUE_LENGTH and 0 < len(name) <= _MAX_NAME_LENGTH:
+                    custom[name] = choice
             elif self._is_cleared(name):
                 custom[name] = None
         return custom
 
 
-def note(event: str, source_event: str | None = None, object_type: str | None = None, object_id: str | None = None) -> Event:
-    """An event about none of our records: `ignored`, `handshake` or `unrecognised`."""
+def other_event(event: str, source_event: str | None = None, object_type: str | None = None, object_id: str | None = None) -> Event:
+    """Return an event about no contact or company: `ignored`, `handshake` or `unrecognised`."""
     return Event(event, object_type=object_type, object_id=object_id, source_event=source_event)
 
 
-def _told(record: Record, name: str) -> object:
-    """A property of a record; `custom_attributes.plan` is one of the object `custom_attributes`, unless it is a name itself."""
+def _property(record: Record, name: str) -> object:
+    """Return a property; `custom_attributes.plan` is looked up in the object `custom_attributes`, unless it is a property name itself."""
     if name in record or "." not in name:
         return record.get(name)
     return dig(record, *name.split("."))

@@ -1,4 +1,4 @@
-"""The frame of a CRM adapter: which objects of a call are its items, and that one bad item never loses the others."""
+"""Base class of CRM adapters: splits a webhook into items and isolates errors of single items."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call, ProtocolAnswer
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, note
+from touchbase.adapters.interface import Call, ProtocolResponse
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.connections.fetch_state import FETCHED, kind_and_word
@@ -17,75 +17,75 @@ from touchbase.history.events import Event
 
 Body = dict[str, object]
 StatusNames = Callable[[str, str | None], tuple[str, ...]]
-"""From our kind of a record and the CRM's word for it to the properties that are its status."""
+"""Maps our record kind and the CRM's name for it to the status properties."""
 
 
 class CrmAdapter(ABC):
-    """Reads the calls of one CRM, a body at a time. A list of bodies (some CRMs, most relays) is read one by one."""
+    """Reads the webhooks of one CRM, body by body. A list of bodies (some CRMs, most relays) is read one by one."""
 
     tool: str
     channel = CRM
-    signs: frozenset[str] = frozenset()
+    detection_keys: frozenset[str] = frozenset()
     status: ClassVar[Mapping[str, tuple[str, ...]] | tuple[str, ...]] = ()
-    """The properties that usually are the status: for every kind of record, or by the CRM's word for it."""
+    """The default status properties: for every kind of record, or by the CRM's name of the kind."""
     words: ClassVar[tuple[str, ...]] = ()
-    """The CRM's own words for the kinds of records that it tells of."""
-    proofs: ClassVar[tuple[Scheme, ...]] = ()
-    demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {}
+    """The CRM's own names of the record types that are read."""
+    signature_schemes: ClassVar[tuple[Scheme, ...]] = ()
+    protocol_bodies: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolResponse | None]]] = {}
     fetcher: ClassVar[Fetcher | None] = None
-    """How the CRM is asked for records that its calls leave out; None: it never is."""
+    """Fetches records that the CRM's webhooks leave out; None if that is not supported."""
 
     def recognise(self, call: Call) -> int:
-        """How sure we are that the call is this CRM's, judged by the surest of its first objects."""
+        """Return the confidence that the webhook is this CRM's: the highest of its first objects."""
         if self._fetched_type(call) is not None:
             return 100
-        # Without a loop where there is nothing to loop over: most calls are one object.
+        # Fast path without a loop: most webhooks are one object.
         if isinstance(call.data, dict):
-            return self.sure(call.data, call)
-        return max((self.sure(body, call) for body in objects(call.data)), default=0)
+            return self.confidence(call.data, call)
+        return max((self.confidence(body, call) for body in objects(call.data)), default=0)
 
     def translate(self, call: Call) -> list[Event]:
-        """The events of all items, in their order; what is no object gives `unrecognised`."""
+        """Return the events of all items in order; an item that is not an object gives `unrecognised`."""
         data = call.data
         if isinstance(data, dict):
             object_type = self._fetched_type(call)
             return self.read(data, call) if object_type is None else self.fetched(data, *kind_and_word(object_type), call)
         if not isinstance(data, list):
-            return [note("unrecognised")]
+            return [other_event("unrecognised")]
         events: list[Event] = []
         for item in data:
-            events += self.read(item, call) if isinstance(item, dict) else [note("unrecognised")]
+            events += self.read(item, call) if isinstance(item, dict) else [other_event("unrecognised")]
         return events
 
     def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
-        """The kinds of records whose status a client may choose, with what it says of the CRM's `objects`."""
+        """Return the record kinds for which a client may choose the status, given its `objects` setting."""
         return tuple(dict.fromkeys((CONTACT, COMPANY, *self.words)))
 
     def statuses(self, call: Call, kind: str, word: str | None) -> tuple[str, ...]:
-        """The properties that are the status of this kind of record: the one that the client has named, else the usual ones."""
+        """Return the status properties of this kind of record: the client's choice, else the defaults."""
         return statuses_of(self.status, call.settings, kind, word)
 
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
-        """The events of one record that we have asked for: its kind in our words, and the CRM's word for it."""
-        return [note("unrecognised")]
+        """Return the events of one fetched record; `kind` is our name of the kind, `word` the CRM's."""
+        return [other_event("unrecognised")]
 
     def _fetched_type(self, call: Call) -> str | None:
-        """The type of the object whose record this is, if it is one that we have fetched ourselves."""
+        """Return the object type of a fetched record; None if the webhook is not one that we fetched."""
         return call.headers.get(FETCHED) if self.fetcher is not None and call.request.tool == self.tool else None
 
     @abstractmethod
-    def sure(self, body: Body, call: Call) -> int:
-        """How sure we are of one body: 0 to 100."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence for one body: 0 to 100."""
 
     @abstractmethod
     def read(self, body: Body, call: Call) -> list[Event]:
-        """The events of one body; never raises, whatever the body holds."""
+        """Return the events of one body; never raises, whatever the body contains."""
 
 
 def statuses_of(
     usual: Mapping[str, tuple[str, ...]] | tuple[str, ...], settings: ConnectionSettings, kind: str, word: str | None
 ) -> tuple[str, ...]:
-    """The properties that are the status of a kind of record: the one that the client has named, else the usual ones."""
+    """Return the status properties of a kind of record: the client's choice, else the defaults."""
     chosen = settings.status_property
     for name in (word, kind):
         if name is not None and name in chosen:
@@ -94,6 +94,6 @@ def statuses_of(
     return usual if isinstance(usual, tuple) else usual.get(word or kind, usual.get(kind, ()))
 
 
-def kind_chosen(call: Call, external: str | None) -> str | None:
-    """What the client says an object, board or type of object holds: contact, company or ignore; None when it says nothing."""
+def chosen_kind(call: Call, external: str | None) -> str | None:
+    """Return what the client says an object, board or object type contains: contact, company or ignore; None if it does not say."""
     return call.settings.objects.get(external) if external is not None else None

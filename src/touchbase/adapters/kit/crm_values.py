@@ -1,4 +1,4 @@
-"""Reading CRM values: addresses, hosts and texts out of the many forms in which CRMs keep them. Nothing here raises."""
+"""Reading CRM values: addresses, hosts and texts in the many forms that CRMs use. No function here raises."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ _PRIMARY_KINDS = ("type", "label", "category")
 _MAIL_KEYS = ("email", "value", "address", "primaryEmail", "primary_email", "email_address", "emailAddress")
 _LINK_KEYS = ("url", "value", "address", "primaryLinkUrl", "link", "domain")
 _NAME_KEYS = ("name", "title", "text", "email", "url", "number", "primaryEmail", "primaryLinkUrl", "primaryPhoneNumber")
-"""Where an object says what it is called, or holds the one thing that it is about."""
+"""Keys that hold an object's name, or the one value that it wraps."""
 _KINDS = frozenset({"label", "primary", "type", "category"})
 _KEYS_OF_OPTION = 4
-"""An option has no more; of what has, a `label` only says of which kind it is, as of an address."""
+"""An option object has at most this many keys; in a larger object a `label` only names the kind of value, such as a kind of address."""
 _LINKED = ("id", "value", "Id", "target_record_id")
-"""Where an object that stands for another record has its id."""
+"""Keys that hold the id in an object that links to another record."""
 _HOST = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:)?(?://(?:[^/@\s]*@)?)?((?:[\w-]+\.)+[^\W\d_][\w-]+)\.?(?::\d+)?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL
 )
-# A company that fills in its page on one of these has not told its domain.
+# A page on one of these sites is not the company's own domain.
 _NOT_OWN = (
     ".linkedin.com", ".facebook.com", ".twitter.com", ".x.com", ".instagram.com", ".youtube.com", ".xing.com", ".tiktok.com",
     ".pinterest.com", ".threads.net", ".crunchbase.com", ".linktr.ee", ".sites.google.com", ".goo.gl", ".g.page", ".bit.ly", ".wa.me",
     ".t.me",
 )  # fmt: skip
-_LONGEST_HOST = 253
+_MAX_HOST_LENGTH = 253
 _BETWEEN = re.compile(r"[,;|\n]")
 
 
 def as_dict(value: object) -> dict[str, object]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[object]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def plain(value: object) -> str | None:
-    """Any value as text: a scalar as it is, an object or list as JSON, nothing for what is empty."""
+def as_text(value: object) -> str | None:
+    """Return any value as text: a scalar unchanged, an object or list as JSON, None for an empty value."""
     if value is None or value is True or value is False:
         return None if value is None else str(value).lower()
     if isinstance(value, dict | list):
@@ -57,67 +57,67 @@ def plain(value: object) -> str | None:
     return text(value)
 
 
-def label(value: object) -> str | None:
-    """A status as people read it: the text of an option object, several options joined by commas."""
+def status_text(value: object) -> str | None:
+    """Return a status as its display text: an option object's text; several options joined by commas."""
     if isinstance(value, list):
-        return ", ".join(filter(None, map(label, value))) or None
+        return ", ".join(filter(None, map(status_text, value))) or None
     if isinstance(value, dict):
-        return next((found for key in ("label", "text", "name", "title", "value", "id") if (found := label(value.get(key)))), None)
-    return plain(value)
+        return next((found for key in ("label", "text", "name", "title", "value", "id") if (found := status_text(value.get(key)))), None)
+    return as_text(value)
 
 
-def called(value: Record) -> str | None:
-    """What an object is called: an option's label, a linked record's name, an address's or a number's text."""
+def display_name(value: Record) -> str | None:
+    """Return an object's display name: an option's label, a linked record's name, an address's or number's text."""
     keys = ("label", "value") if "primary" not in value and len(value) <= _KEYS_OF_OPTION else ("value",)
     return next(
-        (found for key in (*_NAME_KEYS, *keys) if (found := plain(value.get(key))) and not isinstance(value[key], dict | list)), None
+        (found for key in (*_NAME_KEYS, *keys) if (found := as_text(value.get(key))) and not isinstance(value[key], dict | list)), None
     )
 
 
-def choices(value: object) -> str | None:
-    """An option, a link or several of them as people read them; None for what has no name, such as bare numbers in a list."""
+def option_text(value: object) -> str | None:
+    """Return the display text of one or several options or links; None without names, such as a list of bare numbers."""
     if isinstance(value, dict):
-        return called(value)
+        return display_name(value)
     if not isinstance(value, list):
-        return plain(value)
-    # What has more than an option has is a record of its own, such as a company's contacts.
+        return as_text(value)
+    # An object with more keys than an option is a record of its own, such as one of a company's contacts.
     small = [one for one in value if not isinstance(one, dict) or len(one) <= _KEYS_OF_OPTION]
     return _joined(value) if len(small) == len(value) else None
 
 
-def shown(value: object) -> str | None:
-    """Any value as people read it, by its names, as JSON where it has none; nothing for what holds nothing."""
+def display_text(value: object) -> str | None:
+    """Return the display text of any value: its names, or JSON if it has none; None for an empty value."""
     if not isinstance(value, dict | list):
-        return plain(value)
+        return as_text(value)
     if isinstance(value, dict) and all(name == "id" or _is_blank(inner) for name, inner in value.items()):
-        return plain(value.get("id"))
-    told = [one for one in (value if isinstance(value, list) else [value]) if not _is_blank(one)]
-    return (_joined(told) or plain(value)) if told else None
+        return as_text(value.get("id"))
+    values = [one for one in (value if isinstance(value, list) else [value]) if not _is_blank(one)]
+    return (_joined(values) or as_text(value)) if values else None
 
 
 def _joined(values: list[object]) -> str | None:
-    """The names of several values with commas between them; None where one of them has none."""
-    names = [called(one) if isinstance(one, dict) else text(one) if isinstance(one, str) else None for one in values]
+    """Join the names of several values with commas; None if one of them has no name."""
+    names = [display_name(one) if isinstance(one, dict) else text(one) if isinstance(one, str) else None for one in values]
     return ", ".join(name for name in names if name is not None) if names and None not in names else None
 
 
-def mail(value: object) -> str | None:
-    """The e-mail address in a text, an object or a list of them: the primary one, else the first."""
+def email_address(value: object) -> str | None:
+    """Return the email address in a text, an object or a list of them: the primary one, else the first."""
     return _found(value, _address, _MAIL_KEYS)
 
 
-def link(value: object) -> str | None:
-    """The LinkedIn address in a text, an object or a list of them."""
+def linkedin_from(value: object) -> str | None:
+    """Return the LinkedIn URL in a text, an object or a list of them."""
     return _found(value, linkedin, _LINK_KEYS)
 
 
 def host(value: object) -> str | None:
-    """The host of a web address, an object or a list of them, in lower case without `www.`; a social network's is none."""
+    """Return the host of a URL, an object or a list of them, in lower case without `www.`; None for social networks."""
     return _found(value, _host, _LINK_KEYS)
 
 
 def linked_id(value: object) -> str | None:
-    """The id in a link to another record: a scalar, an object that holds it, or a list of just one; `0` leads nowhere."""
+    """Return the id in a link to another record: a scalar, an object with the id, or a list of one; `0` is no link."""
     if isinstance(value, list):
         return linked_id(value[0]) if len(value) == 1 and not isinstance(value[0], list) else None
     if isinstance(value, dict):
@@ -127,7 +127,7 @@ def linked_id(value: object) -> str | None:
 
 
 def first_of(record: Record, names: Iterable[str], read: Callable[[object], str | None]) -> str | None:
-    """What `read` makes of the first of these properties that holds anything for it."""
+    """Return the first non-empty result of `read` for these properties."""
     for name in names:
         value = record.get(name)
         if value is not None and (found := read(value)) is not None:
@@ -136,13 +136,13 @@ def first_of(record: Record, names: Iterable[str], read: Callable[[object], str 
 
 
 def differences(now: Record, before: Record, noise: frozenset[str]) -> dict[str, tuple[object, object]]:
-    """Each property that differs between two versions of a record: its value now and before."""
+    """Return each property that differs between two versions of a record: its value now and before."""
     names = [*now, *(name for name in before if name not in now)]
     return {name: (now.get(name), before.get(name)) for name in names if name not in noise and now.get(name) != before.get(name)}
 
 
-def in_query(query: str, name: str) -> str | None:
-    """The value of a query parameter: what the user has written behind the address that they pasted."""
+def query_parameter(query: str, name: str) -> str | None:
+    """Return a query parameter of the webhook URL, which the user appended when configuring it."""
     if not query:
         return None
     try:
@@ -163,7 +163,7 @@ def _found(value: object, read: Callable[[object], str | None], keys: tuple[str,
 
 
 def _address(value: object) -> str | None:
-    """The address in a text; the first one where people, or a relay that has flattened a list, have put several."""
+    """Return the address in a text; the first one if the text lists several (typed by people, or flattened by a relay)."""
     if not isinstance(value, str) or value.count("@") < 2:
         return address(value)
     return next(filter(None, map(address, _BETWEEN.split(value))), None)
@@ -175,7 +175,7 @@ def _is_primary(item: Record) -> bool:
 
 
 def _is_blank(value: object) -> bool:
-    """Whether nothing is told: an empty text, or a list or an object of nothing else. Of a kind alone (`work`) nothing is told either."""
+    """Return whether a value is empty: an empty text, a list or object of empty values, or a kind alone (`work`)."""
     if isinstance(value, dict):
         return all(_is_blank(inner) or name in _KINDS for name, inner in value.items())
     if isinstance(value, list):
@@ -185,7 +185,7 @@ def _is_blank(value: object) -> bool:
 
 def _host(value: object) -> str | None:
     match = _HOST.fullmatch(text(value) or "")
-    if match is None or len(match[1]) > _LONGEST_HOST:
+    if match is None or len(match[1]) > _MAX_HOST_LENGTH:
         return None
     found = match[1].lower().removeprefix("www.")
     return None if "." not in found or f".{found}".endswith(_NOT_OWN) else found

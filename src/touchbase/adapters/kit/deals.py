@@ -1,18 +1,18 @@
-"""Deals: usually not our business, but a client may let their stage set the status of their person and company."""
+"""Deals: ignored, unless a client maps deal stages to the status of the deal's person and company."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Change, Event
 
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """One deal whose stage a call tells: under its names, best first, and the CRM's words and ids of those it is with."""
+    """One deal's stage: its names, best first, and the CRM's types and ids of the linked records."""
 
     source_event: str | None
     object_id: str | None
@@ -23,16 +23,16 @@ class Deal:
     company: tuple[str, str | None] = ("", None)
 
     def events(self, call: Call) -> list[Event]:
-        """A change of status for each of the two, or `ignored` where the client lists no such stage."""
+        """Return a status change for the person and the company, or `ignored` if the client has not mapped the stage."""
         status = call.settings.deal_word(*self.stages)
         if status is None:
-            return [note("ignored", self.source_event, "deal", self.object_id)]
+            return [other_event("ignored", self.source_event, "deal", self.object_id)]
         found = [
             self._status(kind, word, number, status)
             for kind, (word, number) in ((CONTACT, self.person), (COMPANY, self.company))
             if number is not None
         ]
-        return found or [note("ignored", self.source_event, "deal", self.object_id)]
+        return found or [other_event("ignored", self.source_event, "deal", self.object_id)]
 
     def _status(self, kind: str, word: str, number: str, status: str) -> Event:
         stage = next(filter(None, self.stages), None)

@@ -1,7 +1,7 @@
-"""A campaign tool as a table: what its event names mean, and where in a body each thing stands.
+"""A campaign tool as a table: event names and their meaning, and the path of each field in a body.
 
-Most tools differ in nothing else. Places are written as paths, `data.lead.email`, several of them
-separated by blanks; the first that holds something usable counts. A tool with a quirk is a subclass.
+Most tools differ only in this. Paths are written `data.lead.email`, several of them separated by blanks; the first with
+a usable value is taken. Special cases are subclasses.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.client_overrides import reworded
+from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.events import Event
 
@@ -24,7 +24,7 @@ STEPS = (
     "step step_number stepNumber step_id sequence_number current_sequence_number sequenceStep sequence_step sequence_step_order "
     "sequence_step_id data.step data.step_number data.sequence_step sequence_stage.index data.scheduled_email.sequence_step_id"
 )
-"""Where tools name the step of a campaign that a mail was sent in."""
+"""Paths of the campaign step in which an email was sent."""
 CAMPAIGN_IDS = (
     "campaign_id campaignId campaign.id camp_id sequence_id sequenceId sequence.id mj_campaign_id data.campaign.id data.campaign_id "
     "data.sequence.id event-data.campaigns.0 CampaignId params.campaign_id sequence_fields.id "
@@ -35,7 +35,7 @@ LINKS = (
     "link.url link_details.0.url data.url data.link data.click.link event-data.url "
     "params.clicked_link"
 )
-"""Where a click names the address that was clicked. Read of clicks alone: elsewhere such keys name other pages."""
+"""Paths of the clicked URL. Read for clicks only: elsewhere such keys hold other URLs."""
 
 T = TypeVar("T")
 Path = tuple[str | int, ...]
@@ -44,12 +44,12 @@ _PLAIN = str.maketrans("-. ", "___")
 
 
 def paths(written: str) -> tuple[Path, ...]:
-    """Paths out of `a.b c.0.d`: a number is a place in a list."""
+    """Parse paths written as `a.b c.0.d`: a number is a list index."""
     return tuple(tuple(int(key) if key.isdecimal() else key for key in one.split(".")) for one in written.split())
 
 
 def at(item: object, path: Path) -> object:
-    """What stands at a path, or None."""
+    """Return the value at a path, or None."""
     for key in path:
         if isinstance(item, dict):
             item = item.get(key)
@@ -61,12 +61,12 @@ def at(item: object, path: Path) -> object:
 
 
 def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | None]) -> T | None:
-    """The first of these places that `read` makes something of."""
+    """Return the first non-None result of `read` at these paths."""
     if not isinstance(item, dict):
         values = (at(item, path) for path in places)
         return next((found for value in values if value is not None and (found := read(value)) is not None), None)
     for path in places:
-        # Most places are not there, and most of the others are one key of an object: that is worth not asking `at`.
+        # Hot path: most paths are absent, and most others are one key of an object, so this saves a function call.
         value = item.get(path[0])
         if value is not None and len(path) > 1:
             value = at(value, path[1:])
@@ -78,14 +78,14 @@ def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | No
 
 
 def batch(data: object) -> list[object]:
-    """The items of a body: a list's elements, or the one object. The empty object of a test button is none."""
+    """Return the items of a body: a list's elements, or the one object. An empty object (a test button) gives none."""
     if isinstance(data, list):
         return data
     return [data] if isinstance(data, dict) and data else []
 
 
-def each(data: object, read: Callable[[Item], Event]) -> list[Event]:
-    """The events of a body's items; an item that cannot be read is `unknown` and harms no other."""
+def events_of(data: object, read: Callable[[Item], Event]) -> list[Event]:
+    """Return the events of a body's items; an unreadable item is `unknown` and does not affect the others."""
     return [_safely(item, read) for item in batch(data)]
 
 
@@ -100,42 +100,42 @@ def _safely(item: object, read: Callable[[Item], Event]) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Keys (as paths) that a tool's bodies show together, or a header, and how sure they make us.
+    """A detection rule: keys (as paths) that occur together in a tool's bodies, or a header, and the confidence that they give.
 
-    `named` asks besides that the event's name is one of the tool's, `spelt` how it is written.
+    `named` also requires that the event's name is one of the tool's; `spelt` checks its spelling.
     """
 
     keys: str
-    sure: int
+    confidence: int
     header: str = ""
     named: bool = False
     spelt: Callable[[str], bool] | None = None
     starts: str = ""
-    """How the text at the first of the keys, which stands at the top, begins."""
+    """Required prefix of the text at the first key, which is a top-level key."""
 
     @property
-    def sign(self) -> str:
-        """The key or header by which the adapter is found."""
+    def detection_key(self) -> str:
+        """The key or header under which the registry indexes the adapter."""
         return self.header or self.keys.split()[0].partition(".")[0]
 
 
 @dataclass
 class Table:
-    """An adapter made of tables."""
+    """An adapter defined by tables."""
 
     tool: str
     shapes: tuple[Shape, ...]
     names: Mapping[str, Meaning]
-    """Event names in lower case, with `_` between words. Other names are read by their words."""
+    """Event names in lower case, with `_` between words. Other names are classified by their words."""
     name: str
     email: str
     time: str
     nameless: Mapping[str, str] = field(default_factory=dict)
-    """By a key, the name that a body stands for which has the key and no name."""
+    """For bodies without an event name: a key that identifies the event, and the event's name."""
     beginnings: Mapping[str, Meaning] = field(default_factory=dict)
-    """What names that begin so mean, where the table has them not."""
+    """Meaning by prefix, for names that are not in `names`."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """Where an event of ours has its own time, before the common places."""
+    """Paths of an event type's own time; they take precedence over the common paths."""
     linkedin: str = ""
     first_name: str = ""
     last_name: str = ""
@@ -149,56 +149,56 @@ class Table:
     label: str = ""
     bounce: str = ""
     automated: str = ""
-    """Flags that make an automatic reply of a reply."""
+    """Flags that turn a reply into an automatic reply."""
     reply_label: str = ""
-    """Where a reply's own label stands: one that tells of absence makes an automatic reply of it."""
+    """Paths of a reply's label; an out-of-office label turns the reply into an automatic reply."""
     object_type: str | None = None
     object_id: str = ""
     channel: str = EMAIL_CAMPAIGN
-    proofs: tuple[Scheme, ...] = ()
+    signature_schemes: tuple[Scheme, ...] = ()
 
     def __post_init__(self) -> None:
-        self.signs = frozenset(shape.sign for shape in self.shapes)
+        self.detection_keys = frozenset(shape.detection_key for shape in self.shapes)
         self._places = {name: paths(getattr(self, name)) for name in _PLACES}
         self._times = {event: paths(f"{own} {self.time}") for event, own in self.times.items()}
-        self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.sure)]
-        # Of one that looks for itself nothing is known.
-        self.most_sure = self._shapes[0].shape.sure if type(self).recognise is Table.recognise else 100
+        self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.confidence)]
+        # A subclass that overrides `recognise` has no known shapes.
+        self.max_confidence = self._shapes[0].shape.confidence if type(self).recognise is Table.recognise else 100
 
     def recognise(self, call: Call) -> int:
-        """How sure the surest fitting shape makes us of the surest of the call's first objects."""
-        # Without a loop where there is nothing to loop over: most calls are one object.
+        """Return the highest confidence of a matching rule for the webhook's first objects."""
+        # Fast path without a loop: most webhooks are one object.
         if isinstance(call.data, dict):
             return self._sure(call.data, call)
         return max((self._sure(item, call) for item in objects(call.data)), default=0)
 
     def translate(self, call: Call) -> list[Event]:
-        """One event per item."""
-        return each(call.data, lambda item: self.read(item, call))
+        """Return one event per item."""
+        return events_of(call.data, lambda item: self.read(item, call))
 
     def named(self, item: Item, call: Call) -> str | None:
-        """The tool's own name of the event."""
+        """Return the tool's own name of the event."""
         name = pick(item, self._places["name"], text)
         return name or next((stood_for for key, stood_for in self.nameless.items() if key in item), None)
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """What that name means in our words."""
-        begun = (meaning for beginning, meaning in self.beginnings.items() if plain(name).startswith(beginning))
+        """Return the meaning of an event name."""
+        begun = (meaning for beginning, meaning in self.beginnings.items() if normalize_event_name(name).startswith(beginning))
         return self.listed(name) or next(begun, None) or meaning_of(name)
 
     def listed(self, name: str) -> Meaning | None:
-        """What the table says of a name, however its words are joined."""
-        return self.names.get(plain(name)) or self.names.get(words(name).replace(" ", "_"))
+        """Look up a name in the tables, with any separator between its words."""
+        return self.names.get(normalize_event_name(name)) or self.names.get(words(name).replace(" ", "_"))
 
     def read(self, item: Item, call: Call) -> Event:
-        """One item as an event."""
+        """Return one item as an event."""
         name = self.named(item, call)
         meaning = UNKNOWN if name is None else self.meaning(name, item)
         if meaning.event == "email_replied" and self._is_automatic(item):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
         if call.settings.status_labels:
-            reworded(event, call.settings, self.find(item, "label", label_of), name)
+            override_status(event, call.settings, self.find(item, "label", label_of), name)
         return event
 
     def _is_automatic(self, item: Item) -> bool:
@@ -207,7 +207,7 @@ class Table:
         return bool(self.reply_label) and self.find(item, "reply_label", status_of) == "out_of_office"
 
     def find(self, item: Item, what: str, read: Callable[[object], T | None]) -> T | None:
-        """What stands at the places named `what`."""
+        """Return the value at the paths of the field `what`."""
         return pick(item, self._places[what], read)
 
     def _event(self, meaning: Meaning, name: str | None, item: Item) -> Event:
@@ -217,11 +217,11 @@ class Table:
             meaning = meaning if status else OTHER
         first_name, last_name = self._names(item)
         object_id = self.find(item, "object_id", text)
-        # What is told of a mailbox or an account names its owner, who is one of us.
-        is_ours = meaning.came_in or meaning.event == "account_event"
+        # A notification about a mailbox or account names its owner, who is the client's user, not a lead.
+        is_ours = meaning.inbound or meaning.event == "account_event"
         return Event(
             event=meaning.event,
-            occurred_us=pick(item, self._times.get(meaning.event) or self._places["time"], when),
+            occurred_us=pick(item, self._times.get(meaning.event) or self._places["time"], parse_time),
             email=None if is_ours else self.find(item, "email", address),
             linkedin_url=None if is_ours else self.find(item, "linkedin", linkedin),
             status=status,
@@ -252,7 +252,7 @@ class Table:
     def _sure(self, item: Item, call: Call) -> int:
         for asked in self._shapes:
             if asked.tops <= item.keys() and self._fits(asked, item, call):
-                return asked.shape.sure
+                return asked.shape.confidence
         return 0
 
     def _fits(self, asked: _Asked, item: Item, call: Call) -> bool:
@@ -268,11 +268,11 @@ class Table:
         name = self.named(item, call)
         if name is None or (shape.spelt is not None and not shape.spelt(name)):
             return False
-        return not shape.named or plain(name) in self.names
+        return not shape.named or normalize_event_name(name) in self.names
 
 
 class _Asked:
-    """A shape made ready for asking: most bodies already fail for want of a key at the top."""
+    """A compiled detection rule: most bodies fail at once, because a top-level key is missing."""
 
     def __init__(self, shape: Shape) -> None:
         keys = paths(shape.keys)
@@ -288,17 +288,17 @@ _PLACES = (
 )  # fmt: skip
 
 
-def plain(name: str) -> str:
-    """An event's name as tables write it."""
+def normalize_event_name(name: str) -> str:
+    """Normalize an event name to the spelling of the tables."""
     return name.lower().translate(_PLAIN)
 
 
-def any_name(_: str) -> bool:
-    """For a shape that asks only for a name that is a text, where other tools have an object."""
+def accept_any_name(_: str) -> bool:
+    """Accept any text as a name, for tools where others send an object."""
     return True
 
 
 def _shown(item: object, path: Path) -> bool:
-    """Whether the last key of a path is there, be it with null."""
+    """Return whether the last key of a path exists, even with null."""
     parent = at(item, path[:-1])
     return path[-1] in parent if isinstance(parent, dict) else False

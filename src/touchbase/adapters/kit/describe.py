@@ -7,7 +7,7 @@ from touchbase.history.events import Event, Translation
 
 
 def describe(translation: Translation) -> dict[str, object]:
-    """What one call means, ready for JSON: the tool and its events, times as RFC 3339."""
+    """Return the meaning of one webhook, ready for JSON: the tool and its events, with RFC 3339 times."""
     return {"tool": translation.tool, "events": [_described(event) for event in translation.events]}
 
 

@@ -1,4 +1,4 @@
-"""What a body that somebody has made up says has happened to the record in it, where a CRM lets people write its calls themselves."""
+"""The event of a hand-written body: created, updated or deleted, for CRMs whose users write the webhook body themselves."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _VERBS = {
     DELETED: ("delete", "deleted", "deletion", "unlink", "remove", "removed", "archive", "archived"),
 }
 _WHAT = {verb: what for what, verbs in _VERBS.items() for verb in verbs}
-# Of anything else than the record itself, a note or a task of it, nothing is said here.
-_SAID = re.compile(r"(?:(?:on|record|contacts?|leads?|accounts?|company|person|customer|(?:res\.)?partner|crm)[._\s-])*([a-z]+)")
+# An event about something other than the record, such as a note or task, gives no result.
+_EVENT = re.compile(r"(?:(?:on|record|contacts?|leads?|accounts?|company|person|customer|(?:res\.)?partner|crm)[._\s-])*([a-z]+)")
 
 
-def said(body: Mapping[str, object]) -> str | None:
-    """Created, updated or deleted, as `deleted`, `lead.deleted`, `Lead Deleted` and `on_unlink` say it; None where nothing does."""
-    match = _SAID.fullmatch((text(first(body, *_NAMES)) or "").lower())
+def parse_event_name(body: Mapping[str, object]) -> str | None:
+    """Return created, updated or deleted from names such as `deleted`, `lead.deleted`, `Lead Deleted` or `on_unlink`; else None."""
+    match = _EVENT.fullmatch((text(first(body, *_NAMES)) or "").lower())
     return None if match is None else _WHAT.get(match[1])

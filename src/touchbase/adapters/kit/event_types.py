@@ -1,6 +1,6 @@
-"""What an event's name means, where its words are all we have: the first rule that fits decides.
+"""Classification of event names by their words: the first rule that matches decides.
 
-Only the name is read, never the texts of a body: sent mails quote replies, replies quote opt-out lines.
+Only the name is read, never the texts of a body: sent emails quote replies, and replies quote opt-out lines.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from touchbase.adapters.kit.status_labels import words
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """One of our events, with what its name alone tells about status or bounce."""
+    """The meaning of an event name: one of our event types, and the status or bounce kind that the name implies."""
 
     event: str
     status: str | None = None
     kind: str | None = None
     counts_as_sent: bool = False
-    came_in: bool = False
-    """Whom the body names is one of us."""
+    inbound: bool = False
+    """The recipient in the body is the client's own address."""
 
 
 SENT = Meaning("email_sent")
 DELIVERED = Meaning("email_delivered")
 DELIVERED_AS_SENT = Meaning("email_delivered", counts_as_sent=True)
-"""From a tool that tells of no sent mail: the delivery report stands for it."""
+"""For tools without a sent event: the delivery report counts as sent."""
 MANUAL = Meaning("manual_email_sent")
 OPENED = Meaning("email_opened")
 CLICKED = Meaning("email_clicked")
@@ -42,8 +42,8 @@ SOFT_BOUNCED = Meaning("email_bounced", kind="soft")
 UNSUBSCRIBED = Meaning("email_unsubscribed")
 COMPLAINED = Meaning("email_spam_complaint")
 RESUBSCRIBED = Meaning("email_resubscribed")
-LABELLED = Meaning("lead_status_changed")
-"""A status change whose status stands elsewhere in the body."""
+STATUS_IN_BODY = Meaning("lead_status_changed")
+"""A status change whose status is elsewhere in the body."""
 LINKEDIN_SENT = Meaning("linkedin_sent")
 LINKEDIN_REPLIED = Meaning("linkedin_replied")
 LINKEDIN_INVITED = Meaning("linkedin_invite_sent")
@@ -53,21 +53,21 @@ COMPLETED = Meaning("campaign_completed")
 SAVED = Meaning("contact_saved")
 ACCOUNT = Meaning("account_event")
 OTHER = Meaning("other")
-CAME_IN = Meaning("other", came_in=True)
-"""A mail that came in at a sender's: no event of a campaign, and the address it was for is no lead's."""
+INBOUND_EMAIL = Meaning("other", inbound=True)
+"""An inbound email at a sender's address: not a campaign event, and its recipient is not a lead."""
 UNKNOWN = Meaning("unknown")
 
 
 def status(word: str) -> Meaning:
-    """A status change whose name says the status."""
+    """Return a status change whose status is in the name."""
     return Meaning("lead_status_changed", status=word)
 
 
-_DONE_TO_A_REPLY = (
+_REPLY_PROCESSED = (
     r"(un)?archived|(un)?assigned|deleted|removed|updated|edited|(re)?scheduled|queued|approved|snoozed|starred|(un)?read|seen|tagged"
     r"|labell?ed|analy[sz]ed|forwarded|draft(ed)?|generated|suggested|needed|required|due|rate|limit|sentiment|intent|failed|sent"
 )
-_HANDLED = re.compile(rf"\b(reply|replies|response)\b.*\b({_DONE_TO_A_REPLY})\b")
+_HANDLED = re.compile(rf"\b(reply|replies|response)\b.*\b({_REPLY_PROCESSED})\b")
 _UNANSWERED = re.compile(r"\b(no|without|never|not) repl")
 
 
@@ -75,7 +75,7 @@ def _linkedin(name: str) -> Meaning:
     if _HANDLED.search(name) or _UNANSWERED.search(name):
         return LINKEDIN_SENT if re.search(r"\bsent\b", name) else LINKEDIN_OTHER
     is_invitation = re.search(r"invit|connect", name)
-    # One that failed or was taken back was not made; one that was received is not ours.
+    # A failed or withdrawn one did not happen; a received one is not the client's.
     if re.search(r"fail|withdr|declin|reject|cancel|expired|skipped", name) or (is_invitation and "received" in name):
         return LINKEDIN_OTHER
     if re.search(r"\brepl(y|ied|ies)\b|received", name):
@@ -113,28 +113,28 @@ _NO_CAMPAIGN = (
     r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
 )
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
-    # Neither a mail nor on LinkedIn: a message there moves no date of a mail and is no reply to one.
+    # Neither email nor LinkedIn: a message there changes no email date and is no reply to an email.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
     (r"\b(web ?)?push\b|\bpush ?notification|\bin ?app( ?message)?\b|\bcontent ?card", _always(OTHER)),
-    # What somebody has made of a reply afterwards is no reply, and an account that is cut off no invitation.
+    # Later processing of a reply is no reply, and a disconnected account is no invitation.
     (r"\b(dis|re)connected\b|\baccount connected\b|\bconnection (lost|error|issue)\b", _always(ACCOUNT)),
     (r"\b(linked ?in|e ?mail|sender|sending) accounts?\b|\bwarm ?up\b", _always(ACCOUNT)),
     (r"\b(campaign|sequence)\b.*\bpaused\b", _always(OTHER)),
-    # How many there are says nothing of one person.
+    # Statistics say nothing about one person.
     (r"\b(bounced?|spam|complaint|unsubscribed?|reply) (rate|threshold)\b", _always(ACCOUNT)),
-    # What is undone or has failed is not what was done, a test is no mail, and a list of domains or of our own addresses names no person.
+    # Undone or failed actions did not happen, a test is no email, and a list of domains or of own addresses names no person.
     (rf"\b({_BARS}|interested) ([a-z]+ )*(removed|deleted|lifted|cleared|revoked|failed)\b", _always(OTHER)),
     (rf"\b(removed|deleted) from( the)? ({_BARS})\b|\bunmarked\b", _always(OTHER)),
     (r"\bspam (test|check|score|filter)s?\b|\bnot (as )?spam\b|(?<!\bab )\btest (e ?mail|message)\b", _always(OTHER)),
     (r"\b(domain|ip|mailbox|sender)s? (\w+ )*bl[ao]c?klist|\bbl[ao]c?klist\w* (\w+ )*(domain|ip|mailbox|sender)\b", _always(OTHER)),
     (r"\b(reply|replies|response)\b.*\b(categori[sz]ed|classified)\b", _always(OTHER)),
     (r"\b(label|category|status)\b.*\b(removed|deleted|cleared|unset)\b", _always(OTHER)),
-    (r"\b(reply|response)\b.*\b(category|label)\b", _always(LABELLED)),
+    (r"\b(reply|response)\b.*\b(category|label)\b", _always(STATUS_IN_BODY)),
     (r"\b(calendar|user|member|team|workspace)\b.*\binvit", _always(OTHER)),
     (r"linked ?in\b|connection (request|accepted|sent)|\binvit(?!ee)|\bin ?mail\b|message reply|profile (view|visit)", _linkedin),
     (r"\bre ?subscri", _always(RESUBSCRIBED)),
     (r"\bun ?sub|\bopt(ed)? ?out", _always(UNSUBSCRIBED)),
-    # What somebody fills in, buys, signs or asks of support is no answer to a mail, and what is sent there no campaign's mail.
+    # Forms, purchases, signatures and support requests are no replies to an email, and emails about them are not campaign emails.
     (_NO_CAMPAIGN, _always(OTHER)),
     (r"\bspam|complain|\babuse", _always(COMPLAINED)),
     (r"bounce|\binvalid|\bundeliver|\bmailbox not found|failed permanent|permanent fail", _bounce),
@@ -154,10 +154,10 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\bmaybe later\b", _always(status("maybe_later"))),
     (r"\bdo not contact\b|\bdnc\b|\bbl[ao]c?klist", _always(status("do_not_contact"))),
     (r"\b(lead|marked)\b.*\bneutral\b", _always(status("neutral"))),
-    # What stands with a mail, a campaign or a mailbox does not stand so with the person.
+    # The state of an email, campaign or mailbox is not the person's status.
     (r"\b(message|delivery|e ?mail|campaign|sequence|cadence|task|list|import|verification|webhook) status\b", _always(OTHER)),
     (r"\b(account|mailbox|inbox|sender|domain|warm ?up|integration|workspace) status\b", _always(ACCOUNT)),
-    (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(LABELLED)),
+    (r"\b(category|status|label|stage|outcome)\b.*\b(changed?|updated?|set|assigned|added)\b", _always(STATUS_IN_BODY)),
     (r"\blost\b|\bskip(s|ped)?\b|\b(campaign|sequence|conversation|thread|chat|ticket|task)s?\b.*\bclosed\b", _always(OTHER)),
     (r"^(?!.*\baccount\b).*\b(closed|won)\b", _always(status("closed"))),
     (r"\bnot (delivered|sent)\b", _always(SEND_FAILED)),
@@ -174,12 +174,12 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(completed?|finished)\b", _always(COMPLETED)),
 ]  # fmt: skip
 _COMPILED = [(re.compile(pattern), meaning) for pattern, meaning in _RULES]
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 def meaning_of(name: str) -> Meaning:
-    """What a name means by its words; `UNKNOWN` when no rule fits."""
-    return _meaning(name[:_LONGEST_NAME])
+    """Return the meaning of a name by its words; `UNKNOWN` if no rule matches."""
+    return _meaning(name[:_MAX_NAME_LENGTH])
 
 
 @lru_cache(maxsize=2_048)

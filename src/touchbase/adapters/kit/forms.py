@@ -1,4 +1,4 @@
-"""Form bodies: urlencoded or multipart fields, with bracketed names made into objects and lists."""
+"""Form bodies: urlencoded or multipart fields, with bracketed names parsed into objects and lists."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from touchbase.adapters.kit.extract import items
 
-_MOST_FIELDS = 20_000
-_DEEPEST = 24
-_LONGEST_KNOWN = 100
+_MAX_FIELDS = 20_000
+_MAX_DEPTH = 24
+_MAX_KNOWN_LENGTH = 100
 _NAME = re.compile(rb'\bname="([^"]*)"', re.IGNORECASE)
-# Escapes that mean nothing to a form itself: taken one by one they cost three times as much as this does over all.
-_HARMLESS = tuple((f"%{ord(sign):{case}}", sign) for sign in "[]@:/ ," for case in ("02X", "02x"))
-_SIGNS = ("__", ".")
+# Escapes without meaning to form syntax are decoded in one pass: decoding field by field is three times slower.
+_HARMLESS = tuple((f"%{ord(char):{case}}", char) for char in "[]@:/ ," for case in ("02X", "02x"))
+_SEPARATORS = ("__", ".")
 _LEVEL = re.compile(r"[\w$-](?:[\w$ -]*[\w$-])?")
 _OFTEN_LEVELS = frozenset(
     {
@@ -28,15 +28,15 @@ _LOOKS_URLENCODED = re.compile(r"[^\s=&<>{}\"]{1,300}=")
 
 
 def urlencoded(text: str) -> list[tuple[str, str]]:
-    """The fields of an urlencoded body, or nothing when it does not look like one."""
+    """Return the fields of an urlencoded body; an empty list if it does not look like one."""
     if not _LOOKS_URLENCODED.match(text):
         return []
-    if text.count("&") >= _MOST_FIELDS:
+    if text.count("&") >= _MAX_FIELDS:
         return []
     text = text.replace("+", " ")
     if "%" in text:
-        for escape, sign in _HARMLESS:
-            text = text.replace(escape, sign)
+        for escape, char in _HARMLESS:
+            text = text.replace(escape, char)
     pairs = (field.partition("=") for field in text.split("&") if field)
     return [(_plain(name), _plain(value)) for name, _, value in pairs]
 
@@ -48,10 +48,10 @@ def _plain(text: str) -> str:
 
 
 def multipart(body: bytes) -> list[tuple[str, str]]:
-    """The text fields of a multipart/form-data body; files are left out. The first line is the boundary."""
+    """Return the text fields of a multipart/form-data body, without files. The first line is the boundary."""
     boundary = body.partition(b"\n")[0].strip()
     fields = []
-    for part in body.split(boundary, _MOST_FIELDS)[1:_MOST_FIELDS]:
+    for part in body.split(boundary, _MAX_FIELDS)[1:_MAX_FIELDS]:
         head, blank, content = part.partition(b"\r\n\r\n")
         if not blank:
             head, blank, content = part.partition(b"\n\n")
@@ -61,7 +61,7 @@ def multipart(body: bytes) -> list[tuple[str, str]]:
 
 
 def _field_name(head: bytes) -> bytes | None:
-    """The name of a text field, from the head of its part; None for a file. Header by header: one pattern over all took cubic time."""
+    """Return a text field's name from its part's headers; None for a file. Parsed header by header: a single pattern took cubic time."""
     for line in head.splitlines():
         header, _, value = line.partition(b":")
         if header.strip().lower() == b"content-disposition" and value.lstrip()[:9].lower() == b"form-data":
@@ -71,11 +71,10 @@ def _field_name(head: bytes) -> bytes | None:
 
 
 def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """Fields as one object: `leads[status][0][id]=7` is {"leads": {"status": [{"id": "7"}]}}.
+    """Parse fields into one object: `leads[status][0][id]=7` is {"leads": {"status": [{"id": "7"}]}}.
 
-    A name that comes twice becomes a list. Where a name is a value and an object in one body, the value
-    stands under "" in the object. Numbered names make a list when one of them is 0 (gaps close up), else
-    they are taken for ids and stay names.
+    A repeated name becomes a list. If a name is both a value and an object, the value is stored under "" in the object.
+    Numeric names become a list if one of them is 0 (gaps are closed); otherwise they are ids and stay names.
     """
     root: dict[str, object] = {}
     places: dict[tuple[str, ...], dict[str, object]] = {}
@@ -83,41 +82,41 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
         if name[-1:] != "]":
             _put(root, name, value)
             continue
-        above, key = _path(name) if len(name) > _LONGEST_KNOWN else _known_path(name)
+        above, key = _path(name) if len(name) > _MAX_KNOWN_LENGTH else _known_path(name)
         node = places.get(above)
         if node is None:
             node = _place(root, above)
             if "" not in above:
-                # Most fields stand beside the one before. What has no number of its own is another place every time.
+                # Consecutive fields usually share a parent. A path with `[]` refers to a new element each time.
                 places[above] = node
         _put(node, key or str(len(node)), value)
     return {name: _with_lists(value) if isinstance(value, dict) else value for name, value in root.items()}
 
 
 def unflattened(data: dict[str, object]) -> dict[str, object] | None:
-    """An object whose levels a relay has written into its names, `lead__email` or `lead.email`; None where nothing shows that."""
+    """Rebuild the levels of an object that a relay flattened into names, `lead__email` or `lead.email`; None without such names."""
     names = " ".join(data)
-    for sign in _SIGNS:
-        if sign not in names:
+    for separator in _SEPARATORS:
+        if separator not in names:
             continue
-        levels = {name: path for name in data if sign in name and (path := _levels(name, sign))}
+        levels = {name: path for name in data if separator in name and (path := _levels(name, separator))}
         if not levels:
             continue
         tops = Counter(path[0] for path in levels.values())
-        is_list = sign == "__" and any(path[1] == "0" for path in levels.values())
-        # A value and levels under one name are two things that only look alike.
+        is_list = separator == "__" and any(path[1] == "0" for path in levels.values())
+        # A value and a subtree under one name are two unrelated keys.
         if (is_list or max(tops.values()) > 1 or tops.keys() & _OFTEN_LEVELS) and not data.keys() & tops.keys():
             return nested((_bracketed(levels.get(name, (name,))), value) for name, value in data.items())
     return None
 
 
-def _levels(name: str, sign: str) -> tuple[str, ...]:
-    """The levels in a name that the sign divides; none where it does not look like that."""
-    return _split(name, sign) if len(name) > _LONGEST_KNOWN else _known_levels(name, sign)
+def _levels(name: str, separator: str) -> tuple[str, ...]:
+    """Split a flattened name at the separator; an empty tuple if it is not a flattened name."""
+    return _split(name, separator) if len(name) > _MAX_KNOWN_LENGTH else _known_levels(name, separator)
 
 
-def _split(name: str, sign: str) -> tuple[str, ...]:
-    path = tuple(name.split(sign))
+def _split(name: str, separator: str) -> tuple[str, ...]:
+    path = tuple(name.split(separator))
     is_path = len(path) > 1 and path[0][:1].isalpha() and all(_LEVEL.fullmatch(level) for level in path)
     return path if is_path and not name.endswith("__c") else ()
 
@@ -127,23 +126,23 @@ def _bracketed(path: tuple[str, ...]) -> str:
 
 
 def _path(name: str) -> tuple[tuple[str, ...], str]:
-    """`a[b][]` is a and b, and nothing in them; a name whose brackets are not all like that, or too many, is one piece."""
+    """Split `a[b][]` into a and b, with an empty last part; a malformed or too deep name is one part."""
     start, _, rest = name.partition("[")
     path = (start, *rest[:-1].split("]["))
     is_whole = start and name.count("[") == name.count("]") == len(path) - 1
-    return (path[:-1], path[-1]) if is_whole and len(path) <= _DEEPEST else ((), name)
+    return (path[:-1], path[-1]) if is_whole and len(path) <= _MAX_DEPTH else ((), name)
 
 
-# A tool sends the same names again and again.
+# Cached: a tool repeats the same names.
 _known_path = lru_cache(maxsize=2_000)(_path)
 _known_levels = lru_cache(maxsize=2_000)(_split)
 
 
 def _place(root: dict[str, object], path: tuple[str, ...]) -> dict[str, object]:
-    """The object at a path, made where it is not there yet."""
+    """Return the object at a path, created if missing."""
     node = root
     for name in path:
-        # `[]` is the next place in a list.
+        # `[]` appends to a list.
         key = name or str(len(node))
         below = node.get(key)
         if not isinstance(below, dict):

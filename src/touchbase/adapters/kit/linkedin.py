@@ -1,21 +1,22 @@
-"""A LinkedIn address in a record whose CRM keeps no place for one: under a name that its users have made, or among profiles."""
+"""A LinkedIn URL in a record whose CRM has no standard field for it: in a custom field, or among profiles."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from touchbase.adapters.kit.crm_values import Record, link
+from touchbase.adapters.kit.crm_values import Record, linkedin_from
 
 LINKEDIN = "linkedin address"
-"""The property under which an adapter keeps what it has found, for its `Shape` to name last."""
-_NO_LETTERS = re.compile(r"[\W_]+")
+"""The property in which an adapter stores the URL, listed last in its `Shape`."""
+_NON_LETTERS = re.compile(r"[\W_]+")
 _OF_OTHERS = re.compile(r"owner|sender|assignee|assigned|manager|referr|sales.?rep|(?<![a-z])(?:sdr|csm)(?![a-z])", re.IGNORECASE)
 
 
 def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
-    """The record with the LinkedIn address that it, or one of the others, holds under any name that says LinkedIn.
+    """Return the record with the LinkedIn URL found in it, or in one of the others, under any name that means LinkedIn.
 
-    What is found in the record itself is moved, so that it does not become a custom field as well.
+    A URL found in the record itself is moved, so that it does not become a custom field too.
     """
     own = _named(record)
     found = own or next(filter(None, map(_named, others)), None)
@@ -24,14 +25,25 @@ def with_linkedin(record: Record, *others: Record) -> dict[str, object]:
     return {name: value for name, value in record.items() if own is None or name != own[0]} | {LINKEDIN: found[1]}
 
 
+def with_linkedin_of_fields(record: Record, is_own: Callable[[str], bool]) -> dict[str, object]:
+    """Return the record with the first LinkedIn URL of a custom field (`is_own`) moved, so that it does not become a custom field too.
+
+    For CRMs that identify custom fields by numbers or hashes: only the value decides, which must be exactly a profile's URL.
+    """
+    for name, value in record.items():
+        if is_own(name) and (found := linkedin_from(value)) is not None:
+            return {other: other_value for other, other_value in record.items() if other != name} | {LINKEDIN: found}
+    return dict(record)
+
+
 def _named(record: Record) -> tuple[str, str] | None:
-    """`x_studio_linkedin`, `LinkedIn URL`, `new_linkedinprofile` and `linked_in` all say LinkedIn; `owner_linkedin` says a colleague's."""
+    """Return the first property named like `x_studio_linkedin`, `LinkedIn URL` or `linked_in`; not a colleague's (`owner_linkedin`)."""
     names = " ".join(record)
-    # Most records' names hold no `k`: quicker told than that none says LinkedIn.
-    if "k" not in names.lower() or "linkedin" not in _NO_LETTERS.sub("", names).lower():
+    # Fast path: most records have no name with a `k`, so none can mean LinkedIn.
+    if "k" not in names.lower() or "linkedin" not in _NON_LETTERS.sub("", names).lower():
         return None
     for name, value in record.items():
-        says_linkedin = "linkedin" in _NO_LETTERS.sub("", name).lower() and _OF_OTHERS.search(name) is None
-        if says_linkedin and (found := link(value)) is not None:
+        says_linkedin = "linkedin" in _NON_LETTERS.sub("", name).lower() and _OF_OTHERS.search(name) is None
+        if says_linkedin and (found := linkedin_from(value)) is not None:
             return name, found
     return None

@@ -1,4 +1,4 @@
-"""Parsing a call once, by what its body is and not by what its Content-Type says, and taking it out of a relay's wrapping."""
+"""Parsing of webhook bodies, by content and not by Content-Type, and unwrapping of relay envelopes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import msgspec
 from touchbase.adapters.interface import Call, WebhookRequest
 from touchbase.adapters.kit import forms
 from touchbase.adapters.kit.extract import objects
-from touchbase.adapters.kit.relays import MARKS, carried, headers_of
+from touchbase.adapters.kit.relays import MARKS, envelope_bodies, envelope_headers
 from touchbase.connections.fetch_state import FETCHED
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _HOLDS_JSON = frozenset({"mandrill_events", "payload", "data", "body", "json", "event"})
 _OBJECTS = frozenset({'{"', "{\n", "{\r", "{ ", "[{", "[\n", "[\r", "[ "})
-"""How a text begins that may hold an object, or a list of them."""
+"""Prefixes of a text that may be a JSON object or a list of objects."""
 _WRAPPERS = frozenset(
     {"body", "payload", "data", "json", "_json", "raw_body", "value", "items", "results", "events", "event", "trigger", "steps"}
 )
@@ -31,16 +31,16 @@ _RELAY_KEYS = frozenset(
         "binary", "context", "source", "received_at", "contentType",
     }
 )  # fmt: skip
-_DEEPEST_WRAP = 5
-_LONGEST_NUMBER = 100
+_MAX_WRAP_DEPTH = 5
+_MAX_NUMBER_LENGTH = 100
 _BRACKETED = re.compile(r"\w+(\[\w*\])+")
 
 
 def parse(request: WebhookRequest) -> Call:
-    """The call with its body as objects and lists, from JSON or from form fields; `data` is None for anything else.
+    """Parse a body into objects and lists, from JSON or form fields; `data` is None for anything else.
 
-    Never raises. A list of form fields is an object; one field that holds JSON is read as JSON. A form that somebody
-    has written down as JSON, bracketed names and all, is a form.
+    Never raises. A list of form fields becomes an object; a single field with JSON is parsed as JSON. A form written as
+    JSON, with bracketed names, is read as a form.
     """
     return _read(request, request.headers, request.body)
 
@@ -50,7 +50,7 @@ def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> C
     if body.startswith(_MARKS):
         body = _without_mark(body)
     if body[:3].upper() in (b"%7B", b"%5B"):
-        # A whole JSON body that was posted as if it were a form.
+        # A JSON body posted with a form's content type.
         body = unquote_to_bytes(body.replace(b"+", b" ")).strip()
     if body[:1] in (b"{", b"[", b'"'):
         data = _from_json(body.rstrip(b"="))
@@ -66,9 +66,9 @@ def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> C
 
 
 def layers(call: Call) -> Iterator[Call]:
-    """The call, and what it is with one wrapping of a relay (n8n, Zapier, Make) after the other taken off, with the headers it had."""
+    """Yield the webhook, then the webhook with one relay envelope (n8n, Zapier, Make) after another removed, with its original headers."""
     yield call
-    for _ in range(_DEEPEST_WRAP):
+    for _ in range(_MAX_WRAP_DEPTH):
         inner = _unwrapped(call)
         if inner is None:
             return
@@ -77,7 +77,7 @@ def layers(call: Call) -> Iterator[Call]:
 
 
 def unwrap(call: Call) -> Call:
-    """The call out of all its wrappings; the call itself when there are none."""
+    """Return the webhook without any envelope; the webhook itself if it has none."""
     *_, innermost = layers(call)
     return innermost
 
@@ -102,14 +102,14 @@ def _object_unwrapped(call: Call, data: dict[str, object]) -> Call | None:
 def _opened_or_unloaded(call: Call, data: dict[str, object]) -> Call | None:
     if _is_envelope(data):
         return _opened(call, data)
-    bodies = carried(data)
-    return None if bodies is None else _unloaded(call, headers_of(data), bodies)
+    bodies = envelope_bodies(data)
+    return None if bodies is None else _unloaded(call, envelope_headers(data), bodies)
 
 
 def _with_objects(call: Call, data: dict[str, object]) -> Call | None:
-    """The call with the objects that somebody has written into its fields as texts, as a table's or a form's; None without any."""
+    """Return the webhook with JSON texts in its fields parsed (a table's or form's fields); None if there are none."""
     if b'\\"' not in call.request.body:
-        # An object in a text has its quotes escaped.
+        # An object in a text has escaped quotes.
         return None
     texts = {name: value for name, value in data.items() if isinstance(value, str) and value[:2] in _OBJECTS}
     found = {name: read for name, value in texts.items() if (read := unquoted(value)) is not value and read is not None}
@@ -117,14 +117,14 @@ def _with_objects(call: Call, data: dict[str, object]) -> Call | None:
 
 
 def _holding(call: Call, value: object) -> Call:
-    """The call with this for its body, which is a form if somebody has written one down as an object."""
+    """Return the webhook with this body, which is marked as a form if it is a form written as an object."""
     if isinstance(value, dict) and _looks_flat(value):
         return replace(call, data=_from_flat(value), form=True)
     return replace(call, data=value)
 
 
 def unflattened(call: Call) -> Call | None:
-    """The call with the levels that a relay has written into its names, `data__lead__email`; None where nothing shows that."""
+    """Return the webhook with flattened names (`data__lead__email`) expanded; None without such names."""
     deep = forms.unflattened(call.data) if isinstance(call.data, dict) else None
     return None if deep is None else replace(call, data=deep)
 
@@ -134,10 +134,10 @@ def _each_unwrapped(call: Call, data: list[Any]) -> Call | None:
         if len(data) == 1:
             return _opened(call, data[0])
         return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
-    held = [carried(item) if isinstance(item, dict) else None for item in data]
+    held = [envelope_bodies(item) if isinstance(item, dict) else None for item in data]
     if any(held):
         bodies = [body for one in held for body in one or ()]
-        return _unloaded(call, headers_of(data[0]), bodies) if all(held) else None
+        return _unloaded(call, envelope_headers(data[0]), bodies) if all(held) else None
     inner = [_inside(item) for item in data]
     if inner and None not in inner:
         return replace(call, data=[event for value in inner for event in _listed(value)])
@@ -145,7 +145,7 @@ def _each_unwrapped(call: Call, data: list[Any]) -> Call | None:
 
 
 def _each_deep(call: Call, data: list[Any]) -> Call | None:
-    """The call with the levels of every item that are written into its names; None where no item shows that."""
+    """Return the webhook with flattened names expanded in every item; None if no item has such names."""
     deep = [_deep(item) if isinstance(item, dict) else None for item in data]
     if not any(deep):
         return None
@@ -157,7 +157,7 @@ def _deep(item: dict[str, object]) -> dict[str, object] | None:
 
 
 def _inside(item: object) -> object:
-    """What a lone wrapper holds, also where it has it as a text; None for any other value."""
+    """Return the content of a single-key wrapper, parsed if it is a text; None for any other value."""
     held = _lone_key(item) if isinstance(item, dict) else None
     if held not in _WRAPPERS or not isinstance(item, dict):
         return None
@@ -166,7 +166,7 @@ def _inside(item: object) -> object:
 
 
 def _lone_key(item: dict[str, object]) -> str | None:
-    """The only name in an object that is not a relay's own."""
+    """Return the only key of an object that is not one of a relay's own."""
     found = None
     for key in item:
         if key not in _RELAY_KEYS:
@@ -177,17 +177,17 @@ def _lone_key(item: dict[str, object]) -> str | None:
 
 
 def _is_envelope(item: object) -> bool:
-    """Whether an object is n8n's: the call's headers, query and body side by side."""
+    """Return whether an object is n8n's envelope: headers, query and body side by side."""
     return isinstance(item, dict) and isinstance(item.get("headers"), dict) and isinstance(unquoted(item.get("body")), dict | list)
 
 
 def unquoted(value: object) -> object:
-    """A JSON object or list out of a text that holds one; any other value as it is."""
+    """Parse a text that holds a JSON object or list; return any other value unchanged."""
     return _from_json(value.encode("utf-8", "replace")) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
 def _unloaded(call: Call, headers: dict[str, object], bodies: list[object]) -> Call | None:
-    """The call with what a carrier holds, read as it would be alone; None where that is nothing that can be read."""
+    """Return the webhook inside an envelope, parsed as if it had come alone; None if its content is unreadable."""
     named = {**call.headers, **_named(headers)}
     inner = [_read_inside(call, named, body) if isinstance(body, bytes) else _holding(call, body) for body in bodies]
     if any(one.data is None for one in inner):
@@ -198,14 +198,14 @@ def _unloaded(call: Call, headers: dict[str, object], bodies: list[object]) -> C
 
 
 def _read_inside(call: Call, headers: Mapping[str, str], body: bytes) -> Call:
-    """The call with this for its body. One in XML, which is read by its own tool only, stays a text below `body`."""
+    """Return the webhook with this body. XML, which only its own tool reads, stays a text under `body`."""
     if body.lstrip().startswith(b"<"):
         return replace(call, data={"body": body.decode("utf-8", "replace")}, headers=headers)
     return _read(call.request, headers, body)
 
 
 def _named(headers: dict[str, object]) -> dict[str, str]:
-    """The headers that an envelope tells of. What we have fetched ourselves never comes in one, whatever that says."""
+    """Return an envelope's headers, without the marker of fetched records, which an envelope must not forge."""
     return {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
 
 
@@ -224,9 +224,9 @@ def _says_form(headers: Mapping[str, str]) -> bool:
 
 
 def _looks_flat(data: dict[str, object]) -> bool:
-    """Whether an object holds nothing but texts, if anything, and one of them under a form's bracketed name.
+    """Return whether an object has only text values, one of them under a bracketed form name.
 
-    An object that holds nothing is nothing: Zapier adds its `querystring` to each call.
+    An empty nested object is allowed: Zapier adds its `querystring` to each webhook.
     """
     if "]" not in " ".join(data):
         return False
@@ -235,7 +235,7 @@ def _looks_flat(data: dict[str, object]) -> bool:
 
 
 def _from_flat(data: dict[str, object]) -> dict[str, object]:
-    """Form fields that somebody has written down as JSON, bracketed names and all; web frameworks put every value into a list."""
+    """Parse form fields written as JSON with bracketed names; web frameworks put every value into a list."""
     if all(isinstance(value, list) and len(value) < 2 and not objects(value) for value in data.values()):
         data = {name: value[0] for name, value in data.items() if isinstance(value, list) and value}
     return forms.nested(data.items()) | _json_fields([(name, value) for name, value in data.items() if isinstance(value, str)])
@@ -254,7 +254,7 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
 
 
 def _json_fields(fields: list[tuple[str, str]]) -> dict[str, object]:
-    """Those fields whose text is a JSON object or a list of such, or any list where one is expected."""
+    """Return the fields whose text is a JSON object or list of objects, or any list where one is expected."""
     found: dict[str, object] = {}
     for name, value in fields:
         if (name in _HOLDS_JSON or len(fields) == 1 or value[:2] in _OBJECTS) and value.lstrip()[:1] in ("{", "["):
@@ -270,7 +270,7 @@ def _without_mark(body: bytes) -> bytes:
 
 
 def _from_json(body: bytes) -> object:
-    """An object or list; None for other values and for what cannot be read."""
+    """Parse a JSON object or list; None for other values and for invalid JSON."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -283,12 +283,12 @@ def _from_json(body: bytes) -> object:
 
 
 def _from_sloppy_json(body: bytes) -> object:
-    """JSON as relays' hand-written templates make it: raw line breaks, NaN, broken UTF-8, half characters."""
+    """Parse invalid JSON from relays' hand-written templates: raw line breaks, NaN, broken UTF-8, lone surrogates."""
     try:
         value = json.loads(
             body.decode("utf-8", "replace"), strict=False, parse_constant=_nothing, parse_int=_sane_int, parse_float=_sane_float
         )
-        # Written and read once more, half surrogate pairs are gone.
+        # A round trip removes lone surrogates.
         return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError, msgspec.DecodeError):
         return None
@@ -299,7 +299,7 @@ def _nothing(_: str) -> None:
 
 
 def _sane_int(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else None
+    return int(digits) if len(digits) <= _MAX_NUMBER_LENGTH else None
 
 
 def _sane_float(digits: str) -> float | None:

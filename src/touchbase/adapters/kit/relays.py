@@ -1,4 +1,4 @@
-"""What queues, gateways and event buses carry: a call's body as a text below the carrier's own names, often in base64."""
+"""Envelopes of queues, gateways and event buses: the webhook's body is a text under the carrier's own key, often in base64."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from touchbase.common.content_encoding import from_base64
 _BELOW = (
     ("specversion", "data"), ("detail-type", "detail"), ("dataVersion", "data"), ("_msgid", "payload"), ("providerConfigKey", "payload"),
 )  # fmt: skip
-"""What shows the envelope of an event bus, or of a relay that forwards a provider's calls, and where that has what it carries."""
+"""Envelopes of event buses and forwarding relays: their identifying keys, and the key of the content."""
 _TEXTS = (
     ("TopicArn", "Message", False),
     ("token_id", "content", False),
     ("$content", "$content", True),
     ("data_base64", "data_base64", True),
 )
-"""What shows the envelope of a topic, of a flow or of a bus; where that has its text, and whether in base64."""
+"""Envelopes of topics, flows and buses: their identifying keys, the key of the text, and whether it is base64."""
 MARKS = frozenset(
     {"headers", "isBase64Encoded", "message", "Records", "eventSource", *(text[0] for text in _TEXTS), *(place[0] for place in _BELOW)}
 )
-"""Names of which every carrier shows one."""
+"""Every carrier has at least one of these keys."""
 
 
-def carried(data: Mapping[str, object]) -> list[object] | None:
-    """The bodies that a carrier holds: bytes that are still to be read, or objects and lists; None for what is no carrier."""
+def envelope_bodies(data: Mapping[str, object]) -> list[object] | None:
+    """Return the bodies in a carrier's envelope: bytes to parse, or objects and lists; None if it is not an envelope."""
     if MARKS.isdisjoint(data):
         return None
     if isinstance(records := data.get("Records"), list):
@@ -35,8 +35,8 @@ def carried(data: Mapping[str, object]) -> list[object] | None:
     return None if body is None else [body]
 
 
-def headers_of(data: Mapping[str, object]) -> dict[str, object]:
-    """The call's own headers, where a gateway hands them on."""
+def envelope_headers(data: Mapping[str, object]) -> dict[str, object]:
+    """Return the original webhook's headers, if a gateway forwards them."""
     found = data.get("headers")
     return found if isinstance(found, dict) else {}
 
@@ -58,7 +58,7 @@ def _one(data: Mapping[str, object]) -> object:
 
 
 def _gateways(data: Mapping[str, object]) -> object:
-    """An HTTP gateway's body is a text, JSON or not; a catcher of calls names it `content`. One that is an object is a relay's wrapping."""
+    """Return an HTTP gateway's body, which is a text; a webhook catcher's key is `content`. An object there is a relay's envelope."""
     body = data.get("body") if "body" in data else data.get("content")
     return _bytes(body, is_base64=data.get("isBase64Encoded") in (True, "true", "True"))
 

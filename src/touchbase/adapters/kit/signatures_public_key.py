@@ -1,6 +1,6 @@
-"""Proofs by public key: Ed25519, ECDSA and RSA signatures. The connection's "secret" is then the tool's public key.
+"""Public-key schemes: Ed25519, ECDSA and RSA signatures. The connection's "secret" is the tool's public key.
 
-The library that does the mathematics is loaded when the first such signature comes.
+The cryptography library is imported when the first such signature arrives.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from functools import lru_cache
 from string import hexdigits
 from typing import TYPE_CHECKING
 
-from touchbase.adapters.kit.signatures import WINDOW, Form, Scheme, in_time, unbase64, window_of
+from touchbase.adapters.kit.signatures import WINDOW, Scheme, SecretForm, is_recent, unbase64, window_of
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
-# How the binary form (SubjectPublicKeyInfo) of each kind begins: a sequence, then the kind's number.
+# Start of each key type's binary form (SubjectPublicKeyInfo): a sequence, then the algorithm's identifier.
 _KINDS = (b"\x06\x03\x2b\x65\x70", b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01", b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01")
 _PEM = "-----BEGIN PUBLIC KEY-----"
 
 
 def is_public_key(secret: str) -> bool:
-    """Whether a connection's secret is a public key, which proves nothing by being known."""
+    """Return whether a connection's secret is a public key, which authenticates nothing when sent."""
     return _binary(secret) is not None
 
 
-PUBLIC_KEY = Form("the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`) or its base64", is_public_key)
+PUBLIC_KEY = SecretForm("the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`) or its base64", is_public_key)
 
 
 def is_raw_ed25519(secret: str) -> bool:
-    """Whether a secret is an Ed25519 key's 32 bytes: 64 hex digits, or 44 characters of base64 with their `=`."""
+    """Return whether a secret is an Ed25519 key's 32 bytes: 64 hex digits, or 44 characters of base64 with their `=`."""
     return _raw(secret) is not None
 
 
-ED25519_KEY = Form(
+ED25519_KEY = SecretForm(
     "the tool's public key: PEM (`-----BEGIN PUBLIC KEY-----`), its base64, or an Ed25519 key's 32 bytes in base64 or hex",
     lambda secret: is_public_key(secret) or is_raw_ed25519(secret),
 )
@@ -61,11 +61,11 @@ def rsa_body(header: str) -> Scheme:
 
 
 def ecdsa_timed_body(header: str, time_header: str, window: Micros = WINDOW, shown: str = "5 minutes") -> Scheme:
-    """A header holds the ECDSA-SHA256 signature of time and body, in base64."""
+    """A header holds the ECDSA-SHA256 signature of timestamp and body, in base64."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         at = arrival.headers.get(time_header)
-        if at is None or not in_time(at, now, past=window_of(arrival, window)):
+        if at is None or not is_recent(at, now, past=window_of(arrival, window)):
             return False
         return _holds(secret, arrival.headers.get(header), at.encode("ascii") + arrival.body)
 
@@ -117,7 +117,7 @@ def _loaded(secret: str) -> PublicKeyTypes | None:
 
 
 def _raw(secret: str) -> bytes | None:
-    """An Ed25519 key's 32 bytes. Base64 needs its `=`: without it, it may be a random text that is itself the secret."""
+    """Return an Ed25519 key's 32 bytes. Base64 needs its `=`: without it, the text may be a random shared secret."""
     text = secret.strip()
     if len(text) == 64 and not set(text) - set(hexdigits):
         return bytes.fromhex(text)
@@ -126,12 +126,12 @@ def _raw(secret: str) -> bytes | None:
 
 
 def _wrapped(raw: bytes) -> str:
-    """The usual form (SubjectPublicKeyInfo) of an Ed25519 key, in base64."""
+    """Return an Ed25519 key as SubjectPublicKeyInfo, in base64."""
     return b64encode(b"\x30\x2a\x30\x05" + _KINDS[0] + b"\x03\x21\x00" + raw).decode()
 
 
 def _binary(secret: str) -> bytes | None:
-    """A public key's binary form, out of PEM or base64; None when the text is no public key."""
+    """Return a public key's binary form, from PEM or base64; None if the text is not a public key."""
     text = secret.strip()
     if text.startswith(_PEM):
         text = text.removeprefix(_PEM).partition("-----END")[0]

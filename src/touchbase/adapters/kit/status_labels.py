@@ -1,4 +1,4 @@
-"""Labels that people give leads and reasons that servers give for bounces, in our words."""
+"""Mapping of lead labels to our statuses, and of servers' bounce reasons to bounce kinds."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ STATUS_WORDS = {
 }
 """Our statuses, and the labels that tools use for them."""
 
-_LONGEST_LABEL = 200
-_MOST_LABELS = 50
+_MAX_LABEL_LENGTH = 200
+_MAX_LABELS = 50
 _NAMES = ("new_name", "newName", "name", "label", "title", "displayName", "display_name", "value")
-"""Where an object that stands for a label has its name."""
+"""Keys that hold the name of an object that represents a label."""
 _NO_LABEL = frozenset({"none", "null", "undefined"})
 _BY_LABEL = {label: status for status, labels in STATUS_WORDS.items() for label in labels.split("|")}
-_NO_LETTERS = re.compile(r"[\W_]+")
+_NON_LETTERS = re.compile(r"[\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _HARD = re.compile(
@@ -50,22 +50,22 @@ _SOFT = re.compile(
     re.IGNORECASE,
 )
 _REFUSED = re.compile(r"(?<![\d.])5\.7\.\d{1,3}\b")
-"""A server's code for a mail that it will not have from us: of the address it says nothing."""
+"""A server's code for an email rejected by policy: it says nothing about the address."""
 _CODE = re.compile(r"(?<![\d.])([45])(?:\d\d\b|\.\d{1,3}\.\d{1,3}\b)")
 
 
 def words(label: str) -> str:
-    """A name in lower-case words: `emailsSent`, `EMAIL-SENT` and `Email sent` all read alike."""
-    return _NO_LETTERS.sub(" ", _CAMEL.sub(" ", label)).strip().lower()
+    """Split a name into lower-case words: `emailsSent`, `EMAIL-SENT` and `Email sent` give the same result."""
+    return _NON_LETTERS.sub(" ", _CAMEL.sub(" ", label)).strip().lower()
 
 
 def label_of(value: object) -> str | None:
-    """A label as a person reads it: a text, the name in an object, or one of several: the first that we have a word for, else the first.
+    """Return a label's display text: a text, an object's name, or of several labels the first known one, else the first.
 
-    A number stands for a label and is none, and neither is the word for none, which tells that one was taken off.
+    A number is an id and no label; a word for none means that a label was removed, and gives None.
     """
     if isinstance(value, list):
-        several = [label for one in value[:_MOST_LABELS] if not isinstance(one, list) and (label := label_of(one))]
+        several = [label for one in value[:_MAX_LABELS] if not isinstance(one, list) and (label := label_of(one))]
         return next((label for label in several if words(label) in _BY_LABEL), several[0] if several else None)
     if isinstance(value, dict):
         value = first(value, *_NAMES)
@@ -75,15 +75,15 @@ def label_of(value: object) -> str | None:
 
 
 def status_of(label: object) -> str | None:
-    """Our word for a label; one that we have no word for stays as it is, behind `custom:`."""
+    """Return our status for a label; an unknown label becomes `custom:<label>`."""
     found = label_of(label)
     if found is None:
         return None
-    return _BY_LABEL.get(words(found)) or f"custom:{found.removeprefix('custom:')[:_LONGEST_LABEL]}"
+    return _BY_LABEL.get(words(found)) or f"custom:{found.removeprefix('custom:')[:_MAX_LABEL_LENGTH]}"
 
 
 def bounce_kind(*reasons: object) -> str:
-    """hard, soft or unknown, from the first of these texts that tells; a server's code tells where words do not."""
+    """Return hard, soft or unknown, from the first conclusive text; server codes decide if no words do."""
     texts = [found for reason in reasons if (found := text(reason))]
     for found in texts:
         if _SOFT.search(found):

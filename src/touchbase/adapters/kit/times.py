@@ -1,8 +1,8 @@
-"""Times as tools write them, in microseconds.
+"""Times in the formats that tools use, in microseconds.
 
-A number says by its size what it counts: seconds have nine to eleven digits before the point in this
-century, milliseconds up to fourteen, microseconds more. A text without a zone is read as UTC and comes as
-`Unzoned`, so that the client's own zone (`time_zone` of a connection) can be put in its place.
+A number's size determines its unit: in this century seconds have nine to eleven digits before the point, milliseconds
+up to fourteen, microseconds more. A text without a zone is read as UTC and returned as `Unzoned`, so that the client's
+zone (a connection's `time_zone`) can be applied.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _ISO = re.compile(
 _NUMBER = re.compile(r"(\d{9,18})(?:[.,](\d+))?", re.ASCII)
 _MAIL = re.compile(r"(?:[A-Z][a-z]{2}, )?\d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?(?: (?:[+-]\d{4}|[A-Z]{1,4}))?", re.ASCII)
 _SCRIPT = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})(?: \(.*\))?", re.ASCII)
-"""As a script writes a date that nobody has told how: `Fri Nov 20 2026 09:30:00 GMT+0000 (Coordinated Universal Time)`."""
+"""The default text of a JavaScript date: `Fri Nov 20 2026 09:30:00 GMT+0000 (Coordinated Universal Time)`."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
 
 _FIRST = EARLIEST + 366 * DAY
-"""Where Go and .NET have no time they write the first moment of the year 1."""
-_LEAST_SECONDS = 10**9
-_LEAST_MILLIS = 10**11
-_LEAST_MICROS = 10**14
+"""Go and .NET write the start of the year 1 for an unset time."""
+_MIN_SECONDS = 10**9
+_MIN_MILLIS = 10**11
+_MIN_MICROS = 10**14
 
 
 class Unzoned(int):
-    """A moment whose text names no zone, read as UTC."""
+    """A time whose text has no zone, read as UTC."""
 
 
 def in_zone(at: Micros, zone: str) -> Micros | None:
-    """The moment at which clocks in this zone show what `at` shows in UTC; None where this system does not know the zone.
+    """Return the time at which clocks in this zone show what `at` shows in UTC; None if the system does not know the zone.
 
-    Of the hour that is shown twice when clocks go back, the first is meant.
+    In the repeated hour when clocks go back, the first occurrence is meant.
     """
     try:
         local = (EPOCH + timedelta(microseconds=at)).replace(tzinfo=ZoneInfo(zone))
@@ -47,12 +47,12 @@ def in_zone(at: Micros, zone: str) -> Micros | None:
         return None
 
 
-def when(value: object) -> Micros | None:
-    """The moment that a tool's value names; None when it names none that a calendar holds.
+def parse_time(value: object) -> Micros | None:
+    """Return a tool's value as a time; None if it is not a valid time.
 
-    Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds,
-    milliseconds and microseconds as number or text, the forms of a mail's and a script's `Date`, and `/Date(ms+zzzz)/`. Small numbers
-    are no times.
+    Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds, milliseconds
+    and microseconds as number or text, the `Date` formats of emails and JavaScript, and `/Date(ms+zzzz)/`. Small
+    numbers are no times.
     """
     if type(value) is str:
         at = _from_text(value)
@@ -65,17 +65,17 @@ def when(value: object) -> Micros | None:
     return None
 
 
-def moment(data: object, *keys: str) -> Micros | None:
-    """The first moment that an object names under one of these keys; a value that names none hides no other."""
+def first_time(data: object, *keys: str) -> Micros | None:
+    """Return the first valid time under one of these keys."""
     if isinstance(data, dict):
         for key in keys:
-            if (found := when(data.get(key))) is not None:
+            if (found := parse_time(data.get(key))) is not None:
                 return found
     return None
 
 
 def _from_text(text: str) -> Micros | None:
-    # The usual text, read at once: `2026-11-20T09:30:00.123Z`. Others go the long way.
+    # Fast path for the usual format: `2026-11-20T09:30:00.123Z`.
     if len(text) >= 19 and text[4] == "-" and text[10] in "T ":
         try:
             return _micros(datetime.fromisoformat(text))
@@ -94,7 +94,7 @@ def _from_text(text: str) -> Micros | None:
 
 
 def _from_leap_second(text: str) -> Micros | None:
-    """A leap second is counted as the first of the next day."""
+    """Count a leap second as the first second of the next day."""
     second = before_leap_second(text)
     before = None if second is None else _from_text(second)
     return before + SECOND if before is not None and follows_leap_second(before + SECOND) else None
@@ -109,7 +109,7 @@ def _from_script(text: str) -> Micros | None:
 
 def _from_mail(text: str) -> Micros | None:
     try:
-        # Of `-0000` the library makes a time without a zone, though it is UTC (RFC 5322, 3.3).
+        # The library returns a time without a zone for `-0000`, though it is UTC (RFC 5322, 3.3).
         return _micros(parsedate_to_datetime(text.replace(" -0000", " +0000")))
     except (ValueError, OverflowError):
         return None
@@ -118,11 +118,11 @@ def _from_mail(text: str) -> Micros | None:
 def _from_iso(match: re.Match[str]) -> Micros | None:
     date, minute, second, fraction, zone, sign, hours, minutes = match.groups()
     try:
-        moment = datetime.fromisoformat(f"{date}T{minute or '00:00'}{second or ':00'}")
+        first_time = datetime.fromisoformat(f"{date}T{minute or '00:00'}{second or ':00'}")
     except ValueError:
         return None
     offset = (int(hours) * 3600 + int(minutes or 0) * 60) * SECOND if hours else 0
-    at = _micros(moment)
+    at = _micros(first_time)
     if at is None:
         return None
     at = _in_range(at + int(f"{fraction or ''}000000"[:6]) + (offset if sign == "-" else -offset))
@@ -130,19 +130,19 @@ def _from_iso(match: re.Match[str]) -> Micros | None:
 
 
 def _from_number(whole: int, fraction: str) -> Micros | None:
-    if whole < _LEAST_SECONDS:
+    if whole < _MIN_SECONDS:
         return None
-    if whole < _LEAST_MILLIS:
+    if whole < _MIN_MILLIS:
         return _in_range(whole * SECOND + int(f"{fraction}000000"[:6]))
-    if whole < _LEAST_MICROS:
+    if whole < _MIN_MICROS:
         return _in_range(whole * 1000 + int(f"{fraction}000"[:3]))
     return _in_range(whole)
 
 
-def _micros(moment: datetime) -> Micros | None:
-    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH
+def _micros(first_time: datetime) -> Micros | None:
+    since = (first_time if first_time.tzinfo else first_time.replace(tzinfo=UTC)) - EPOCH
     at = _in_range((since.days * 86_400 + since.seconds) * SECOND + since.microseconds)
-    return at if moment.tzinfo or at is None else Unzoned(at)
+    return at if first_time.tzinfo or at is None else Unzoned(at)
 
 
 def _in_range(at: Micros) -> Micros | None:

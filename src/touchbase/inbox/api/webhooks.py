@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.adapters.interface import ProtocolAnswer
+from touchbase.adapters.interface import ProtocolResponse
 from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients.models import Client
 from touchbase.clients.service import is_client_id
@@ -82,7 +82,7 @@ class Receiver:
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
 
-    async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolAnswer | None:
+    async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolResponse | None:
         api, parts, channel = self._api, self._api.parts, self._channel
         at = parts.clock()
         client = api.clients.cached(client_id, at) or await self._find(client_id, scope, at)
@@ -98,8 +98,8 @@ class Receiver:
         if sender.outcome == DROPPED:
             return None
         demanded = parts.protocol_answer(body) if channel == CRM else None
-        if demanded is not None and demanded.keep is not None:
-            body = demanded.keep
+        if demanded is not None and demanded.stored_body is not None:
+            body = demanded.stored_body
         kept = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
         parts.metrics.delivery_received(channel, kept.is_repeat)
         if not kept.is_repeat:

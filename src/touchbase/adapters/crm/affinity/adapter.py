@@ -1,8 +1,8 @@
-"""Affinity: its webhooks (version 1 of the interface) in our words.
+"""Affinity: webhooks of API version 1.
 
-Event reference: the webhooks section of the Affinity API reference, and the help centre's page of webhook responses (read
-2026-11-20). An entry in a list is about the person or organisation in it: `body.entity.id` is the record, neither `body.id`
-(the entry) nor `body.entity_id` (which the vendor's own example has different).
+Event reference: the webhooks section of the Affinity API reference, and the help centre's page of webhook payloads
+(read 2026-11-20). A list entry is about the person or organisation in it: `body.entity.id` is the record, neither
+`body.id` (the entry) nor `body.entity_id` (which differs in the vendor's own example).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, label, plain
+from touchbase.adapters.kit.crm_values import as_dict, as_text, status_text
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 PERSON, ORGANIZATION = "person", "organization"
@@ -42,16 +42,16 @@ KNOWN = (
 
 
 class Affinity(CrmAdapter):
-    """Reads Affinity's webhook calls."""
+    """Reads Affinity's webhooks."""
 
     tool = "affinity"
     words = ("person", "organization")
-    signs = frozenset({"sent_at", "body", *_MARKS})
+    detection_keys = frozenset({"sent_at", "body", *_MARKS})
     status: ClassVar[tuple[str, ...]] = ()
-    """Numbers of the list fields that are a client's status."""
+    """Ids of the list fields that are the client's status."""
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the three keys that every call has, and by the type."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the three keys of every webhook, and by the type."""
         if _alone(body) is not None:
             return 70
         word = (text(body.get("type")) or "").partition(".")[0]
@@ -60,50 +60,50 @@ class Affinity(CrmAdapter):
         return (95 if word in KNOWN else 30) if "body" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about a person, an organisation, an entry in a list or a field's value."""
+        """Return the event of a person, an organisation, a list entry or a field value."""
         if (kind := _alone(body)) is not None:
             item = Item(SHAPES[kind], UPDATED, kind, text(body.get("id")), record=body)
             item.status = self.statuses(call, item.shape.kind, kind)
             return item.events()
         source, inner = text(body.get("type")), as_dict(body.get("body"))
         if source is None:
-            return [note("unrecognised")]
+            return [other_event("unrecognised")]
         word, _, action = source.partition(".")
-        # The newer word for the same record.
+        # The newer name of the same record type.
         word = ORGANIZATION if word == "company" else word
-        at = when(body.get("sent_at"))
+        at = parse_time(body.get("sent_at"))
         if word == "sample":
-            return [note("handshake", source)]
+            return [other_event("handshake", source)]
         if word in SHAPES and action in ACTIONS:
             record = as_dict(inner.get("company")) or inner if action == "merged" else inner
             item = Item(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)
             return _merged(item, inner) if action == "merged" else item.events()
         if word in _AROUND:
             return self._around(source, inner, at, call)
-        return [note("ignored" if word in KNOWN else "unrecognised", source, word, text(inner.get("id")))]
+        return [other_event("ignored" if word in KNOWN else "unrecognised", source, word, text(inner.get("id")))]
 
     def _around(self, source: str, inner: Body, at: int | None, call: Call) -> list[Event]:
-        """Something about a record: it came into a list or left it, or one of its fields got a value."""
+        """Return the events of a record that was added to or removed from a list, or of a changed field value."""
         entity = as_dict(inner.get("entity"))
         kind = _kind(entity, inner)
         object_id = text(first(entity, "id") or first(inner, "entity_id"))
         if kind is None:
-            return [note("ignored", source, source.partition(".")[0], object_id)]
+            return [other_event("ignored", source, source.partition(".")[0], object_id)]
         gone = source.endswith(".deleted")
         name, value = "list_id", inner.get("list_id")
         if source.startswith("field_value."):
-            told = inner.get("value")
-            name, value = text(inner.get("field_id")) or "field_id", label(told) or plain(told)
+            raw = inner.get("value")
+            name, value = text(inner.get("field_id")) or "field_id", status_text(raw) or as_text(raw)
         item = Item(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
         item.status = self.statuses(call, item.shape.kind, kind)
         if source.startswith("field_value.") and not gone:
             item.record = with_linkedin(entity, {text(dig(inner, "field", "name")) or "": inner.get("value")})
-        item.changed = {name: (None, value) if gone else (value, UNTOLD)}
+        item.changed = {name: (None, value) if gone else (value, NOT_SENT)}
         return item.events()
 
 
 def _alone(body: Body) -> str | None:
-    """What a body is the record of, if it is one that a relay has asked for."""
+    """Return the record type of a bare record that a relay has fetched; None for other bodies."""
     if "id" not in body or "sent_at" in body:
         return None
     if "primary_email" in body and "organization_ids" in body:
@@ -112,15 +112,15 @@ def _alone(body: Body) -> str | None:
 
 
 def _kind(entity: Body, inner: Body) -> str | None:
-    """Person or organisation. A person's own `type` tells colleagues from others, so what only a person has counts before it."""
+    """Return person or organisation. Person-only fields take precedence over `type`, which for a person says internal or external."""
     if not PERSONS_OWN.isdisjoint(entity):
         return PERSON
-    told = inner.get("entity_type")
-    return ENTITY_TYPES.get(text(entity.get("type") if told is None else told) or "")
+    raw = inner.get("entity_type")
+    return ENTITY_TYPES.get(text(entity.get("type") if raw is None else raw) or "")
 
 
 def _merged(item: Item, inner: Body) -> list[Event]:
-    """The survivor, which stands in `company`, and the one that went into it."""
+    """Return the surviving record, which is in `company`, and the merged one."""
     item.changed = {}
     return item.merged(text(dig(inner, "removed_company", "id")))
 

@@ -1,9 +1,9 @@
-"""Attio: its webhooks in our words.
+"""Attio: webhooks.
 
-Event reference: docs.attio.com, webhooks (read 2026-11-20). Events are thin: ids only, neither value nor
-time. Which object an id belongs to differs from workspace to workspace, so the user writes `?object=people`
-or `?object=companies` behind the address, one webhook each, or names the object ids in the connection
-(`objects`); without either nothing can be told. Relays that have asked Attio post whole records, which tell what they are.
+Event reference: docs.attio.com, webhooks (read 2026-11-20). Events are thin: ids only, neither values nor a time.
+Object ids differ between workspaces, so the user appends `?object=people` or `?object=companies` to the webhook URL,
+one webhook each, or lists the object ids in the connection (`objects`); without either, the kind is unknown. Relays
+that fetch from Attio post whole records, which show their kind.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_record
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
-from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, in_query
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
+from touchbase.adapters.kit.crm_values import as_dict, query_parameter
 from touchbase.adapters.kit.extract import dig, first, objects, text
-from touchbase.adapters.kit.signatures import hashed_body
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.signatures import hmac_body
+from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.models import IGNORE
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
@@ -32,22 +32,22 @@ OTHERS = frozenset(
         "entry-attribute",
     }
 )  # fmt: skip
-"""What else Attio has events about, of those names that nobody else gives."""
+"""Attio's other event names that no other tool uses."""
 
 
 class Attio(CrmAdapter):
-    """Reads Attio's webhook calls."""
+    """Reads Attio's webhooks."""
 
     tool = "attio"
     words = ("people", "companies")
-    signs = frozenset({"events", "event_type", "values", "record", "attio-signature", "x-attio-signature"})
-    proofs = (hashed_body("attio-signature"), hashed_body("x-attio-signature"))
+    detection_keys = frozenset({"events", "event_type", "values", "record", "attio-signature", "x-attio-signature"})
+    signature_schemes = (hmac_body("attio-signature"), hmac_body("x-attio-signature"))
     fetcher: ClassVar[Fetcher | None] = FETCHER
     status: ClassVar[tuple[str, ...]] = ("status",)
-    """The slug of the attribute that is the status, in a record that we have asked for."""
+    """The slug of the status attribute, in a fetched record."""
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the ids that each event carries, else by Attio's signature."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the ids of each event, else by Attio's signature header."""
         if is_record(as_dict(body.get("record"))):
             return 90
         if dig(body, "id", "workspace_id") is not None and ("event_type" in body or is_record(body)):
@@ -61,7 +61,7 @@ class Attio(CrmAdapter):
         return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """All events of a call; an older form is one event without the list around it. Or one record."""
+        """Return all events of a webhook. An older form is one event without the list. A body may also be one record."""
         if (record := next((one for one in (body, as_dict(body.get("record"))) if is_record(one)), None)) is not None:
             return self._record(record, call)
         listed = body.get("events")
@@ -69,31 +69,33 @@ class Attio(CrmAdapter):
             return self._one(body, call, "")
         events: list[Event] = []
         for place, item in enumerate(listed):
-            events += self._one(item, call, f":{place}" if place else "") if isinstance(item, dict) else [note("unrecognised")]
+            events += self._one(item, call, f":{place}" if place else "") if isinstance(item, dict) else [other_event("unrecognised")]
         return events
 
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
-        """One person or company that we have asked for."""
+        """Return the events of one fetched person or company."""
         return read_record(body, kind, word, self.statuses(call, kind, word), "fetched")
 
     def _one(self, body: Body, call: Call, place: str) -> list[Event]:
         source, ids = text(body.get("event_type")), as_dict(body.get("id"))
         object_id, record_id = text(ids.get("object_id")), text(ids.get("record_id"))
         if source is None:
-            return [note("unrecognised")]
+            return [other_event("unrecognised")]
         if source not in ACTIONS:
-            return [note("ignored", source, object_id, record_id)]
+            return [other_event("ignored", source, object_id, record_id)]
         word = _word(call, object_id, text(first(body, "object")) or object_id)
         kind = KINDS.get(word)
         if kind is None:
-            return [note("ignored" if word == IGNORE else "unrecognised", source, object_id, record_id)]
+            return [other_event("ignored" if word == IGNORE else "unrecognised", source, object_id, record_id)]
         sent = text(call.headers.get("idempotency-key"))
         word = OBJECTS[kind]
-        item = Item(SHAPES[kind], ACTIONS[source], word, record_id, source, when(body.get("created_at")), sent and sent + place, changed={})
+        item = Item(
+            SHAPES[kind], ACTIONS[source], word, record_id, source, parse_time(body.get("created_at")), sent and sent + place, changed={}
+        )
         item.thin = True
         if (attribute := text(ids.get("attribute_id"))) is not None:
-            # Attio tells which attribute changed and never to what.
-            item.changed = {attribute: (None, UNTOLD)}
+            # Attio sends which attribute changed, but not the new value.
+            item.changed = {attribute: (None, NOT_SENT)}
         merged = source == "record.merged"
         events = item.merged(text(body.get("duplicate_record_id"))) if merged else item.events()
         for event in events:
@@ -105,24 +107,24 @@ class Attio(CrmAdapter):
         word = _word(call, object_id, object_of(body))
         kind = KINDS.get(word)
         if kind is None:
-            return [note("ignored", None, object_id, text(dig(body, "id", "record_id")))]
+            return [other_event("ignored", None, object_id, text(dig(body, "id", "record_id")))]
         return read_record(body, kind, OBJECTS[kind], self.statuses(call, kind, OBJECTS[kind]), None)
 
 
 def _names_record(body: Body) -> bool:
-    """Whether a body is an event about a record, also without the workspace that Attio names beside it."""
+    """Return whether a body is an event about a record, also without Attio's workspace id."""
     return text(body.get("event_type")) in ACTIONS and dig(body, "id", "record_id") is not None
 
 
 def _names_other(body: Body) -> bool:
-    """Whether a body is an event of Attio's about anything else, known by its name, by the id or, in the older form, by the collection."""
+    """Return whether a body is another Attio event, known by its name, its id or, in the older form, the collection."""
     word = (text(body.get("event_type")) or "").rpartition(".")[0]
     return word in OTHERS or (word != "" and f"{word}_id" in as_dict(body.get("id"))) or (word == "entry" and "collection_id" in body)
 
 
 def _word(call: Call, object_id: str | None, otherwise: str | None) -> str:
-    """What an object holds: what the address says, or the connection, or else the call itself."""
-    return (in_query(call.request.query, "object") or kind_chosen(call, object_id) or otherwise or "").lower()
+    """Return the object's kind: from the webhook URL, the connection, or else the webhook itself."""
+    return (query_parameter(call.request.query, "object") or chosen_kind(call, object_id) or otherwise or "").lower()
 
 
 ADAPTER = Attio()

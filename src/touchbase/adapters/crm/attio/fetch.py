@@ -1,7 +1,7 @@
-"""Attio: asking for people and companies, one at a time.
+"""Attio: fetching people and companies, one per request.
 
-Reference: docs.attio.com, get a person record (read 2026-11-20). Every value is a list, each entry with the time from
-which it holds; the youngest of them is when the record changed.
+Reference: docs.attio.com, get a person record (read 2026-11-20). Every value is a list of entries with their start
+time; the latest start time is when the record changed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
-from touchbase.adapters.kit.fetch import ApiFetcher, Asked, inner, path_of
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path, single_record
+from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.connections.tools import ApiRequest
 from touchbase.history.events import Event
@@ -26,35 +26,35 @@ SHAPES = {
     COMPANY: Shape(COMPANY, domain=("domains",), company=("name",), useful=("employee_range",)),
 }  # fmt: skip
 _OBJECTS = ("people", "companies")
-# What Attio notes by itself about mails and meetings is no change of the record.
+# Email and meeting data that Attio maintains itself is no change of the record.
 _NOT_CHANGES = ("interaction",)
 
 
-def _make(asked: Asked) -> ApiRequest | None:
+def _make(asked: FetchTarget) -> ApiRequest | None:
     if asked.word not in _OBJECTS:
         return None
-    return asked.get(path_of("v2", "objects", asked.word, "records", asked.ids[0]), asked.bearer())
+    return asked.get(build_path("v2", "objects", asked.word, "records", asked.ids[0]), asked.bearer())
 
 
-FETCHER = ApiFetcher("https://api.attio.com", 1, 300, _make, inner)
+FETCHER = ApiFetcher("https://api.attio.com", 1, 300, _make, single_record)
 
 
 def is_record(body: Body) -> bool:
-    """Whether a body is a record as the API tells it."""
+    """Return whether a body is a record in the API's format."""
     return isinstance(body.get("values"), dict) and isinstance(dig(body, "id", "record_id"), str)
 
 
 def object_of(record: Body) -> str | None:
-    """The object that a record is of, which it does not name, by attributes that only one has."""
+    """Return the object of a record, which does not name it, by attributes that only one object has."""
     values = as_dict(record.get("values"))
     return "people" if "email_addresses" in values else "companies" if "domains" in values else None
 
 
 def read_record(body: Body, kind: str, word: str, statuses: tuple[str, ...], source: str | None) -> list[Event]:
-    """One record; a status with the time from which it holds."""
+    """Read one record; a status comes with its start time."""
     values = as_dict(body.get("values"))
     times = {name: _since(entries) for name, entries in values.items()}
-    at = max((one for one in (*times.values(), when(body.get("created_at"))) if one is not None), default=None)
+    at = max((one for one in (*times.values(), parse_time(body.get("created_at"))) if one is not None), default=None)
     object_id = text(dig(body, "id", "record_id"))
     item = Item(SHAPES[kind], UPDATED, word, object_id, source, at, record=dict(_flat(values)), status=statuses)
     item.status_at = {name: times.get(name) for name in statuses}
@@ -69,10 +69,10 @@ def _flat(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
         elif name in ("email_addresses", "domains") or one.get("attribute_type") == "record-reference":
             yield name, entries
         else:
-            told = [dig(each, "status", "title") or dig(each, "option", "title") or first(each, "value") for each in as_list(entries)]
-            yield name, told if len(told) > 1 else next(iter(told), None)
+            texts = [dig(each, "status", "title") or dig(each, "option", "title") or first(each, "value") for each in as_list(entries)]
+            yield name, texts if len(texts) > 1 else next(iter(texts), None)
 
 
 def _since(entries: object) -> Micros | None:
-    told = [when(as_dict(one).get("active_from")) for one in as_list(entries) if dig(one, "attribute_type") not in _NOT_CHANGES]
-    return max((at for at in told if at is not None), default=None)
+    times = [parse_time(as_dict(one).get("active_from")) for one in as_list(entries) if dig(one, "attribute_type") not in _NOT_CHANGES]
+    return max((at for at in times if at is not None), default=None)

@@ -1,8 +1,8 @@
-"""Capsule: its REST hooks in our words.
+"""Capsule: REST hooks.
 
-Event reference: a published description of the hooks (read 2026-11-20). A call names its event and carries a
-list of whole records, or the one record. A party is a person or an organisation; opportunities, projects,
-tasks and users are not used. Relays post the party alone.
+Event reference: a published description of the hooks (read 2026-11-20). A webhook has an event name and a list of whole
+records, or one record. A party is a person or an organisation; opportunities, projects, tasks and users are ignored.
+Relays post the bare party.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list, choices
+from touchbase.adapters.kit.crm_values import as_dict, as_list, option_text
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import moment
+from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Event
 
 SHAPES = {
@@ -26,7 +26,7 @@ SHAPES = {
     "organisation": Shape(COMPANY, domain=("own_pages",), company=("name",)),
 }  # fmt: skip
 _OF_PARTY = frozenset({"emailAddresses", "phoneNumbers", "websites", "addresses"})
-"""What every party has, be it empty; two of them tell it from others' records."""
+"""Fields of every party, even if empty; two of them distinguish it from other records."""
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED}
 
 
@@ -35,12 +35,12 @@ class Capsule(CrmAdapter):
 
     tool = "capsule"
     words = ("person", "organisation")
-    signs = frozenset({"payload", "party", "emailAddresses"})
+    detection_keys = frozenset({"payload", "party", "emailAddresses"})
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the event's form, `party/created`, beside the list of records."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the form of the event name, `party/created`, with a list of records."""
         if _bare(body) is not None:
             return 70
         event = _event(body) or ""
@@ -49,7 +49,7 @@ class Capsule(CrmAdapter):
         return 100 if event.lower().partition("/")[0] in ("party", "kase", "opportunity", "task", "user", "project") else 40
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """All records of a call."""
+        """Return the events of all records in a webhook."""
         if (party := _bare(body)) is not None:
             return self._party(None, UPDATED, party, call)
         source = _event(body) or ""
@@ -58,31 +58,33 @@ class Capsule(CrmAdapter):
         events: list[Event] = []
         for record in as_list(body.get("payload")) or filter(None, [as_dict(body.get("payload"))]):
             if word != "party" or what is None:
-                events.append(note("ignored" if word and action else "unrecognised", source or None, word or None, text(dig(record, "id"))))
+                events.append(
+                    other_event("ignored" if word and action else "unrecognised", source or None, word or None, text(dig(record, "id")))
+                )
             elif isinstance(record, dict):
                 events += self._party(source, what, record, call)
             else:
-                events.append(note("unrecognised", source))
-        return events or [note("ignored" if body.get("payload") == [] and source else "unrecognised", source or None)]
+                events.append(other_event("unrecognised", source))
+        return events or [other_event("ignored" if body.get("payload") == [] and source else "unrecognised", source or None)]
 
     def _party(self, source: str | None, what: str, record: Body, call: Call) -> list[Event]:
         word = (text(record.get("type")) or _guess(record)).lower()
         if word not in SHAPES:
-            return [note("unrecognised", source, word or None, text(record.get("id")))]
-        # A deleted party shows when it was last changed, which is not when it was deleted.
-        at = moment(record, *_TIMES[what])
-        # A network's entry holds a name there, not a page of the party's own.
+            return [other_event("unrecognised", source, word or None, text(record.get("id")))]
+        # A deleted party has the time of its last change, which is not the time of its deletion.
+        at = first_time(record, *_TIMES[what])
+        # For social networks this is a user name, not a page of the party.
         pages = [one for one in as_list(record.get("websites")) if dig(one, "service") in (None, "URL")]
         custom = {name: dig(one, "value") for one in as_list(record.get("fields")) if (name := text(dig(one, "definition", "name")))}
-        told = {**custom, **record, "own_pages": pages, "organisation_name": dig(record, "organisation", "name")}
+        properties = {**custom, **record, "own_pages": pages, "organisation_name": dig(record, "organisation", "name")}
         if word == "person":
-            told = with_linkedin(told)
-        item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=told)
+            properties = with_linkedin(properties)
+        item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=properties)
         item.status = self.statuses(call, item.shape.kind, word)
         events = item.events()
         if what != DELETED and item.object_id is not None:
-            own = {name: value for name, value in custom.items() if name in told and name not in item.status}
-            events[0].custom |= {name: read for name, value in own.items() if (read := choices(value)) is not None or value is None}
+            own = {name: value for name, value in custom.items() if name in properties and name not in item.status}
+            events[0].custom |= {name: read for name, value in own.items() if (read := option_text(value)) is not None or value is None}
         return events
 
 
@@ -94,7 +96,7 @@ def _event(body: Body) -> str | None:
 
 
 def _bare(body: Body) -> Body | None:
-    """The party that a body is, or holds and nothing else, as the API has it: relays post it so. Tasks name their party too."""
+    """Return the bare or wrapped party in a body, in the API's format, as relays post it; None for tasks, which also name their party."""
     party = as_dict(body["party"]) if body.keys() == {"party"} else body
     is_party = "id" in party and text(party.get("type")) in SHAPES
     return party if is_party and (party is not body or len(_OF_PARTY & party.keys()) > 1) else None

@@ -1,10 +1,10 @@
-"""Close: its webhooks in our words.
+"""Close: webhooks.
 
-Event reference: developer.close.com, webhooks (read 2026-11-20). A lead is an organisation in Close, so it
-is a company here; its contacts are contacts. Times without a zone are UTC. One event can be sent again,
-merged with later ones. Tasks and activities are not used, but for a lead's change of status; opportunities only
-where the client says so. Relays that ask Close's log of events hand on the bare event, others whole records; older webhooks
-name it in a text.
+Event reference: developer.close.com, webhooks (read 2026-11-20). A Close lead is an organisation, so it is a company
+here; its contacts are contacts. Times without a zone are UTC. An event can be sent again, merged with later ones. Tasks
+and activities are ignored, except for a lead's status change; opportunities are used only if the client has mapped
+them. Relays that read Close's event log send the bare event, others send whole records; older webhooks have the event
+name as a text.
 """
 
 from __future__ import annotations
@@ -12,16 +12,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.crm.close.proof import CLOSE
+from touchbase.adapters.crm.close.signature import CLOSE
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, STATUS_CHANGED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import (
+    COMPANY,
+    CONTACT,
+    CREATED,
+    DELETED,
+    NOT_SENT,
+    STATUS_CHANGED,
+    UPDATED,
+    Item,
+    Shape,
+    other_event,
+)
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.extract import dig, first, text
-from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import moment, when
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin, with_linkedin_of_fields
+from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.history.events import Event
 
 NOISE = frozenset(
@@ -42,16 +52,16 @@ _STAGES = frozenset({"status_label", "status_type", "status_id"})
 
 
 class Close(CrmAdapter):
-    """Reads Close's webhook calls."""
+    """Reads Close's webhooks."""
 
     tool = "close"
     words = ("lead",)
-    proofs = (CLOSE,)
-    signs = frozenset({"subscription_id", "object_type", "event", "organization_id", "close-sig-hash"})
+    signature_schemes = (CLOSE,)
+    detection_keys = frozenset({"subscription_id", "object_type", "event", "organization_id", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the subscription's id, else by the event beside it."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the subscription's id, else by the event in the body."""
         if _alone(body) is not None:
             return 85
         event = _event(body)
@@ -67,10 +77,10 @@ class Close(CrmAdapter):
         return 80 if known and ("subscription_id" in body or _is_about_theirs(event)) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """The one event of a call."""
+        """Return the events of a webhook's one event."""
         if (kind := _alone(body)) is not None:
             item = Item(
-                SHAPES[kind], UPDATED, kind, text(body.get("id")), None, when(body.get("date_updated")), record=_with_linkedin(body)
+                SHAPES[kind], UPDATED, kind, text(body.get("id")), None, parse_time(body.get("date_updated")), record=_with_linkedin(body)
             )
             item.status = self.statuses(call, item.shape.kind, kind)
             return item.events()
@@ -80,58 +90,58 @@ class Close(CrmAdapter):
         previous = as_dict(event.get("previous_data"))
         object_id = text(first(event, "object_id") or first(data, "id") or first(previous, "id"))
         source = f"{word}.{action}" if word and action else None
-        # A record's creation is the event's time where that is what happened.
+        # For a creation event, the record's creation time is the event's time.
         of_record = ("date_updated", "date_created") if action == "created" else ("date_updated",)
-        at = moment(event, "date_updated", "date_created") or moment(data, *of_record)
+        at = first_time(event, "date_updated", "date_created") or first_time(data, *of_record)
         if source == "activity.lead_status_change.created":
             return self._status_change(event, data, source, at)
         if word == "opportunity":
             staged = action == "created" or not _STAGES.isdisjoint(map(str, as_list(event.get("changed_fields"))))
             return _deal(event, data if staged else {}, source, at).events(call)
         if word not in SHAPES or action not in ACTIONS:
-            return [note("ignored" if source else "unrecognised", source, word, object_id)]
+            return [other_event("ignored" if source else "unrecognised", source, word, object_id)]
         item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
         item.status = self.statuses(call, item.shape.kind, word)
         if action == "merged":
             item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
             return item.merged(text(meta.get("merge_source_lead_id")))
         if action == "deleted" and word == "lead":
-            # What goes with the lead, a contact of both, names the same two leads.
+            # Related ids, such as a contact of both leads, come with the same two leads.
             item.merged_into = text(meta.get("merge_destination_lead_id"))
         elif action == "updated" and ("changed_fields" in event or previous):
             names = [name for name in as_list(event.get("changed_fields")) if isinstance(name, str)] or list(previous)
             custom = as_dict(data.get("custom"))
             now = {**{f"custom.{name}": value for name, value in custom.items()}, **data}
-            item.changed = {name: (now.get(name), previous.get(name, UNTOLD)) for name in names if name not in NOISE and name != "custom"}
+            item.changed = {name: (now.get(name), previous.get(name, NOT_SENT)) for name in names if name not in NOISE and name != "custom"}
         return item.events()
 
     def _status_change(self, event: Body, data: Body, source: str, at: int | None) -> list[Event]:
-        """The activity that Close writes when a lead's status changes: about the lead, not about the activity."""
+        """Return the status change that Close records as an activity: an event of the lead, not of the activity."""
         lead = text(first(event, "lead_id") or first(data, "lead_id"))
         new = text(first(data, "new_status_label", "new_status_id"))
         if lead is None or new is None:
-            return [note("unrecognised", source, "lead", lead)]
-        changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or UNTOLD)}
+            return [other_event("unrecognised", source, "lead", lead)]
+        changed = {"status_label": (new, first(data, "old_status_label", "old_status_id") or NOT_SENT)}
         item = Item(SHAPES["lead"], UPDATED, "lead", lead, source, at, _key(event), changed=changed, status=("status_label",))
-        return [told for told in item.events() if told.event.endswith(STATUS_CHANGED)]
+        return [change for change in item.events() if change.event.endswith(STATUS_CHANGED)]
 
 
 def _alone(body: Body) -> str | None:
-    """What a body is the record of, if it is one that a relay has asked for: Close's ids begin with it."""
+    """Return the type of a bare record that a relay has fetched, by its id's prefix; None for other bodies."""
     if not (text(body.get("organization_id")) or "").startswith("orga_") or "action" in body:
         return None
     return {"lead": "lead", "cont": "contact"}.get((text(body.get("id")) or "").partition("_")[0])
 
 
 def _is_about_theirs(event: Body) -> bool:
-    """Whether an event tells by its ids that it is about something of Close's: they begin with what they are."""
+    """Return whether an event is about a Close object, by the type prefix of its ids."""
     ids = event.get("organization_id"), event.get("lead_id"), event.get("object_id")
-    told = (*ids, as_dict(event.get("data")).get("id"), dig(event, "data", "lead_id"))
-    return any((text(one) or "").startswith(_KINDS) for one in told)
+    candidates = (*ids, as_dict(event.get("data")).get("id"), dig(event, "data", "lead_id"))
+    return any((text(one) or "").startswith(_KINDS) for one in candidates)
 
 
 def _event(body: Body) -> Body:
-    """The event in a body; from one that names it in a text, `lead.updated` or `update` beside `model`, made as Close makes it."""
+    """Return the event in a body. A text event name, `lead.updated` or `update` with `model`, is converted to Close's format."""
     named, data = body.get("event"), as_dict(body.get("data"))
     if not isinstance(named, str):
         return as_dict(named) or body
@@ -152,9 +162,9 @@ def _event(body: Body) -> Body:
 
 
 def _with_linkedin(record: Body) -> Body:
-    """The record with the LinkedIn address in a field of the account's own: `custom.cf_...`, in older calls by its name.
+    """Return the record with the LinkedIn URL of a custom field: `custom.cf_...`, in older webhooks by its name.
 
-    It is without what Close displays in the place of an empty name: a contact's name for its lead, a number for a contact.
+    Display values that Close shows for an empty name are removed: a contact's name for its lead, a number for a contact.
     """
     record = {name: value for name, value in record.items() if name != "display_name" or "name" not in record}
     own = with_linkedin_of_fields(record, lambda name: name.startswith("custom."))
@@ -169,7 +179,7 @@ def _deal(event: Body, data: Body, source: str | None, at: int | None) -> Deal:
 
 
 def _key(event: Body) -> str | None:
-    """The event's id with the time of its last growth: Close adds later changes to an event that it has sent."""
+    """Return the event's id with the time of its last update: Close adds later changes to an event that it has sent."""
     known, grown = text(event.get("id")), text(event.get("date_updated"))
     return f"{known}:{grown}" if known and grown else known
 

@@ -1,8 +1,8 @@
-"""Copper: its webhooks in our words.
+"""Copper: webhooks.
 
-Event reference: developer.copper.com, webhooks, through a published summary (read 2026-11-20). A call names
-up to 30 records by id; an update brings old and new value of each changed attribute. Nothing is sent twice,
-so what gets lost on the way is lost. Relays that have asked Copper post whole records.
+Event reference: developer.copper.com, webhooks, through a published summary (read 2026-11-20). A webhook has up to 30
+record ids; an update has the old and new value of each changed attribute. Copper does not retry, so a lost webhook
+stays lost. Relays that fetch from Copper post whole records.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.copper.fetch import FETCHER, read_record, word_of
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
-from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.extract import first, text
-from touchbase.adapters.kit.linkedin import LINKEDIN
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin_of_fields
 from touchbase.adapters.kit.signatures_body import ANY_FIELD
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
 
@@ -38,21 +37,21 @@ EVENTS = {"new": CREATED, "create": CREATED, "update": UPDATED, "delete": DELETE
 
 
 class Copper(CrmAdapter):
-    """Reads Copper's webhook calls."""
+    """Reads Copper's webhooks."""
 
     tool = "copper"
     words = ("person", "lead")
-    proofs = (ANY_FIELD,)
+    signature_schemes = (ANY_FIELD,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
-    signs = frozenset({"updated_attributes", "subscription_id", "ids", "date_modified"})
+    detection_keys = frozenset({"updated_attributes", "subscription_id", "ids", "date_modified"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "person": ("status", "contact_type_id"),
         "lead": ("status", "status_id"),
         "company": ("status", "contact_type_id"),
     }
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the list of ids beside type and event."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the list of ids with type and event."""
         if word_of(body) is not None:
             return 85
         if "type" not in body or "event" not in body or isinstance(body["event"], dict):
@@ -62,19 +61,19 @@ class Copper(CrmAdapter):
         return 70 if isinstance(body.get("ids"), list) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about one or many records."""
+        """Return the events of one or many records."""
         if (kind := word_of(body)) is not None:
             return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
         word, action = text(body.get("type")) or "", text(body.get("event")) or ""
         source, what = f"{word}.{action}", EVENTS.get(action)
-        told = body.get("ids")
-        ids = [text(one) for one in (told if isinstance(told, list) else [told])] or [None]
+        raw_ids = body.get("ids")
+        ids = [text(one) for one in (raw_ids if isinstance(raw_ids, list) else [raw_ids])] or [None]
         if word not in SHAPES or what is None:
-            return [note("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
+            return [other_event("ignored" if word and action else "unrecognised", source, word or None, one) for one in ids]
         if body.get("ids") == []:
-            return [note("ignored", source, word)]
+            return [other_event("ignored", source, word)]
         changed = _changed(as_dict(body.get("updated_attributes")))
-        at = when(first(body, "timestamp"))
+        at = parse_time(first(body, "timestamp"))
         events: list[Event] = []
         for one in ids:
             record = {name: pair[0] for name, pair in changed.items()}
@@ -86,16 +85,16 @@ class Copper(CrmAdapter):
         return events
 
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
-        """One person, lead or company that we have asked for."""
+        """Return the events of one fetched person, lead or company."""
         return read_record(body, word, self.statuses(call, kind, word), SHAPES, "fetched")
 
 
 def _changed(attributes: Body) -> dict[str, tuple[object, object]]:
-    """The changed attributes from their `[old, new]` pairs; custom fields stand one level lower, by number."""
+    """Return the changed attributes from their `[old, new]` pairs; custom fields are nested, by id."""
     custom = {f"custom_fields.{number}": pair for number, pair in as_dict(attributes.get("custom_fields")).items()}
     pairs = {name: pair for name, pair in attributes.items() if not (name == "custom_fields" and custom)}
     return {
-        name: (pair[1], pair[0]) if isinstance(pair, list) and len(pair) == 2 else (pair, UNTOLD)  # a lone value is the new one
+        name: (pair[1], pair[0]) if isinstance(pair, list) and len(pair) == 2 else (pair, NOT_SENT)  # a single value is the new one
         for name, pair in (pairs | custom).items()
     }
 

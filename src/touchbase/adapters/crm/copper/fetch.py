@@ -1,7 +1,7 @@
-"""Copper: asking for people, leads and companies, many at once.
+"""Copper: fetching people, leads and companies, many per request.
 
 Reference: developer.copper.com, list people (search) by `ids`, and requests (read 2026-11-20); leads and companies are
-searched in the same way. Copper wants to know whose token it is.
+searched in the same way. A request must name the token's user.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from touchbase.adapters.kit.crm import UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
-from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
 from touchbase.adapters.kit.extract import text
-from touchbase.adapters.kit.fetch import ApiFetcher, Asked
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget
+from touchbase.adapters.kit.linkedin import with_linkedin_of_fields
+from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.tools import ApiRequest
 from touchbase.history.events import Event
 
@@ -22,7 +22,7 @@ _OF_ALL = frozenset({"interaction_count", "assignee_id", "date_created", "custom
 _PLACES = {"person": "people", "lead": "leads", "company": "companies"}
 
 
-def _make(asked: Asked) -> ApiRequest | None:
+def _make(asked: FetchTarget) -> ApiRequest | None:
     if asked.word not in _PLACES or not all(one.isascii() and one.isdecimal() for one in asked.ids):
         return None
     headers = {
@@ -38,7 +38,7 @@ FETCHER = ApiFetcher("https://api.copper.com", 100, 60, _make, as_list, needs=("
 
 
 def word_of(body: Body) -> str | None:
-    """What a body is the record of, if it is one; records do not name it, and each kind has fields that the others lack."""
+    """Return the type of a record, which does not name it, by fields that the other types lack; None for other bodies."""
     if "id" not in body or "date_modified" not in body or _OF_ALL.isdisjoint(body):
         return None
     if "email_domain" in body:
@@ -49,9 +49,9 @@ def word_of(body: Body) -> str | None:
 
 
 def read_record(body: Body, word: str, statuses: tuple[str, ...], shapes: Mapping[str, Shape], source: str | None) -> list[Event]:
-    """One record; custom fields stand in it as they do in a call, `custom_fields.990`."""
+    """Read one record; custom fields get the same names as in a webhook, `custom_fields.990`."""
     custom = {f"custom_fields.{text(one.get('custom_field_definition_id'))}": one.get("value") for one in _customs(body)}
-    at = when(body.get("date_modified"))
+    at = parse_time(body.get("date_modified"))
     record = with_linkedin_of_fields({**body, **custom}, lambda name: name.startswith("custom_fields."))
     return Item(shapes[word], UPDATED, word, text(body.get("id")), source, at, record=record, status=statuses).events()
 

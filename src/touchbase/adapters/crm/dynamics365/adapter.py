@@ -1,10 +1,10 @@
-"""Dynamics 365: the Dataverse's webhooks, and rows that Power Automate passes on, in our words.
+"""Dynamics 365: Dataverse webhooks, and rows that Power Automate forwards.
 
-Event reference: the Dataverse guide to webhooks on learn.microsoft.com (read 2026-11-20). Contacts and leads
-are contacts, accounts are companies. `Target` holds what changed, images hold the record before and after
-where they are registered. `ParentContext` repeats the change and is not read. Over 256 KB the parameters
-are left out, so then only the id is known. Pairs come as a list of `{key, value}`; what serializes the context
-anew on its way (a queue, a function) often makes plain objects of them.
+Event reference: the Dataverse guide to webhooks on learn.microsoft.com (read 2026-11-20). Contacts and leads are
+contacts, accounts are companies. `Target` holds the changes; images, if registered, hold the record before and after.
+`ParentContext` repeats the change and is not read. Over 256 KB the parameters are left out, so only the id is known.
+Pairs come as a list of `{key, value}`; queues and functions that serialize the context again often make plain objects
+of them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import moment, when
+from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.history.events import Event
 
 NOISE = frozenset(
@@ -32,7 +32,7 @@ NOISE = frozenset(
     }
 )  # fmt: skip
 _ACCOUNT = "account id"
-"""The property under which the id of the account stands that a contact or a lead belongs to."""
+"""The property for the id of a contact's or lead's account."""
 _LINKS = ("parentcustomerid", "parentaccountid", "accountid")
 _PERSON = Shape(
     CONTACT, email=("emailaddress1", "emailaddress2"), first_name=("firstname",), last_name=("lastname",), full_name=("fullname",),
@@ -54,28 +54,28 @@ MESSAGES = {
 }  # fmt: skip
 _OPTIONS = ("statuscode", "statecode")
 _LABELS = ("_{}_label", "{}@OData.Community.Display.V1.FormattedValue")
-"""Where a row has an option's label."""
+"""Keys of an option's label in a row."""
 _ROW_MARKS = frozenset({"@odata.etag", "@odata.context", "@odata.type", "ItemInternalId"})
-_NOBODY = "00000000-0000-0000-0000-000000000000"
+_MACHINES = "00000000-0000-0000-0000-000000000000"
 
 
 class Dynamics365(CrmAdapter):
-    """Reads Dynamics 365's webhook calls."""
+    """Reads Dynamics 365's webhooks."""
 
     tool = "dynamics365"
     words = ("lead", "account")
-    signs = _ROW_MARKS | {"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "eventTime", "specversion"}
+    detection_keys = _ROW_MARKS | {"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "eventTime", "specversion"}
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SHAPES, ("statuscode", "statecode"))
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the names of message and entity, or by the marks of Power Automate's triggers."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the names of message and entity, or by the fields of Power Automate's triggers."""
         body = _context(body)
         if "MessageName" in body and "PrimaryEntityName" in body:
             return 100
         if "MessageName" in body and _target_word(body) is not None:
             return 90
         if "x-ms-dynamics-entity-name" in call.headers:
-            # Less sure of a body that is no context: a relay may have wrapped it, and passed the headers on.
+            # Lower for a body that is not a context: a relay may have wrapped it and forwarded the headers.
             return 95 if "PrimaryEntityId" in body or "InputParameters" in body else 45
         if "SdkMessage" in body:
             return 90
@@ -84,20 +84,20 @@ class Dynamics365(CrmAdapter):
         return 80 if _row_word(body) and _ROW_MARKS & body.keys() else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One message about one record, or about several."""
+        """Return the events of one message about one or several records."""
         body = _context(body)
         if "MessageName" not in body and isinstance(body.get("value"), list):
-            # What a query has found.
-            return [event for row in map(as_dict, as_list(body["value"])) for event in self._row(row, call)] or [note("ignored")]
+            # The result of a query.
+            return [event for row in map(as_dict, as_list(body["value"])) for event in self._row(row, call)] or [other_event("ignored")]
         if "MessageName" not in body and ("SdkMessage" in body or _ROW_MARKS & body.keys()):
             return self._row(body, call)
         source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name"))
         word = text(body.get("PrimaryEntityName") or call.headers.get("x-ms-dynamics-entity-name")) or _target_word(body)
         object_id, what = text(body.get("PrimaryEntityId")), MESSAGES.get((source or "").lower())
         if word is None or source is None:
-            return [note("unrecognised", source, word, object_id)]
+            return [other_event("unrecognised", source, word, object_id)]
         if word not in SHAPES or what is None:
-            return [note("ignored", source, word, object_id)]
+            return [other_event("ignored", source, word, object_id)]
         parameters = _pairs(body.get("InputParameters"))
         targets = _several(parameters.get("Targets"))
         if not targets:
@@ -109,30 +109,30 @@ class Dynamics365(CrmAdapter):
         before, after, now = _images(body.get("PreEntityImages")), _images(body.get("PostEntityImages")), _attributes(target)
         if source.lower().startswith("setstate"):
             now = {"statuscode": _scalar(parameters.get("Status")), "statecode": _scalar(parameters.get("State"))}
-        # The target has the number of an option; the image of after has its label, where it is registered.
+        # The target has an option's number; the post image, if registered, has its label.
         now |= {name: after[name] for name, value in now.items() if isinstance(value, int) and isinstance(after.get(name), str)}
         key, object_id = _known(body.get("OperationId")), _known(body.get("PrimaryEntityId"))
         own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
-        at = moment(body, "OperationCreatedOn") or moment(now, "modifiedon") or moment(body, *_OF_GRID)
+        at = first_time(body, "OperationCreatedOn") or first_time(now, "modifiedon") or first_time(body, *_OF_GRID)
         item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
         item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(call, item.shape.kind, word)
         entities = (target, *_entities(body.get("PostEntityImages")), *_entities(body.get("PreEntityImages")))
         item.record = {**item.record, _ACCOUNT: next(filter(None, map(_account_of, entities)), None)}
         if what == UPDATED and source not in ("Upsert", "Restore"):
-            item.changed = {name: (value, before.get(name, UNTOLD)) for name, value in now.items() if name not in NOISE}
+            item.changed = {name: (value, before.get(name, NOT_SENT)) for name, value in now.items() if name not in NOISE}
         if source == "Merge":
             item.changed = {}
             return item.merged(text(parameters.get("SubordinateId")))
         return item.events()
 
     def _row(self, body: Body, call: Call) -> list[Event]:
-        """A row as Power Automate's trigger gives it: the whole record, flat."""
+        """Return the events of a row from Power Automate's trigger: the whole record, flat."""
         source, word = text(body.get("SdkMessage")), _row_word(body)
-        at = when(first(body, "modifiedon"))
-        new = at is not None and at == when(body.get("createdon"))
+        at = parse_time(first(body, "modifiedon"))
+        new = at is not None and at == parse_time(body.get("createdon"))
         what = MESSAGES.get(source.lower()) if source is not None else CREATED if new else UPDATED
         if word is None or what is None:
-            return [note("ignored", source)]
+            return [other_event("ignored", source)]
         statuses = self.statuses(call, SHAPES[word].kind, word)
         labels = {name: label for name in statuses if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
         item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
@@ -142,22 +142,22 @@ class Dynamics365(CrmAdapter):
 
 
 _OF_GRID = ("eventTime", "time")
-"""Where an event grid and a cloud event say when it happened."""
+"""Keys of the event time in an event grid event and a cloud event."""
 
 
 def _context(body: Body) -> Body:
-    """The context, which an event grid keeps under `data`."""
+    """Return the context, which an event grid puts under `data`."""
     inner = as_dict(body.get("data"))
     return {**{name: body.get(name) for name in _OF_GRID}, **inner} if "MessageName" in inner else body
 
 
 def _target_word(body: Body) -> str | None:
-    """What kind of record the target says that it is."""
+    """Return the record type that the target names."""
     return text(as_dict(_pairs(body.get("InputParameters")).get("Target")).get("LogicalName"))
 
 
 def _row_word(body: Body) -> str | None:
-    """What kind of record a flat row is: its own id says so, but a contact also holds ids of accounts."""
+    """Return the record type of a flat row, by its own id; a contact also contains ids of accounts."""
     return next((name for name in ("contact", "lead", "account") if isinstance(body.get(f"{name}id"), str)), None)
 
 
@@ -166,18 +166,18 @@ def _with_linkedin(record: Body, word: str) -> Body:
 
 
 def _known(value: object) -> str | None:
-    """An id, unless it is the one of nobody."""
+    """Return an id, or None for the all-zero id."""
     found = text(value)
-    return None if found == _NOBODY else found
+    return None if found == _MACHINES else found
 
 
 def _several(value: object) -> list[Body]:
-    """The entities of a collection: messages such as `UpdateMultiple` are about many records at once."""
+    """Return the entities of a collection: messages such as `UpdateMultiple` are about many records."""
     return [one for one in map(as_dict, as_list(as_dict(value).get("Entities") or value)) if one]
 
 
 def _pairs(value: object) -> Body:
-    """A list of `{key, value}` as an object; an object as it is."""
+    """Convert a list of `{key, value}` to an object; return an object unchanged."""
     if isinstance(value, dict):
         return value
     pairs = ((first(one, "key", "Key"), one.get("value", one.get("Value"))) for one in map(as_dict, as_list(value)))
@@ -192,19 +192,19 @@ def _images(value: object) -> Body:
 
 
 def _entities(value: object) -> list[Body]:
-    """The entities of a body as they were before or after."""
+    """Return the entities of a body as they were before or after."""
     return [as_dict(image) for image in _pairs(value).values()]
 
 
 def _account_of(entity: Body) -> str | None:
-    """The id of the account to which an entity's link leads; the customer of a contact may be a contact as well."""
-    told = _pairs(entity.get("Attributes")) or entity
-    links = (as_dict(told.get(name)) for name in _LINKS)
+    """Return the id of the account that an entity links to; a contact's customer may also be a contact."""
+    attributes = _pairs(entity.get("Attributes")) or entity
+    links = (as_dict(attributes.get(name)) for name in _LINKS)
     return next((_known(first(link, "Id", "id")) for link in links if link.get("LogicalName") == "account"), None)
 
 
 def _account_in_row(row: Body) -> str | None:
-    """The same of a flat row, which has the id under `_..._value` and names next to it where it leads."""
+    """Return the account id of a flat row, which has it under `_..._value`, with the linked type in a separate key."""
     for name in _LINKS:
         kind = first(row, f"_{name}_value@Microsoft.Dynamics.CRM.lookuplogicalname", f"_{name}_type")
         is_account = text(kind) in ("account", "accounts") or (kind is None and name != "parentcustomerid")
@@ -214,22 +214,22 @@ def _account_in_row(row: Body) -> str | None:
 
 
 def _attributes(entity: Body) -> Body:
-    """An entity's attributes; an option shows its label where the body has it, a link the name of what it leads to."""
+    """Return an entity's pairs, with an option's label if the body has it, and a link's name."""
     labels = _pairs(entity.get("FormattedValues"))
     plain = {name: value for name, value in entity.items() if name[:1].islower()}
-    told = (_pairs(entity.get("Attributes")) or plain).items()
-    return {name: labels.get(name, _scalar(value)) if name in _OPTIONS or _is_option(value) else _scalar(value) for name, value in told}
+    pairs = (_pairs(entity.get("Attributes")) or plain).items()
+    return {name: labels.get(name, _scalar(value)) if name in _OPTIONS or _is_option(value) else _scalar(value) for name, value in pairs}
 
 
 def _is_option(value: object) -> bool:
-    """Whether a value is an option's number, or several: its label is what people read. An amount of money looks alike."""
+    """Return whether a value is one or several option numbers, which need a label. Money amounts have the same form."""
     if isinstance(value, list):
         return value != [] and all(map(_is_option, value))
     return isinstance(value, dict) and isinstance(value.get("Value"), int) and "Money" not in (text(value.get("__type")) or "")
 
 
 def _scalar(value: object) -> object:
-    """A value out of its type. A link seldom has the name of what it leads to; then its id is all that is told."""
+    """Return a typed value as a scalar. A link rarely has a name; otherwise only its id is known."""
     if isinstance(value, list):
         return [_scalar(one) for one in value]
     if not isinstance(value, dict) or "Value" in value:

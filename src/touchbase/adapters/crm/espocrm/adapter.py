@@ -1,10 +1,9 @@
-"""EspoCRM: its webhooks in our words.
+"""EspoCRM: webhooks.
 
-Event reference: docs.espocrm.com, webhooks (read 2026-11-20). A call is a list of up to 50 records and names
-neither the event nor the kind of record, so the user writes the event behind the address
-(`?event=Contact.create`), one webhook each, or names it in the connection by the webhook's id, which stands
-in the signature. Without either a record that shows what it is counts as "here is
-the record" (new, where its two times are equal), and one that does not is unrecognised.
+Event reference: docs.espocrm.com, webhooks (read 2026-11-20). A webhook is a list of up to 50 records and names neither
+the event nor the record type, so the user appends the event to the webhook URL (`?event=Contact.create`), one webhook
+each, or lists it in the connection by the webhook's id, which is in the signature. Without either, a record with a
+recognisable type is a snapshot (new, if its two times are equal), and any other record is unrecognised.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from touchbase.adapters.crm.espocrm.proof import ESPOCRM, key_in, webhook_of
+from touchbase.adapters.crm.espocrm.signature import ESPOCRM, key_in, webhook_of
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
-from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, first_of, in_query, mail
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
+from touchbase.adapters.kit.crm_values import as_dict, email_address, first_of, query_parameter
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import moment, when
+from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.connections.models import MOST_SECRETS
 from touchbase.history.events import Event
 
@@ -44,29 +43,29 @@ SHAPES = {
 }
 ACTIONS = {"create": CREATED, "update": UPDATED, "fieldUpdate": UPDATED, "delete": DELETED}
 _OWN = frozenset({"modifiedById", "emailAddressData", "emailAddressIsOptedOut", "emailAddressIsInvalid"})
-"""Names that no other CRM has; of a record that nobody has changed yet, who changed it is left out."""
+"""Field names that no other CRM uses; a record that was never changed has no `modifiedById`."""
 _MARKS = ("IsOptedOut", "IsInvalid")
-"""How names end that mark an address or a number."""
+"""Suffixes of the flags of an address or a phone number."""
 _OF_LEAD = ("opportunityAmount", "convertedAt", "createdAccountId", "createdContactId")
 _OF_PERSON = ("emailAddress", "firstName", "lastName", "accountId")
 _OF_COMPANY = ("website", "industry")
 _OF_COMPANY_ALONE = ("sicCode", "billingAddressCity", "billingAddressStreet", "shippingAddressCity")
-"""Of these no person has one, while an account has an e-mail address as well."""
+"""Fields that no person has; an account may have an email address too."""
 
 
 class EspoCrm(CrmAdapter):
-    """Reads EspoCRM's webhook calls."""
+    """Reads EspoCRM's webhooks."""
 
     tool = "espocrm"
     words = ("Contact", "Lead", "Account")
-    signs = frozenset({"id", "entityType", "event", "signature", "x-signature"})
-    proofs = (ESPOCRM,)
+    detection_keys = frozenset({"id", "entityType", "event", "signature", "x-signature"})
+    signature_schemes = (ESPOCRM,)
     most_secrets = MOST_SECRETS
     key_in = staticmethod(key_in)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
 
-    def sure(self, body: Body, call: Call) -> int:
-        """A list of plain records, best with EspoCRM's signature or the event behind the address."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: a list of plain records, preferably with EspoCRM's signature or the event in the URL."""
         if _named(body) is not None:
             return 70
         if "id" not in body or "subscriptionType" in body:
@@ -74,8 +73,8 @@ class EspoCrm(CrmAdapter):
         is_marked = not _OWN.isdisjoint(body) or ("modifiedAt" in body and "assignedUserId" in body)
         if not isinstance(call.data, list):
             # A relay has taken the record out of its list.
-            return 55 if is_marked or _names_event(in_query(call.request.query, "event")) else 0
-        event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or ""
+            return 55 if is_marked or _names_event(query_parameter(call.request.query, "event")) else 0
+        event = query_parameter(call.request.query, "event") or chosen_kind(call, webhook_of(call.headers)) or ""
         if event.partition(".")[2].partition(".")[0] in ACTIONS:
             return 95
         if "signature" in call.headers or "x-signature" in call.headers:
@@ -83,8 +82,8 @@ class EspoCrm(CrmAdapter):
         return 55 if is_marked else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One record, by the event that its webhook was made for."""
-        event = in_query(call.request.query, "event") or kind_chosen(call, webhook_of(call.headers)) or _named(body) or ""
+        """Return the events of one record, by the event of its webhook."""
+        event = query_parameter(call.request.query, "event") or chosen_kind(call, webhook_of(call.headers)) or _named(body) or ""
         if _named(body) is not None:
             body = {"modifiedAt": body.get("timestamp"), **as_dict(first(body, "entity", "data"))}
         word, _, action = event.partition(".")
@@ -92,36 +91,36 @@ class EspoCrm(CrmAdapter):
         action, _, field = action.partition(".")
         object_id, what = text(body.get("id")), DELETED if body.get("deleted") is True else ACTIONS.get(action or _what(body))
         if word not in SHAPES or what is None:
-            return [note("ignored" if word else "unrecognised", event or None, word or None, object_id)]
-        at = moment(body, "modifiedAt", *(["createdAt"] if what == CREATED else []))
+            return [other_event("ignored" if word else "unrecognised", event or None, word or None, object_id)]
+        at = first_time(body, "modifiedAt", *(["createdAt"] if what == CREATED else []))
         item = Item(SHAPES[word], what, word, object_id, event or None, at)
         item.record = with_linkedin(body) if item.shape is _PERSON else body
         item.status = self.statuses(call, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
         if what == UPDATED and action:
-            # An update sends the changed fields only, a field's own webhook that field.
-            item.changed = {name: (value, UNTOLD) for name, value in body.items() if name not in NOISE and not name.endswith(_MARKS)}
+            # An update contains only the changed fields, a field's own webhook only that field.
+            item.changed = {name: (value, NOT_SENT) for name, value in body.items() if name not in NOISE and not name.endswith(_MARKS)}
         return [*item.events(), *_marked(item, body)]
 
 
 def _marked(item: Item, body: Body) -> list[Event]:
-    """What the marks of a person's e-mail address mean; those of telephone numbers and target lists mean nothing to us."""
+    """Return the events of the flags of a person's email address; flags of phone numbers and target lists are ignored."""
     if item.shape.kind != CONTACT or item.what == DELETED or item.object_id is None:
         return []
     head = Event("email_unsubscribed", item.at, object_type=item.object_type, object_id=item.object_id, source_event=item.source_event)
-    head.email = first_of(body, _PERSON.email, mail)
+    head.email = first_of(body, _PERSON.email, email_address)
     opted_out = [head] if body.get("emailAddressIsOptedOut") is True else []
     invalid = [replace(head, event="email_bounced", kind="hard")] if body.get("emailAddressIsInvalid") is True else []
     return [*opted_out, *invalid]
 
 
 def _names_event(behind: str | None) -> bool:
-    """Whether what stands behind the address is one of EspoCRM's events of ours."""
+    """Return whether the URL's `event` parameter is an EspoCRM event that we read."""
     word, _, action = (behind or "").partition(".")
     return word in SHAPES and action.partition(".")[0] in ACTIONS
 
 
 def _named(body: Body) -> str | None:
-    """The event that an integration of somebody's own names beside the record: `Lead.create`, whole or in two parts."""
+    """Return the event that a custom integration puts in the body: `Lead.create`, whole or in two keys."""
     word, action = text(body.get("entityType")), text(body.get("event")) or ""
     if word is None:
         word, _, action = action.partition(".")
@@ -130,9 +129,9 @@ def _named(body: Body) -> str | None:
 
 
 def _what(body: Body) -> str:
-    """A whole record that has not been changed since it was created is new."""
-    created = when(body.get("createdAt"))
-    return "create" if created is not None and created == when(body.get("modifiedAt")) else "update"
+    """Return created for a whole record with equal creation and change times, else updated."""
+    created = parse_time(body.get("createdAt"))
+    return "create" if created is not None and created == parse_time(body.get("modifiedAt")) else "update"
 
 
 def _guess(body: Body) -> str | None:

@@ -1,8 +1,8 @@
-"""folk: its webhooks in our words.
+"""folk: webhooks.
 
-Event reference: developer.folk.app, events and payloads (read 2026-11-20). Events are thin; an update lists
-its changes by path. A change of type `set` has the new value, without one the property was cleared; `add`
-and `remove` tell only the difference, which is no value of a field. Relays post whole records, known by their id.
+Event reference: developer.folk.app, events and payloads (read 2026-11-20). Events are thin; an update lists its changes
+by path. A change of type `set` has the new value, or no value if the property was cleared; `add` and `remove` have only
+the difference, which is not a field value. Relays post whole records, recognised by their id.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.folk.fetch import FETCHER, read_record
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.signatures import standard_webhooks
-from touchbase.adapters.kit.times import moment
+from touchbase.adapters.kit.times import first_time
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
 
@@ -34,18 +34,18 @@ ACTIONS = {"created": CREATED, "updated": UPDATED, "groups_updated": UPDATED, "d
 
 
 class Folk(CrmAdapter):
-    """Reads folk's webhook calls."""
+    """Reads folk's webhooks."""
 
     tool = "folk"
     words = ("person",)
-    proofs = (standard_webhooks(),)
+    signature_schemes = (standard_webhooks(),)
     fetcher: ClassVar[Fetcher | None] = FETCHER
-    signs = frozenset({"createdAt", "eventType", "customFieldValues", "webhook-id"})
+    detection_keys = frozenset({"createdAt", "eventType", "customFieldValues", "webhook-id"})
     status: ClassVar[tuple[str, ...]] = ("Status",)
     """Names of the groups' custom fields that are the status."""
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the source that each event names."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the source that each event names."""
         if ".folk.app/" in (text(body.get("source")) or ""):
             return 100
         if _word(body) is not None:
@@ -54,21 +54,21 @@ class Folk(CrmAdapter):
         return 80 if ids and first(body, "type", "eventType") is not None and first(body, "createdAt", "timestamp") is not None else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about one person or company, or its record."""
+        """Return the events of one person or company, or of its record."""
         if (kind := _word(body)) is not None:
             return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
         source, data = text(first(body, "type", "eventType")) or "", as_dict(body.get("data"))
         word, _, action = source.partition(".")
         object_id, what = text(data.get("id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
-            return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
+            return [other_event("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
         item = Item(
             SHAPES[word],
             what,
             word,
             object_id,
             source,
-            moment(body, "createdAt", "timestamp"),
+            first_time(body, "createdAt", "timestamp"),
             text(first(body, "id", "eventId")),
             data,
             status=self.statuses(call, SHAPES[word].kind, word),
@@ -80,24 +80,26 @@ class Folk(CrmAdapter):
         return item.events()
 
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
-        """One person or company that we have asked for."""
+        """Return the events of one fetched person or company."""
         return read_record(body, word, self.statuses(call, kind, word), SHAPES, "fetched")
 
 
 def _word(body: Body) -> str | None:
-    """What a body is the record of, if it is one: folk's ids begin with it."""
+    """Return the record type of a body, by its id's prefix; None for other bodies."""
     if "type" in body or not ("customFieldValues" in body or ("createdAt" in body and "name" in body)):
         return None
     return {"per": "person", "com": "company"}.get((text(body.get("id")) or "").partition("_")[0])
 
 
 def _set(changes: list[object]) -> dict[str, tuple[object, object]]:
-    """The properties that were set, by the last part of their path (a custom field's name, not its group)."""
-    return {name: (as_dict(change).get("value"), UNTOLD) for change in changes if dig(change, "type") == "set" and (name := _name(change))}
+    """Return the properties that were set, by the last part of their path (a custom field's name, not its group)."""
+    return {
+        name: (as_dict(change).get("value"), NOT_SENT) for change in changes if dig(change, "type") == "set" and (name := _name(change))
+    }
 
 
 def _added(changes: list[object]) -> dict[str, object]:
-    """E-mails and addresses of pages that were added: they tell who somebody is."""
+    """Return added email addresses and URLs, which identify the person."""
     return {
         name: dig(change, "value") for change in changes if dig(change, "type") == "add" and (name := _name(change)) in ("emails", "urls")
     }
@@ -106,7 +108,7 @@ def _added(changes: list[object]) -> dict[str, object]:
 def _name(change: object) -> str:
     path = [part for part in as_list(dig(change, "path")) if isinstance(part, str) and not part.isdecimal()]
     name = text(path[-1]) or "" if path else ""
-    # A group's own field is not the person's, even if somebody has called it "email".
+    # A group's custom field is not the person's, even if it is named "email".
     return f"{_CUSTOM}.{name}" if path[:1] == [_CUSTOM] and name in _OWN else name
 
 

@@ -1,1 +1,1 @@
-"""Any other CRM."""
+"""Generic CRM adapter: any other CRM."""

@@ -1,4 +1,4 @@
-"""Any CRM whose client has declared where things stand in its bodies (the setting `fields`)."""
+"""Bodies of any CRM for which the client has declared the paths (the setting `fields`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, note
-from touchbase.adapters.kit.crm_adapter import Body, kind_chosen
-from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
+from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.extract import dig, text
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.models import IGNORE
 from touchbase.history.events import Event
 
@@ -29,26 +29,28 @@ SHAPES = {
 
 
 def read_mapped(body: Body, call: Call) -> list[Event]:
-    """The body as one event, by the client's own map of it."""
+    """Return the event of a body, read by the client's field map."""
     # A relay that flattens bodies makes one key of a path.
-    told = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in call.settings.fields.items()}
-    source = text(told.get("event")) or in_query(call.request.query, "event")
-    word, object_id, words = text(told.get("object_type")), text(told.get("id")), words_of(source)
+    mapped = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in call.settings.fields.items()}
+    source = text(mapped.get("event")) or query_parameter(call.request.query, "event")
+    word, object_id, words = text(mapped.get("object_type")), text(mapped.get("id")), words_of(source)
     named = (*words_of(word), *words)
-    kind = kind_chosen(call, word) or noun_in(named)
+    kind = chosen_kind(call, word) or noun_in(named)
     of_part = is_of_a_part(named) if noun_in(named) else kind is None and not (OTHERS | SEVERAL | US).isdisjoint(named)
     if kind == IGNORE or of_part:
-        return [note("ignored", source, word, object_id)]
+        return [other_event("ignored", source, word, object_id)]
     if kind not in SHAPES:
-        kind = COMPANY if text(told.get("domain")) and not text(told.get("email")) else CONTACT
-    item = Item(SHAPES[kind], verb_in(words) or UPDATED, word or kind, object_id, source, when(told.get("occurred_at")), record=told)
-    item.status = ("status",) if "status" in told else ()
+        kind = COMPANY if text(mapped.get("domain")) and not text(mapped.get("email")) else CONTACT
+    item = Item(
+        SHAPES[kind], verb_in(words) or UPDATED, word or kind, object_id, source, parse_time(mapped.get("occurred_at")), record=mapped
+    )
+    item.status = ("status",) if "status" in mapped else ()
     item.restored = RESTORED in words
     return item.events()
 
 
 def _at(value: object, path: Iterable[str]) -> object:
-    """What stands at a path; a number is a place in a list."""
+    """Return the value at a path; a number is a list index."""
     for key in path:
         if isinstance(value, dict):
             value = value.get(key)

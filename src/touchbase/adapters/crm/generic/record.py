@@ -1,4 +1,4 @@
-"""Where in a body the record stands that it is about: in the body itself, or up to three levels down."""
+"""Location of the record in a body: the body itself, or up to three levels down."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from touchbase.adapters.crm.generic.shapes import HOST_KEYS, ID_KEYS, LIST_KEYS,
 from touchbase.adapters.crm.generic.words import OTHERS, US, noun_in, words_of
 from touchbase.adapters.kit.crm import COMPANY, CONTACT
 from touchbase.adapters.kit.crm_adapter import Body
-from touchbase.adapters.kit.crm_values import as_dict, first_of, host, mail
+from touchbase.adapters.kit.crm_values import as_dict, email_address, first_of, host
 from touchbase.adapters.kit.extract import first
 
 _ONLY_LISTS = tuple(name for name in LIST_KEYS if name not in RECORD_KEYS)
 _BESIDE_THE_ID = ("attributes", "fields")
-_DEEPEST = 3
+_MAX_DEPTH = 3
 _ANY_ID = (*ID_KEYS, *OWN_ID_KEYS[CONTACT], *OWN_ID_KEYS[COMPANY])
 _ANOTHERS = US | OTHERS | {"old", "previous", "before", "original", "parent", "primary"}
 
 
 def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
-    """The record, and the name of the last key that led there; `kind` is what the body says itself that it is about, if it does."""
+    """Return the record and the last key of its path; `kind` is the body's own statement of the kind, if any."""
     key = next((name for name in _ONLY_LISTS if isinstance(body.get(name), dict)), None)
     if key is not None:
         return usual(as_dict(body[key])), key
-    for depth in range(_DEEPEST):
+    for depth in range(_MAX_DEPTH):
         name = next((name for name in _objects_in(body) if _leads_on(body, name, kind)), None)
         if name is None and not depth and kind is not None:
             name = next((name for name in body if _is_named_after(kind, name) and _is_record(usual(as_dict(body[name])))), None)
@@ -36,23 +36,23 @@ def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
 
 
 def _is_named_after(kind: str, name: str) -> bool:
-    """Whether a name such as `contactCreated` is that of the record itself: not of its owner, nor as it was before."""
+    """Return whether a key such as `contactCreated` names the record itself: not its owner, nor its previous state."""
     words = words_of(name)
     return noun_in(words) == kind and len(words) > 1 and _ANOTHERS.isdisjoint(words)
 
 
 def _objects_in(body: Body) -> list[str]:
-    """The names below which a record may stand, the likeliest first."""
+    """Return the keys that may contain the record, the most likely first."""
     inside = {name for name, value in body.items() if isinstance(value, dict)}
     return [name for name in RECORD_KEYS if name in inside] if inside else []
 
 
 def _leads_on(body: Body, name: str, kind: str | None) -> bool:
-    """Whether the record stands below this name, and is not here already, with its company, its parent or its own fields below."""
+    """Return whether the record is under this key, and not already here with a company, parent or fields under the key."""
     noun, inner = noun_in(words_of(name)), usual(as_dict(body[name]))
     if noun is not None and kind is not None:
         return noun == kind and not (_is_known(body) and not _is_known(inner))
-    if first_of(body, MAIL_KEYS, mail) is None:
+    if first_of(body, MAIL_KEYS, email_address) is None:
         return True
     return noun != COMPANY and (_is_record(inner) or any(isinstance(value, dict) for value in inner.values()))
 
@@ -62,4 +62,4 @@ def _is_record(body: Body) -> bool:
 
 
 def _is_known(body: Body) -> bool:
-    return first_of(body, MAIL_KEYS, mail) is not None or first_of(body, HOST_KEYS, host) is not None
+    return first_of(body, MAIL_KEYS, email_address) is not None or first_of(body, HOST_KEYS, host) is not None

@@ -1,4 +1,4 @@
-"""Where other CRMs and relays keep things: the usual names, and bodies brought into the usual form."""
+"""The usual property names of other CRMs and relays, and normalization of bodies to them."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ OWN_ID_KEYS = {
     CONTACT: ("contact_id", "contactId", "person_id", "personId", "lead_id", "leadId"),
     COMPANY: ("company_id", "companyId", "organization_id", "organizationId"),
 }
-"""Beside a contact `company_id` is its company's."""
+"""Next to a contact `company_id` is its company's id."""
 COMPANY_KEYS = (*OWN_ID_KEYS[COMPANY], "account_id", "accountId", "organisation_id", "organisationId")
-"""Where a contact has its company's id; one level lower, it stands in what the company is called by."""
+"""Keys of a contact's company id; inside the embedded company, it is under the usual id key."""
 _COMPANIES = ("company", "account", "organization", "organisation")
 NEW_STATUS_KEYS = {"status": ("new_status", "newStatus", "status"), "stage": ("new_stage", "newStage", "stage")}
-"""By what an event's name says has changed, where that stands, beside the record as well."""
+"""Keys of the new status, by the word for it in the event name; they may be outside the record."""
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: Shape(
@@ -103,7 +103,7 @@ SHAPES = {
 
 
 def usual(body: Body) -> Body:
-    """The body with its names also as they are usually written, and flattened ones (`contact__email`, `data.id`) as objects."""
+    """Return the body with normalized names added, and with flattened names (`contact__email`, `data.id`) expanded."""
     names = "".join(body)
     if names.islower() and "." not in names and "__" not in names and " " not in names:
         return body
@@ -123,12 +123,12 @@ def usual(body: Body) -> Body:
 
 
 def with_company(record: Body) -> Body:
-    """A contact's record with the id of its company, where that stands in the place of the company itself."""
+    """Return a contact's record with its company's id, if the id is stored in the company property."""
     for name in _COMPANIES:
         value = record.get(name)
         found = _id_of_company(value)
         if found is not None and first(record, *COMPANY_KEYS) is None:
-            # What holds an id is no name.
+            # A value that is an id is no name.
             rest = record if isinstance(value, dict) else {key: other for key, other in record.items() if key != name}
             return {**rest, COMPANY_KEYS[0]: found}
     return record
@@ -142,12 +142,12 @@ def _id_of_company(value: object) -> str | None:
 
 
 def _of_several(body: Body) -> Iterator[Body]:
-    """A body for each of the numbers in `keys`, by which Directus tells of records that were changed or deleted."""
+    """Yield a body for each id in `keys`, which Directus uses for changes and deletions of several records."""
     payload = body.get("payload")
     numbers = [number for one in items(body["keys"]) if (number := text(one)) is not None]
     around = {name: value for name, value in body.items() if name not in ("keys", "payload")}
     if isinstance(payload, dict):
-        # What is written into several at once belongs to none of them: an address among it would make one of all.
+        # Values written to several records at once identify none of them: a shared address would merge them all.
         around["payload"] = payload if len(numbers) == 1 else {name: value for name, value in payload.items() if not _is_own(name)}
     for number in numbers:
         yield {**around, "key": number}
@@ -158,7 +158,7 @@ def _is_own(name: str) -> bool:
 
 
 def bodies(body: Body) -> Iterator[Body]:
-    """A body for each record of a list that stands below one key; else the body as it is."""
+    """Yield a body for each record of a list under one key; otherwise the body itself."""
     if "collection" in body and items(body.get("keys")):
         yield from _of_several(body)
         return

@@ -1,4 +1,4 @@
-"""The words by which the names of events and objects tell what happened, and to whom."""
+"""Classification of event and object names by their words: what happened, and to which kind of record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOUNS = {
     CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
     COMPANY: ("company", "companies", "account", "accounts", "organization", "organisation", "organizations", "organisations"),
 }
-# A name that holds one of these is about something else, even if a contact is mentioned in it.
+# A name with one of these words is about something else, even if it also names a contact.
 OTHERS = frozenset(
     {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
     | {"booking", "bookings", "invitee", "payment", "payments", "checkout", "cart"}
@@ -31,11 +31,11 @@ US = frozenset(
     | {"admin", "seat", "mailbox", "inbox", "workspace", "location", "locations", "app", "integration", "installation", "pipeline"}
     | {"product", "products", "ticket", "tickets", "quote", "quotes", "appointment", "appointments"}
 )
-"""Whoever has an address in a record of these is no contact, unless the name says contact or company as well."""
+"""A person in a record of these types is no contact, unless the name also says contact or company."""
 SEVERAL = frozenset(
     {"opportunities", "tasks", "notes", "activities", "emails", "calls", "meetings", "messages", "invoices", "orders", "lists", "tags"}
 )
-"""The same things, many of them: what a collection or table is called. A contact may have changed in its own."""
+"""Plurals of the same, as names of collections and tables. A change in a contact's own collection may be a contact's change."""
 RESTORED = "restored"
 _OF_OURS = frozenset(
     {
@@ -43,7 +43,7 @@ _OF_OURS = frozenset(
         "stage", "label", "labels", "type", "role", "permission", "photo", "avatar",
     }
 )  # fmt: skip
-"""What a contact or company has that comes and goes without them (`contact.address.deleted`), and is theirs when it changes."""
+"""Parts of a contact or company with their own lifecycle (`contact.address.deleted`); a changed part changes the record."""
 _BESIDE = frozenset(
     {
         "comment", "comments", "file", "files", "document", "documents", "attachment", "attachments", "subscription", "subscriptions",
@@ -51,13 +51,13 @@ _BESIDE = frozenset(
         "invitations", "discount", "payment", "relationship", "relationships", "association", "associations",
     }
 ) | (SEVERAL - {"emails", "lists", "tags"})  # fmt: skip
-"""What is a record of its own beside them: `customer.subscription.updated`."""
+"""Separate records next to a contact or company: `customer.subscription.updated`."""
 _INSIDE = frozenset({"user", "users", "member", "members", "employee", "employees", "admin", "seat"})
-"""Whom a company has, besides its contacts."""
+"""People of a company who are not its contacts."""
 _GROUPS = frozenset({"group", "groups", "segment", "segments", "campaign", "sequence", "cadence", "audience", "automation", "workflow"})
-"""What a contact comes into, or leaves, and stays a contact."""
+"""Groups that a contact joins or leaves without being created or deleted."""
 _PARTS = _OF_OURS | _BESIDE | _GROUPS | OTHERS | SEVERAL | US
-# As an object's word "list", "card" or "type" tells only the form.
+# As an object's type, "list", "card" or "type" only describes the format.
 _ANOTHER = _PARTS - {"list", "lists", "card", "type"}
 _PLAIN = frozenset(
     {
@@ -66,44 +66,44 @@ _PLAIN = frozenset(
         "subscribers", "client", "after", "item", "items", "inbound", "entry", "entries",
     }
 )  # fmt: skip
-"""What says nothing else beside who has been deleted, and that they were."""
+"""Words that add nothing to a deletion event of a record."""
 _JOINING = frozenset({"added", "add", "removed", "remove"})
 _LINKS = frozenset({"to", "from", "into"})
-_LONGEST_KNOWN = 100
+_MAX_KNOWN_LENGTH = 100
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _VERB_OF = {word: verb for verb, words in VERBS.items() for word in words}
 _NOUN_OF = {word: noun for noun, words in NOUNS.items() for word in words}
 
 
 def words_of(name: str | None) -> tuple[str, ...]:
-    """The words of a name, in lower case: `LeadUpdated`, `lead.updated` and `LEAD_UPDATED` all have two."""
+    """Split a name into lower-case words: `LeadUpdated`, `lead.updated` and `LEAD_UPDATED` all give two."""
     if name is None:
         return ()
-    return _words(name) if len(name) > _LONGEST_KNOWN else _known_words(name)
+    return _words(name) if len(name) > _MAX_KNOWN_LENGTH else _known_words(name)
 
 
 def _words(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORDS.findall(name))
 
 
-# A tool sends the same names again and again.
+# Cached: a tool repeats the same names.
 _known_words = lru_cache(maxsize=1_000)(_words)
 
 
 class Naming(NamedTuple):
-    """What the names of an event and of its object tell together."""
+    """The combined meaning of an event's and an object's name."""
 
     words: tuple[str, ...]
     of_object: tuple[str, ...]
     what: str | None
     kind: str | None
     own_ids: dict[str, tuple[str, ...]]
-    """For a contact and for a company: what its id is called where it is not just the id."""
+    """For contact and company: the id keys with a specific name."""
 
 
 def naming_of(event: str | None, word: str | None) -> Naming | None:
-    """What an event's name and its object's word tell; None where they are about something else than a contact or a company."""
-    return _naming(event, word) if len(event or "") + len(word or "") > _LONGEST_KNOWN else _known_naming(event, word)
+    """Return the meaning of an event name and an object name; None if they are not about a contact or a company."""
+    return _naming(event, word) if len(event or "") + len(word or "") > _MAX_KNOWN_LENGTH else _known_naming(event, word)
 
 
 def _naming(event: str | None, word: str | None) -> Naming | None:
@@ -119,7 +119,7 @@ _known_naming = lru_cache(maxsize=1_000)(_naming)
 
 
 def verb_in(words: tuple[str, ...]) -> str | None:
-    """What happened: created, updated or deleted. Who is added to something, or removed from it, is only updated."""
+    """Return created, updated or deleted. Being added to or removed from something is an update."""
     place = _verb_at(words)
     if place is None:
         return None
@@ -127,9 +127,9 @@ def verb_in(words: tuple[str, ...]) -> str | None:
 
 
 def is_of_a_part(words: tuple[str, ...]) -> bool:
-    """Whether the words tell that something of a contact or company was made, changed or deleted, and not they themselves.
+    """Return whether the words describe a change of a part of a contact or company, and not of the record itself.
 
-    What nobody has thought of may be made or changed beside a contact, but is no deletion of one.
+    An unknown noun next to a contact may be created or changed, but is no deletion of the contact.
     """
     what, verb = verb_in(words), _verb_at(words)
     if verb is None:
@@ -141,7 +141,7 @@ def is_of_a_part(words: tuple[str, ...]) -> bool:
     kind = _NOUN_OF[words[noun]]
     foreign = {word for word in between if _NOUN_OF.get(word) != kind} - _PLAIN
     if what == DELETED:
-        # An archive may be updated, and not the contact archived.
+        # An archive may be updated without the contact being archived.
         is_else = any(_VERB_OF.get(word, DELETED) != DELETED for word in words)
         return is_else or bool(foreign) or not _GROUPS.isdisjoint(words[:noun])
     if what == CREATED:
@@ -155,17 +155,17 @@ def _verb_at(words: tuple[str, ...]) -> int | None:
 
 
 def word_of(kind: str, words: Iterable[str]) -> str:
-    """The word for an object of this kind: a CRM that has leads beside its contacts numbers each from one."""
+    """Return the CRM's name for an object of this kind; leads and contacts have separate id sequences."""
     noun = next((word for word in words if word in _NOUN_OF), "")
     return "lead" if noun.startswith("lead") else kind
 
 
 def noun_in(words: Iterable[str]) -> str | None:
-    """Whom it happened to: a contact or a company."""
+    """Return the kind of record: contact or company."""
     return next((_NOUN_OF[word] for word in words if word in _NOUN_OF), None)
 
 
 def _own_id_keys(kind: str, words: Iterable[str]) -> tuple[str, ...]:
-    """`contact_id`, and of a `lead` so named `lead_id`."""
+    """Return `contact_id`, and for an object named `lead` also `lead_id`."""
     named = dict.fromkeys((kind, *(word for word in words if _NOUN_OF.get(word) == kind)))
     return tuple(f"{word}{ending}" for word in named for ending in ("_id", "Id"))

@@ -1,7 +1,7 @@
-"""HubSpot: asking for contacts and companies, many at once.
+"""HubSpot: fetching contacts and companies, many per request.
 
-Reference: developers.hubspot.com, CRM objects, batch read (read 2026-11-20). With the history of a property, which tells
-when the status was set, a call may name 50 records. Those that are not there are left out of the answer.
+Reference: developers.hubspot.com, CRM objects, batch read (read 2026-11-20). With the history of a property, which
+shows when the status was set, a request may have 50 ids. Missing records are left out of the response.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, text
-from touchbase.adapters.kit.fetch import ApiFetcher, Asked, path_of
+from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path
 from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.times import moment, when
+from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.connections.tools import ApiRequest
 from touchbase.history.events import Event
 
@@ -30,7 +30,7 @@ _NEVER_ASKED = ("identity", "associated_domain", "associated_name", "associated_
 _TIMES = ("lastmodifieddate", "hs_lastmodifieddate")
 
 
-def _make(asked: Asked) -> ApiRequest | None:
+def _make(asked: FetchTarget) -> ApiRequest | None:
     place = _PLACES.get(asked.word) or (asked.word if _OWN_KIND.fullmatch(asked.word) else None)
     if place is None:
         return None
@@ -41,16 +41,16 @@ def _make(asked: Asked) -> ApiRequest | None:
         "propertiesWithHistory": list(statuses),
         "inputs": [{"id": one} for one in asked.ids],
     }
-    return asked.post(f"{path_of('crm', 'v3', 'objects', place)}/batch/read", asked.bearer(), body)
+    return asked.post(f"{build_path('crm', 'v3', 'objects', place)}/batch/read", asked.bearer(), body)
 
 
 FETCHER = ApiFetcher("https://api.hubapi.com", 50, 120, _make, lambda answer: as_list(as_dict(answer).get("results")))
 
 
 def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...]) -> list[Event]:
-    """One record of an answer. The status set last is the record's, and counts from when it was set."""
+    """Read one record of a response. The status set last is used, with the time at which it was set."""
     record = as_dict(body.get("properties"))
-    at = moment(record, *_TIMES) or moment(body, "updatedAt")
+    at = first_time(record, *_TIMES) or first_time(body, "updatedAt")
     item = Item(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched", at, record=record, status=statuses)
     versions = as_dict(body.get("propertiesWithHistory"))
     item.status_at = {name: _newest(versions.get(name)) for name in statuses}
@@ -59,5 +59,5 @@ def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...]) ->
 
 
 def _newest(versions: object) -> int | None:
-    times = [at for one in as_list(versions) if (at := when(dig(one, "timestamp"))) is not None]
+    times = [at for one in as_list(versions) if (at := parse_time(dig(one, "timestamp"))) is not None]
     return max(times, default=None)

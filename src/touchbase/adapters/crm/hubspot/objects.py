@@ -1,32 +1,32 @@
-"""HubSpot: whole objects, as its workflows and relays post them.
+"""HubSpot: whole objects, as posted by workflows and relays.
 
-Four forms: the older one of workflows (`vid` or `companyId`, each property an object with its `value`),
-the newer one (`id` or `objectId`, each property a plain value), the flat one that a user writes by hand in
-a workflow, known by its `hs_object_id`, and that of an app's own action in a workflow (`callbackId`). Relays that
-watch a list hand on its new member below `contact`.
+Four forms: the older workflow form (`vid` or `companyId`, each property an object with its `value`), the newer one
+(`id` or `objectId`, each property a plain value), the flat form that a user writes in a workflow, recognised by its
+`hs_object_id`, and that of an app's custom workflow action (`callbackId`). Relays that watch a list put its new member
+under `contact`.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, flag, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import moment
+from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Event
 
 CONTACT_ID = "0-1"
 COMPANY_ID = "0-2"
 OWN = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodifieddate"})
-"""Properties that every object has, under names that no other CRM uses."""
+"""Properties of every object, under names that no other CRM uses."""
 _NAMED = {
     CONTACT_ID: CONTACT, "contact": CONTACT, "contacts": CONTACT, COMPANY_ID: COMPANY, "company": COMPANY, "companies": COMPANY,
 }  # fmt: skip
 _OF_GOODS = frozenset({"price", "hs_product_id", "hs_sku", "quantity"})
-"""What products and line items have, which are called by a `name` as companies are."""
+"""Properties of products and line items, which have a `name` like companies."""
 _OF_COMPANY = frozenset({"industry", "lifecyclestage", "numberofemployees", "annualrevenue"})
-"""What tells a company from a deal, a ticket or goods where only watched properties come along."""
+"""Properties that distinguish a company from a deal, ticket or product if only selected properties are sent."""
 
 SHAPES = {
     CONTACT: Shape(
@@ -44,7 +44,7 @@ SHAPES = {
 
 
 def is_object(body: Body) -> bool:
-    """Whether a body is one of HubSpot's objects."""
+    """Return whether a body is a HubSpot object."""
     if "hs_object_id" in body or _is_action(body):
         return True
     properties = body.get("properties")
@@ -54,13 +54,13 @@ def is_object(body: Body) -> bool:
 
 
 def member_of_list(body: Body) -> Body | None:
-    """The contact that has joined a list, where a relay tells so."""
+    """Return the contact that has joined a list, from a relay's body; None for other bodies."""
     member = body.get("contact")
     return member if "listId" in body and isinstance(member, dict) and is_object(member) else None
 
 
 def read_object(body: Body, statuses: StatusNames) -> list[Event]:
-    """The whole object as an update that may create; deals and the like are ignored."""
+    """Return the object as an update that may create; deals and other objects are ignored."""
     body = _of_action(body) if _is_action(body) else body
     record = properties_of(body) if isinstance(body.get("properties"), dict) else dict(body)
     kind = _kind(body, record)
@@ -68,12 +68,12 @@ def read_object(body: Body, statuses: StatusNames) -> list[Event]:
         first(body, "vid", "canonical-vid", "companyId", "hs_object_id", "objectId") or first(record, "hs_object_id") or body.get("id")
     )
     if kind is None:
-        return [note("ignored", None, text(first(body, "objectTypeId", "objectType")), object_id)]
+        return [other_event("ignored", None, text(first(body, "objectTypeId", "objectType")), object_id)]
     if kind == CONTACT:
         record = with_linkedin(record | _of_contact(body))
     what = DELETED if flag(body.get("isDeleted")) or flag(body.get("archived")) else UPDATED
-    gone = moment(body, "archivedAt") if what == DELETED else None
-    at = gone or moment(record, "lastmodifieddate", "hs_lastmodifieddate") or moment(body, "updatedAt")
+    gone = first_time(body, "archivedAt") if what == DELETED else None
+    at = gone or first_time(record, "lastmodifieddate", "hs_lastmodifieddate") or first_time(body, "updatedAt")
     return Item(SHAPES[kind], what, kind, object_id, None, at, record=record, status=statuses(kind, kind)).events()
 
 
@@ -82,15 +82,15 @@ def _is_action(body: Body) -> bool:
 
 
 def _of_action(body: Body) -> Body:
-    """The object that a workflow's action is run for, with the fields that the workflow's author has filled in for the action."""
+    """Return the object of a workflow action, with the input fields that the workflow's author has configured."""
     found = as_dict(body.get("object"))
     return {**found, "properties": {**as_dict(body.get("inputFields")), **as_dict(found.get("properties"))}}
 
 
 def properties_of(body: Body) -> dict[str, object]:
-    """What stands under `properties`: plain values, or in the older form objects with their `value`."""
-    told = as_dict(body.get("properties"))
-    return {name: value.get("value") if isinstance(value, dict) else value for name, value in told.items()}
+    """Return `properties` as plain values; in the older form they are objects with a `value`."""
+    properties = as_dict(body.get("properties"))
+    return {name: value.get("value") if isinstance(value, dict) else value for name, value in properties.items()}
 
 
 def _kind(body: Body, record: Body) -> str | None:
@@ -107,19 +107,19 @@ def _kind(body: Body, record: Body) -> str | None:
 
 
 def _by_properties(record: Body) -> str | None:
-    """What an object is that names no kind and has no id of one kind alone."""
+    """Return the type of an object without a type name and a type-specific id."""
     if any(name in record for name in ("email", "firstname", "lastname")):
         return CONTACT
     if "domain" in record or ("name" in record and _OF_GOODS.isdisjoint(record)):
         return COMPANY
-    # Only contacts keep the time of their last change under a name without HubSpot's prefix.
+    # Only contacts have their change time under a name without HubSpot's prefix.
     if "lastmodifieddate" in record:
         return CONTACT
     return COMPANY if "hs_lastmodifieddate" in record and not _OF_COMPANY.isdisjoint(record) else None
 
 
 def _of_contact(body: Body) -> dict[str, object]:
-    """What stands beside the properties: the e-mail among the identities, and the company that it is linked to."""
+    """Return data outside the properties: the email address among the identities, and the linked company."""
     identities = [as_dict(one) for profile in as_list(body.get("identity-profiles")) for one in as_list(dig(profile, "identities"))]
     mails = [{"value": one.get("value"), "primary": one.get("is-primary")} for one in identities if one.get("type") == "EMAIL"]
     company = as_dict(dig(body, "associated-company", "properties"))

@@ -1,9 +1,9 @@
-"""Insightly: the webhooks of its workflow automation, in our words.
+"""Insightly: webhooks of workflow automation.
 
-Event reference: support.insight.ly, webhooks in workflow automation (read 2026-11-20). The body is the record
-in capitals and does not say what happened: equal times of creation and change mean that it is new. Contacts
-and leads are contacts, organisations are companies. Records of the older API versions keep their addresses in
-a list (`CONTACTINFOS`); relays pass on the record without the `entity` around it.
+Event reference: support.insight.ly, webhooks in workflow automation (read 2026-11-20). The body is the record, with
+upper-case names, without an event name: equal creation and change times mean that it is new. Contacts and leads are
+contacts, organisations are companies. Records of older API versions have their addresses in a list (`CONTACTINFOS`);
+relays forward the record without `entity`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, as_list, choices, link
+from touchbase.adapters.kit.crm_values import as_dict, as_list, linkedin_from, option_text
 from touchbase.adapters.kit.extract import dig, first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 _PERSON = Shape(
@@ -30,29 +30,29 @@ _PERSON = Shape(
 _ORGANISATION = Shape(
     COMPANY, domain=("WEBSITE", "EMAIL_DOMAIN"), company=("ORGANISATION_NAME", "ORGANIZATION_NAME"), useful=("PHONE", "INDUSTRY"),
 )  # fmt: skip
-# In this order: a contact also holds its organisation's id, an opportunity several ids.
+# In this order: a contact also has its organisation's id, an opportunity several ids.
 NOT_OURS = ("OPPORTUNITY_ID", "PROJECT_ID", "TASK_ID", "EVENT_ID", "NOTE_ID", "TICKET_ID", "PRODUCT_ID", "QUOTE_ID")
 KINDS = {
     "LEAD_ID": ("lead", _PERSON), "CONTACT_ID": ("contact", _PERSON), "ORGANISATION_ID": ("organisation", _ORGANISATION),
     "ORGANIZATION_ID": ("organisation", _ORGANISATION),
 }  # fmt: skip
 INFOS = {"EMAIL": "EMAIL_ADDRESS", "WEBSITE": "WEBSITE", "PHONE": "PHONE", "SOCIAL": "SOCIAL_LINKEDIN"}
-"""What the kinds of an older record's `CONTACTINFOS` are today."""
+"""Kinds of an older record's `CONTACTINFOS`, and their current field names."""
 _TIMES = frozenset({"DATE_CREATED_UTC", "DATE_UPDATED_UTC"})
 _OWN = frozenset({"EMAIL_ADDRESS", "ORGANISATION_NAME", "CUSTOMFIELDS", "LEAD_STATUS_ID", "SOCIAL_LINKEDIN", "OWNER_USER_ID"})
-"""Names that tell a few fields of a record, which somebody has picked, from those of other tools that write in capitals."""
+"""Field names that distinguish a selection of fields from other tools with upper-case names."""
 
 
 class Insightly(CrmAdapter):
-    """Reads Insightly's webhook calls."""
+    """Reads Insightly's webhooks."""
 
     tool = "insightly"
     words = ("lead", "organisation")
-    signs = frozenset({"entity", *_TIMES, *KINDS})
+    detection_keys = frozenset({"entity", *_TIMES, *KINDS})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("LEAD_STATUS", "LEAD_STATUS_ID"), "contact": (), "organisation": ()}
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the names in capitals below `entity`."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the upper-case names under `entity`."""
         entity = _entity(body)
         if "entity" not in body:
             if not _TIMES.isdisjoint(entity):
@@ -63,15 +63,15 @@ class Insightly(CrmAdapter):
         return 70 if any(name.endswith("_ID") for name in entity) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One record as it is now."""
+        """Return a snapshot of one record."""
         record = _entity(body)
         if any(name in record for name in NOT_OURS) and "LEAD_ID" not in record:
-            return [note("ignored")]
+            return [other_event("ignored")]
         name = next((name for name in KINDS if record.get(name) is not None), None)
         if name is None:
-            return [note("ignored" if any(key.endswith("_ID") for key in record) else "unrecognised")]
+            return [other_event("ignored" if any(key.endswith("_ID") for key in record) else "unrecognised")]
         word, shape = KINDS[name]
-        created, updated = when(record.get("DATE_CREATED_UTC")), when(record.get("DATE_UPDATED_UTC"))
+        created, updated = parse_time(record.get("DATE_CREATED_UTC")), parse_time(record.get("DATE_UPDATED_UTC"))
         what = CREATED if created is not None and created == updated else UPDATED
         fields = {
             label: one.get("FIELD_VALUE", one.get("VALUE"))
@@ -85,22 +85,22 @@ class Insightly(CrmAdapter):
         events = item.events()
         if item.object_id is not None:
             own = {key: value for key, value in fields.items() if key in item.record and key not in item.status}
-            events[0].custom |= {key: told for key, value in own.items() if (told := choices(value)) is not None or value is None}
+            events[0].custom |= {key: shown for key, value in own.items() if (shown := option_text(value)) is not None or value is None}
         return events
 
 
 def _entity(body: Body) -> Body:
-    """The record, which stands below `entity` unless a relay has taken it out."""
+    """Return the record, under `entity` unless a relay has unwrapped it."""
     return as_dict(body.get("entity")) or body
 
 
 def _infos(record: Body) -> Body:
-    """The first address of each kind in an older record's list, and the domain of an organisation's mails."""
+    """Return the first address of each kind in an older record's list, and an organisation's email domain."""
     found: Body = {}
     for one in map(as_dict, as_list(record.get("CONTACTINFOS"))):
         name = INFOS.get((text(one.get("TYPE")) or "").upper())
-        # Of the social networks only LinkedIn is asked for; the record then says whether it is an address.
-        if name is not None and (name != "SOCIAL_LINKEDIN" or link(one.get("DETAIL")) is not None):
+        # Of the social networks only LinkedIn is read; the value is checked to be a URL.
+        if name is not None and (name != "SOCIAL_LINKEDIN" or linkedin_from(one.get("DETAIL")) is not None):
             found.setdefault(name, one.get("DETAIL"))
     domain = dig(first(record, "EMAILDOMAINS", "EMAIL_DOMAINS"), 0, "EMAIL_DOMAIN")
     return found if domain is None else {**found, "EMAIL_DOMAIN": domain}

@@ -1,11 +1,10 @@
-"""monday.com: its board webhooks in our words.
+"""monday.com: board webhooks.
 
-Event reference: developer.monday.com, webhooks (read 2026-11-20). Which of a client's boards holds people
-and which companies is the client's own affair: `?object=company` behind the address makes the items of that
-webhook companies, `?object=ignore` leaves them out, otherwise they are contacts; a connection may say it by
-board id (`objects`). Before it sends anything,
-monday asks for its `challenge` back. Sub-items use the same event names and are left out. Some relays hand on
-what stands below `event`, and nothing around it.
+Event reference: developer.monday.com, webhooks (read 2026-11-20). The client decides which boards contain people and
+which companies: `?object=company` in the webhook URL makes that webhook's items companies, `?object=ignore` ignores
+them, otherwise they are contacts; a connection may list board ids instead (`objects`). Before the first event, monday
+requires its `challenge` in the response. Sub-items use the same event names and are ignored. Some relays forward only
+the content of `event`.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.monday.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.monday.handshake import handshake
-from touchbase.adapters.crm.monday.proof import MONDAY
-from touchbase.adapters.interface import Call, ProtocolAnswer
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
-from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, kind_chosen
-from touchbase.adapters.kit.crm_values import as_dict, in_query, label, link
+from touchbase.adapters.crm.monday.signature import MONDAY
+from touchbase.adapters.interface import Call, ProtocolResponse
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
+from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
+from touchbase.adapters.kit.crm_values import as_dict, linkedin_from, query_parameter, status_text
 from touchbase.adapters.kit.extract import dig, first, text
-from touchbase.adapters.kit.times import moment
+from touchbase.adapters.kit.times import first_time
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
 
@@ -39,8 +38,8 @@ KINDS = {
     "account": COMPANY,
 }
 COME = "move_pulse_into_board"
-"""An item has come from another board, with columns that the call leaves out."""
-# The names under which one subscribes (`create_item`) and those which arrive (`create_pulse`) differ.
+"""An item moved from another board; the webhook leaves out its columns."""
+# Event names differ between subscription (`create_item`) and webhook (`create_pulse`).
 TYPES = {
     "create_pulse": CREATED, "create_item": CREATED, "update_name": UPDATED, "change_name": UPDATED, "update_column_value": UPDATED,
     "change_column_value": UPDATED, "change_specific_column_value": UPDATED, "change_status_column_value": UPDATED,
@@ -49,41 +48,41 @@ TYPES = {
 }  # fmt: skip
 STATUS_TYPES = ("color", "status")
 _LISTS = ("personsAndTeams", "files", "tag_ids", "linkedPulseIds")
-"""Where columns that lead to several people, files, tags or items have them."""
+"""Keys of the linked people, files, tags or items in column values."""
 
 
 class Monday(CrmAdapter):
-    """Reads monday.com's webhook calls."""
+    """Reads monday.com's webhooks."""
 
     tool = "monday"
-    signs = frozenset({"challenge", "event", "runtimeMetadata", "column_values", "triggerUuid", "app", "type"})
-    proofs = (MONDAY,)
+    detection_keys = frozenset({"challenge", "event", "runtimeMetadata", "column_values", "triggerUuid", "app", "type"})
+    signature_schemes = (MONDAY,)
     fetcher: ClassVar[Fetcher | None] = FETCHER
-    demands: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolAnswer | None]]] = {b"{": handshake}
+    protocol_bodies: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolResponse | None]]] = {b"{": handshake}
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the board that an event names; a lone challenge is monday's too."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the board of an event; a lone challenge is monday's too."""
         if body.keys() == {"challenge"}:
             return 90
         if "runtimeMetadata" in body and isinstance(body.get("payload"), dict):
-            # A step of an automation that an app provides.
+            # A step of an app's automation.
             return 80
         if _is_item(body) or _is_about_an_app(body):
             return 80
         if _is_event(body):
             return 90
         event = as_dict(body.get("event"))
-        # What moves between boards names none.
+        # A move between boards has no board id.
         return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about one item of a board, or the handshake."""
+        """Return the events of one board item, or the handshake."""
         if "challenge" in body and "event" not in body:
-            return [note("handshake", "challenge")]
+            return [other_event("handshake", "challenge")]
         if "runtimeMetadata" in body and "event" not in body:
-            return [note("ignored", text(dig(body, "payload", "blockKind")) or "automation")]
+            return [other_event("ignored", text(dig(body, "payload", "blockKind")) or "automation")]
         if _is_about_an_app(body):
-            return [note("ignored", text(body.get("type")), "app", text(dig(body, "data", "app_id")))]
+            return [other_event("ignored", text(body.get("type")), "app", text(dig(body, "data", "app_id")))]
         if _is_item(body):
             return self._alone(body, call)
         event = body if _is_event(body) else as_dict(body.get("event"))
@@ -92,12 +91,12 @@ class Monday(CrmAdapter):
         what = TYPES.get(source or "")
         kind = self._kind(event, call)
         if what is None or kind is None or "parentItemId" in event or (source or "").startswith("subitem"):
-            return [note("ignored" if source else "unrecognised", source, "item", object_id)]
-        at = moment(event, "triggerTime", "changedAt")
+            return [other_event("ignored" if source else "unrecognised", source, "item", object_id)]
+        at = first_time(event, "triggerTime", "changedAt")
         item = Item(SHAPES[kind], what, "item", object_id, source, at, text(event.get("triggerUuid")))
         item.restored = source in ("restore_pulse", "item_restored")
         item.record = _record(event)
-        # Even where it brings columns, a new item's call leaves some out.
+        # Even if it has columns, a new item's webhook leaves some out.
         item.thin = item.restored or what == CREATED or source == COME
         titles: dict[str, str] = {}
         if what == UPDATED:
@@ -105,21 +104,21 @@ class Monday(CrmAdapter):
         elif what == CREATED:
             self._filled(item, event, call)
         events = item.events()
-        for told in events:
-            # People know a column by its title; its id may be anything.
-            told.custom = {titles.get(name, name): value for name, value in told.custom.items()}
+        for one in events:
+            # Users identify a column by its title; its id is arbitrary.
+            one.custom = {titles.get(name, name): value for name, value in one.custom.items()}
         return events
 
     def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
-        """One item that we have asked for."""
+        """Return the events of one fetched item."""
         is_open = kind not in call.settings.status_property
         return read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
 
     def _alone(self, body: Body, call: Call) -> list[Event]:
-        """An item that a relay has asked for."""
+        """Return the events of an item that a relay has fetched."""
         kind = self._kind({"boardId": dig(body, "board", "id")}, call)
         if kind is None or "parent_item" in body:
-            return [note("ignored", None, "item", text(body.get("id")))]
+            return [other_event("ignored", None, "item", text(body.get("id")))]
         is_open = kind not in call.settings.status_property
         events = read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
         for event in events:
@@ -127,56 +126,56 @@ class Monday(CrmAdapter):
         return events
 
     def _kind(self, event: Body, call: Call) -> str | None:
-        named = in_query(call.request.query, "object") or kind_chosen(call, text(event.get("boardId")))
+        named = query_parameter(call.request.query, "object") or chosen_kind(call, text(event.get("boardId")))
         return CONTACT if named is None else KINDS.get(named.lower())
 
     def _filled(self, item: Item, event: Body, call: Call) -> None:
-        """What a new item's columns say of its status: that in the column that the client has named, else in any of the type status."""
+        """Set a new item's status from its columns: the client's status column, else any column of type status."""
         columns = {name: _value(value) for name, value in as_dict(event.get("columnValues")).items() if _is_status(value)}
         item.record = {"group": event.get("groupName"), **columns, **item.record}
         is_open = item.shape.kind not in call.settings.status_property
         item.status = tuple(columns) if is_open else self.statuses(call, item.shape.kind, None)
 
     def _change(self, item: Item, event: Body, titles: dict[str, str], call: Call) -> None:
-        """What changed. Every column of the type status is one, unless the client has named a column, or the group."""
+        """Set what changed. Every column of type status is a status, unless the client has named a column or the group."""
         item.changed = {}
         item.status = self.statuses(call, item.shape.kind, None)
         is_open = item.shape.kind not in call.settings.status_property
         if item.source_event in ("update_name", "change_name"):
-            item.changed = {"name": (dig(event, "value", "name"), dig(event, "previousValue", "name") or UNTOLD)}
+            item.changed = {"name": (dig(event, "value", "name"), dig(event, "previousValue", "name") or NOT_SENT)}
         elif (column := text(event.get("columnId"))) is not None:
             kind = text(event.get("columnType")) or ""
-            item.changed = {column: (_value(event.get("value")), _value(event.get("previousValue")) or UNTOLD)}
+            item.changed = {column: (_value(event.get("value")), _value(event.get("previousValue")) or NOT_SENT)}
             if kind in STATUS_TYPES and is_open:
                 item.status = (column,)
             titles[column] = text(event.get("columnTitle")) or column
         elif (group := dig(event, "destGroup", "title") or dig(event, "destGroupId")) is not None:
-            item.changed = {"group": (group, dig(event, "sourceGroup", "title") or UNTOLD)}
+            item.changed = {"group": (group, dig(event, "sourceGroup", "title") or NOT_SENT)}
 
 
 def _record(event: Body) -> Body:
-    """The item's name, and the e-mail or link in its columns, wherever they stand."""
+    """Return the item's name, and the email address or URL in its columns, in any of the known structures."""
     columns = [column for column in (event.get("value"), *as_dict(event.get("columnValues")).values()) if isinstance(column, dict)]
     name = first(event, "pulseName", "itemName") or dig(event, "value", "name")
-    links = [address for column in columns if (address := column.get("url") or link(_value(column)))]
+    links = [address for column in columns if (address := column.get("url") or linkedin_from(_value(column)))]
     return {"name": name, "email": [column["email"] for column in columns if column.get("email")], "link": links}
 
 
 def _is_item(body: Body) -> bool:
-    """Whether a body is an item as the API has it."""
+    """Return whether a body is an item in the API's format."""
     return "id" in body and "name" in body and dig(body, "column_values", 0, "id") is not None
 
 
 def _is_about_an_app(body: Body) -> bool:
-    """Whether a body tells what happens to an app of the marketplace: who installs it, or pays for it."""
-    told, word = as_dict(body.get("data")), text(body.get("type")) or ""
-    return "account_id" in told and (
-        word.startswith(("app_subscription_", "app_trial_")) or (word != "" and {"app_id", "account_slug"} <= told.keys())
+    """Return whether a body is about a marketplace app: installation or payment."""
+    data, word = as_dict(body.get("data")), text(body.get("type")) or ""
+    return "account_id" in data and (
+        word.startswith(("app_subscription_", "app_trial_")) or (word != "" and {"app_id", "account_slug"} <= data.keys())
     )
 
 
 def _is_event(body: Body) -> bool:
-    """Whether a body is what else stands below `event`."""
+    """Return whether a body is another kind of content of `event`."""
     return "type" in body and "event" not in body and (body.get("app") == "monday" or {"boardId", "triggerUuid"} <= body.keys())
 
 
@@ -185,11 +184,11 @@ def _is_status(value: object) -> bool:
 
 
 def _value(value: object) -> object:
-    """What a column says to people, out of the many forms that its type gives it."""
+    """Return a column's display value, from the many structures of the column types."""
     if not isinstance(value, dict):
         return value
     if "chosenValues" in value:
-        return label(value["chosenValues"])
+        return status_text(value["chosenValues"])
     for key in _LISTS:
         if key in value:
             return value[key]
@@ -197,7 +196,7 @@ def _value(value: object) -> object:
         return f"{value['from']} - {value['to']}"
     for key in ("label", "email", "phone", "url", "date", "value", "text", "name", "countryName", "rating", "checked", "address"):
         if (inner := value.get(key)) is not None:
-            return label(inner) if isinstance(inner, dict) else inner
+            return status_text(inner) if isinstance(inner, dict) else inner
     return value
 
 

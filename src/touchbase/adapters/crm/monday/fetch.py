@@ -1,8 +1,8 @@
-"""monday.com: asking for items with their columns, many at once.
+"""monday.com: fetching items with their columns, many per request.
 
-Reference: developer.monday.com, items and column values (read 2026-11-20). Everything is one GraphQL query; a refusal may
-come with status 200 and a list of errors. A status column tells when it was set, so the status set last is the item's,
-unless the client has named a column, or the group.
+Reference: developer.monday.com, items and column values (read 2026-11-20). Everything is one GraphQL query; an error
+may come with status 200 and a list of errors. A status column has the time at which it was set, so the status set last
+is the item's, unless the client has named a column or the group.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from touchbase.adapters.kit.crm import DELETED, UPDATED, Item, Shape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, text
-from touchbase.adapters.kit.fetch import ApiFetcher, Asked
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget
+from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.connections.tools import ApiRequest, FetchFailed
 from touchbase.history.events import Event
@@ -28,7 +28,7 @@ QUERY = (
 _STATUS = ("color", "status")
 
 
-def _make(asked: Asked) -> ApiRequest | None:
+def _make(asked: FetchTarget) -> ApiRequest | None:
     if asked.word != "item":
         return None
     body = {"query": QUERY, "variables": {"ids": list(asked.ids)}}
@@ -40,7 +40,7 @@ def _listed(answer: object) -> Iterable[object]:
     if not isinstance(found, list):
         waits = [dig(one, "extensions", "retry_in_seconds") for one in as_list(dig(answer, "errors"))]
         seconds = max((wait for wait in waits if isinstance(wait, int)), default=None)
-        raise FetchFailed("it answered with an error instead of items", retry_after=seconds)
+        raise FetchFailed("the response has an error instead of items", retry_after=seconds)
     return found
 
 
@@ -48,27 +48,27 @@ FETCHER = ApiFetcher("https://api.monday.com", 100, 30, _make, _listed)
 
 
 def read_fetched(body: Body, shape: Shape, statuses: tuple[str, ...] | None) -> list[Event]:
-    """One item of an answer; `statuses` is None unless the client has named the column that is the status."""
+    """Read one item of a response; `statuses` is None unless the client has named the status column."""
     columns = [as_dict(one) for one in as_list(body.get("column_values"))]
     record: Body = {"name": body.get("name"), "group": dig(body, "group", "title")}
     times: dict[str, Micros | None] = {}
     for column in columns:
         name, kind, value = text(column.get("id")) or "", text(column.get("type")), _value(column)
         if kind in _STATUS:
-            times[name] = when(value.get("changed_at"))
+            times[name] = parse_time(value.get("changed_at"))
         record[name] = column.get("text")
     for word, key in (("email", "email"), ("link", "url")):
-        record[word] = [told for one in columns if one.get("type") == word and (told := _value(one).get(key))]
+        record[word] = [linked for one in columns if one.get("type") == word and (linked := _value(one).get(key))]
     if statuses is None:
         set_ones = [name for name in times if text(record[name]) is not None]
         statuses = tuple(sorted(set_ones, key=lambda name: (-(times[name] or 0), name)))
     what = UPDATED if body.get("state") in ("active", None) else DELETED
-    at = when(body.get("updated_at"))
+    at = parse_time(body.get("updated_at"))
     return Item(shape, what, "item", text(body.get("id")), "fetched", at, record=record, status=statuses, status_at=times).events()
 
 
 def _value(column: Body) -> Body:
-    """What a column holds besides its text: an object, as JSON in a text."""
+    """Return a column's structured value, which is JSON in a text."""
     try:
         return as_dict(msgspec.json.decode(text(column.get("value")) or "{}"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

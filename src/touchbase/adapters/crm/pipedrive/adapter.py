@@ -1,9 +1,9 @@
-"""Pipedrive: its webhooks of version 1 and 2 in our words.
+"""Pipedrive: webhooks of versions 1 and 2.
 
-Event reference: the webhook guides on pipedrive.readme.io (read 2026-11-20). A person is a contact, an
-organization a company; leads, activities and the rest are not used, deals only where the client says so. Version 2 lists what changed
-in `previous`; version 1 sends the whole old record there, so we compare. `meta.company_id` and a record's
-`company_id` are the Pipedrive account, not a company of ours.
+Event reference: the webhook guides on pipedrive.readme.io (read 2026-11-20). A person is a contact, an organization a
+company; leads, activities and other objects are ignored, and deals are used only if the client has mapped them. Version
+2 has the changed fields in `previous`; version 1 has the whole old record there, so both are compared.
+`meta.company_id` and a record's `company_id` are the Pipedrive account, not a company.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, differences, label
-from touchbase.adapters.kit.custom_fields import with_linkedin_of_fields
+from touchbase.adapters.kit.crm_values import as_dict, differences, status_text
 from touchbase.adapters.kit.deals import Deal
 from touchbase.adapters.kit.extract import first, text
-from touchbase.adapters.kit.linkedin import LINKEDIN
-from touchbase.adapters.kit.times import moment, when
+from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin_of_fields
+from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Event
 
@@ -58,18 +57,18 @@ _STAGES = frozenset({"status", "stage_id"})
 
 
 class Pipedrive(CrmAdapter):
-    """Reads Pipedrive's webhook calls."""
+    """Reads Pipedrive's webhooks."""
 
     tool = "pipedrive"
     words = ("person", "organization")
-    signs = frozenset({"meta", "visible_to", "current", "previous"})
+    detection_keys = frozenset({"meta", "visible_to", "current", "previous"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(KINDS, ("label", "label_ids"))
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Version 2 names its entity, version 1 its object; both an action and Pipedrive's account."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: version 2 has an entity, version 1 an object; both have an action and the account."""
         meta = as_dict(body.get("meta"))
         if not ({"entity", "object"} & meta.keys()):
-            # A record as the API has it, or an event of version 1 without what stands around it.
+            # A record in the API's format, or a version 1 event without its envelope.
             return 75 if body.keys() >= _OF_RECORD else 85 if _is_named(body) else 0
         if meta.get("version") == "2.0" and "entity" in meta:
             return 100
@@ -78,7 +77,7 @@ class Pipedrive(CrmAdapter):
         return 90 if "action" in meta and ("data" in body or "company_id" in meta) else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One change of one record."""
+        """Return the events of one change of one record."""
         meta = as_dict(body.get("meta"))
         if "meta" not in body and body.keys() >= _OF_RECORD:
             return self._alone(body, call)
@@ -87,20 +86,22 @@ class Pipedrive(CrmAdapter):
         return self._version_1(body, meta, as_dict(body.get("current")), as_dict(body.get("previous")), call)
 
     def _alone(self, body: Body, call: Call) -> list[Event]:
-        """A record that a relay has asked for; which kind it is, is told by fields that the others lack."""
+        """Return the events of a record that a relay has fetched; its type is known by fields that the others lack."""
         object_id = text(body.get("id"))
         if object_id is None or not _OF_OTHERS.isdisjoint(body):
-            return [note("ignored", None, None, object_id)]
+            return [other_event("ignored", None, None, object_id)]
         word = "organization" if _OF_PERSON.isdisjoint(body) else "person"
         what = DELETED if body.get("is_deleted") is True or body.get("active_flag") is False else UPDATED
-        item = Item(SHAPES[KINDS[word]], what, word, object_id, None, when(body.get("update_time")), record=_with_linkedin(_flat(body)))
+        item = Item(
+            SHAPES[KINDS[word]], what, word, object_id, None, parse_time(body.get("update_time")), record=_with_linkedin(_flat(body))
+        )
         item.status = self.statuses(call, KINDS[word], word)
         return item.events()
 
     def _version_2(self, meta: Body, data: Body, previous: Body, call: Call) -> list[Event]:
         object_id = text(first(meta, "entity_id") or first(data, "id") or first(previous, "id"))
         source = f"{text(meta.get('action')) or ''}.{text(meta.get('entity')) or ''}"
-        at = moment(meta, "timestamp") or moment(data, "update_time")
+        at = first_time(meta, "timestamp") or first_time(data, "update_time")
         if meta.get("entity") == "deal":
             staged = text(meta.get("action")) == "create" or not _STAGES.isdisjoint(previous)
             return _deal(source, object_id, data if staged else {}, at, text(meta.get("id"))).events(call)
@@ -116,10 +117,10 @@ class Pipedrive(CrmAdapter):
 
     def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, call: Call) -> list[Event]:
         named, meant = text(body.get("event")) or "", f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
-        # What a relay has written over the event's name is no name of Pipedrive's.
+        # A name that a relay has written over the event's name is not used.
         source = named if "." in named or meant == "." else meant
         object_id = text(first(current, "id") or first(previous, "id") or first(meta, "id"))
-        at = moment(meta, "timestamp_micro", "timestamp_milli", "timestamp") or moment(current, "update_time")
+        at = first_time(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first_time(current, "update_time")
         if source.endswith(".deal"):
             staged = not previous or not _STAGES.isdisjoint(differences(current, previous, NOISE))
             return _deal(source, object_id, current if staged else {}, at, None).events(call)
@@ -128,7 +129,7 @@ class Pipedrive(CrmAdapter):
             return [item]
         item.record = _with_linkedin(current or previous)
         if source.startswith("merged."):
-            # `previous` is the other record here, so comparing would tell nonsense.
+            # `previous` is the other record of the merge, so a comparison would be meaningless.
             item.object_id, item.changed = text(first(current, "id")) or object_id, {}
             return item.merged(text(first(current, "merge_what_id") or first(previous, "id")))
         if item.what == UPDATED and current and previous:
@@ -139,40 +140,40 @@ class Pipedrive(CrmAdapter):
         action, _, word = source.partition(".")
         kind, what = KINDS.get(word), ACTIONS.get(action)
         if kind is None or what is None:
-            return note("ignored" if word and action else "unrecognised", source, word or None, object_id)
+            return other_event("ignored" if word and action else "unrecognised", source, word or None, object_id)
         return Item(SHAPES[kind], what, word, object_id, source, at, key, status=self.statuses(call, kind, word))
 
 
 def _is_named(body: Body) -> bool:
-    """Whether a body names its event as version 1 does, `updated.person`, beside the record as it is or was."""
+    """Return whether a body has a version 1 event name, `updated.person`, with the current or previous record."""
     action, _, word = (text(body.get("event")) or "").partition(".")
     return action in ACTIONS and word != "" and (isinstance(body.get("current"), dict) or isinstance(body.get("previous"), dict))
 
 
 def _deal(source: str, object_id: str | None, data: Body, at: Micros | None, key: str | None) -> Deal:
-    """A deal whose stage has changed, as it is now; won and lost count before the stage."""
+    """Return a deal with its current stage; won and lost take precedence over the stage."""
     stages = (text(data.get("status")), text(data.get("stage_id")))
     person, organization = text(_id(data.get("person_id"))), text(_id(data.get("org_id")))
     return Deal(source, object_id, stages, at, key, ("person", person), ("organization", organization))
 
 
 def _id(link: object) -> object:
-    """A link to another record: its id, or an object that holds it."""
+    """Return the id of a link, which is an id or an object."""
     return link.get("value", link.get("id")) if isinstance(link, dict) else link
 
 
 def _flat(data: Body) -> Body:
-    """The record with its custom fields beside the others."""
+    """Return the record with its custom fields as properties."""
     return {**data, **{name: _value(value) for name, value in as_dict(data.get("custom_fields")).items()}}
 
 
 def _with_linkedin(record: Body) -> Body:
-    """The record with the LinkedIn address in one of the account's own fields, whose names are hashes."""
+    """Return the record with the LinkedIn URL of a custom field, whose name is a hash."""
     return with_linkedin_of_fields(record, lambda name: len(name) == _HASH and _OWN_FIELD.fullmatch(name) is not None)
 
 
 def _listed(data: Body, previous: Body) -> Changes:
-    """What version 2 says has changed: the keys of `previous`, custom fields by their hash."""
+    """Return the changes that version 2 lists: the keys of `previous`, custom fields by their hash."""
     names = {name: before for name, before in previous.items() if name != "custom_fields"}
     before = as_dict(previous.get("custom_fields"))
     now = as_dict(data.get("custom_fields"))
@@ -182,10 +183,10 @@ def _listed(data: Body, previous: Body) -> Changes:
 
 
 def _value(field: object) -> object:
-    """The value of a typed custom field: of `{"type": "double", "value": 978}` the 978, of options their ids."""
+    """Return the value of a typed custom field: of `{"type": "double", "value": 978}` the 978, of options their ids."""
     if not isinstance(field, dict):
         return field
-    return label(field["values"]) if "values" in field else field.get("value", field.get("id", field))
+    return status_text(field["values"]) if "values" in field else field.get("value", field.get("id", field))
 
 
 ADAPTER = Pipedrive()

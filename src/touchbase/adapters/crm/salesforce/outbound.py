@@ -1,6 +1,7 @@
-"""Salesforce Outbound Messages: SOAP, up to 100 notifications a call, each with the fields that an administrator has ticked.
+"""Salesforce Outbound Messages: SOAP, up to 100 notifications per request, with the fields that an administrator has selected.
 
-`SessionId` can be a live login. It is never read.
+Without an acknowledgement a message is resent for a day. `SessionId`, if the administrator has selected it, is a live login
+with the user's rights: it is never read, and removed before the message is stored.
 """
 
 from __future__ import annotations
@@ -9,35 +10,52 @@ import re
 from xml.etree import ElementTree
 
 from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
-from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
+from touchbase.adapters.interface import ProtocolResponse
+from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.times import moment
+from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Event
 
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
 _OBJECTS = b"urn:sobject."
-"""How the namespaces of the objects begin, in answers of the interface too: those have no notifications."""
+"""Prefix of the objects' namespaces, which API responses use too; those have no notifications."""
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _ROOT = re.compile(r"<[\w.:-]+")
 _PREFIXES = {"xsi": "http://www.w3.org/2001/XMLSchema-instance", "sf": "urn:sobject.enterprise.soap.sforce.com"}
-"""What hand-made and rewritten messages use without declaring it, which no parser reads."""
+"""Prefixes that hand-written and rewritten messages use without a declaration, which parsers reject."""
 _DECLARES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+ACKNOWLEDGED = (
+    b'<?xml version="1.0" encoding="UTF-8"?>'
+    b'<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body>'
+    b'<notificationsResponse xmlns="http://soap.sforce.com/2005/09/outbound"><Ack>true</Ack></notificationsResponse>'
+    b"</soapenv:Body></soapenv:Envelope>"
+)
+# Up to the end tag, or to the end of a truncated body.
+_SESSION = re.compile(rb"(<((?:[\w.-]+:)?SessionId)(?:\s[^<>]*)?(?<!/)>).*?(</\2\s*>|\Z)", re.DOTALL)
 
 
 def is_outbound(body: bytes) -> bool:
-    """Whether a body is XML in the namespace of Outbound Messages, or has lost it and tells of objects all the same."""
+    """Return whether a body is XML in the namespace of Outbound Messages, or has lost it but contains objects."""
     is_xml = body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     return is_xml and (NAMESPACE in body or (_OBJECTS in body and b"Notification>" in body))
 
 
+def acknowledge(body: bytes) -> ProtocolResponse | None:
+    """Return the acknowledgement of an Outbound Message, and the message without its session id; None for any other body."""
+    if not is_outbound(body) or b"notificationsResponse" in body:
+        return None
+    redacted = _SESSION.sub(rb"\1\3", body)
+    return ProtocolResponse("text/xml; charset=utf-8", ACKNOWLEDGED, redacted if redacted != body else None)
+
+
 def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:
-    """The events of all notifications; our own acknowledgement, sent back to us, is ignored."""
+    """Return the events of all notifications; our own acknowledgement, if it is sent back to us, is ignored."""
     envelope = _parsed(body)
     if envelope is None:
-        return [note("unrecognised", "OutboundMessage")]
+        return [other_event("unrecognised", "OutboundMessage")]
     events: list[Event] = []
     for notification in envelope.iter():
         if _name(notification) == "Notification":
@@ -45,12 +63,12 @@ def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:
     if events:
         return events
     is_answer = any(_name(element) == "notificationsResponse" for element in envelope.iter())
-    return [note("ignored" if is_answer else "unrecognised", "OutboundMessage")]
+    return [other_event("ignored" if is_answer else "unrecognised", "OutboundMessage")]
 
 
 def _parsed(body: bytes) -> ElementTree.Element | None:
-    # The standard library's parser expands entities, so a body that declares any is refused before it is
-    # parsed. Decoding first means that no other encoding can hide a declaration from this look.
+    # The standard library's parser expands entities, so a body that declares any is rejected before it is parsed. Decoding first ensures
+    # that no other encoding can hide a declaration from this check.
     try:
         decoded = body.decode("utf-8-sig").strip()
         return None if _DECLARES.search(decoded) else ElementTree.fromstring(_declared(decoded))  # noqa: S314 - see above
@@ -59,19 +77,19 @@ def _parsed(body: bytes) -> ElementTree.Element | None:
 
 
 def _declared(message: str) -> str:
-    """The message with those of its prefixes declared that it uses undeclared."""
+    """Declare the known prefixes that a message uses undeclared."""
     lost = "".join(f' xmlns:{name}="{uri}"' for name, uri in _PREFIXES.items() if f"{name}:" in message and f"xmlns:{name}" not in message)
     return _ROOT.sub(lambda root: root[0] + lost, message, count=1) if lost else message
 
 
 def read_notification(record: Body, object_type: str | None, key: str | None, statuses: StatusNames) -> list[Event]:
-    """The events of one notification: the fields of its object, the object's type, and the notification's id."""
+    """Return the events of one notification, given its object's fields, the object's type, and the notification's id."""
     object_id = record_id(record.get("Id"))
     shape = shape_of(object_type, record)
     if shape is None:
-        return [note("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
+        return [other_event("ignored" if object_type else "unrecognised", "OutboundMessage", object_type, object_id)]
     what = _what(record)
-    at = moment(record, "LastModifiedDate", "SystemModstamp")
+    at = first_time(record, "LastModifiedDate", "SystemModstamp")
     item = Item(shape, what, object_type, object_id, "OutboundMessage", at, key, with_linkedin(record), nulls_clear=True)
     item.status = statuses(shape.kind, object_type)
     if what == DELETED:
@@ -80,7 +98,7 @@ def read_notification(record: Body, object_type: str | None, key: str | None, st
 
 
 def _record(notification: ElementTree.Element) -> tuple[Body, str | None, str | None]:
-    """The fields of the notification's object, its type, and the notification's id."""
+    """Return the fields of the notification's object, its type, and the notification's id."""
     record: Body = {}
     object_type = key = None
     for part in notification:

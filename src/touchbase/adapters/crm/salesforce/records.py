@@ -1,24 +1,24 @@
-"""Salesforce's records, as flows, Apex triggers and relays post them: in the form of the REST interface, or a few fields."""
+"""Salesforce records posted by flows, Apex triggers and relays: in the REST API's format, or a few fields."""
 
 from __future__ import annotations
 
 from touchbase.adapters.crm.salesforce.shapes import NOISE, PREFIXES, record_id, shape_of
-from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, note
+from touchbase.adapters.kit.crm import CREATED, DELETED, UPDATED, Item, other_event
 from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.crm_values import as_dict, as_list, differences
 from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.linkedin import with_linkedin
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 PLACES = ("payload", "data", "record", "sobject", "sObject", "object")
 _VERSIONS = frozenset({"new", "old", "New", "Old"})
 SIGNS = frozenset({"attributes", "Id", "records", *_VERSIONS, *PLACES})
-"""Of these a body with records has at least one."""
+"""A body with records has at least one of these keys."""
 
 
 def records_in(body: Body) -> list[Body]:
-    """The records in a body, known by their `attributes.type`: one, wherever who posts it has put it, or those that a query has found."""
+    """Return the records in a body, known by their `attributes.type`: one, under any key, or the results of a query."""
     for one in (body, *map(body.get, PLACES)):
         if isinstance(one, dict) and "Id" in one and _is_record(one):
             return [one]
@@ -30,19 +30,19 @@ def _is_record(value: object) -> bool:
 
 
 def read_as(what: str, body: Body, statuses: StatusNames) -> list[Event]:
-    """A record to which this has happened. Where it does not name its object, the beginning of its id tells it."""
+    """Return the events of a record, given what happened. Without an object type, the id's prefix determines it."""
     object_id = record_id(body.get("Id"))
     object_type = text(dig(body, "attributes", "type")) or PREFIXES.get((object_id or "")[:3])
     shape = shape_of(object_type, body)
     if shape is None:
-        return [note("ignored" if object_type else "unrecognised", None, object_type, object_id)]
+        return [other_event("ignored" if object_type else "unrecognised", None, object_type, object_id)]
     return Item(
         shape,
         what,
         object_type,
         object_id,
         None,
-        when(body.get("LastModifiedDate")),
+        parse_time(body.get("LastModifiedDate")),
         None,
         with_linkedin(body),
         status=statuses(shape.kind, object_type),
@@ -50,29 +50,31 @@ def read_as(what: str, body: Body, statuses: StatusNames) -> list[Event]:
 
 
 def is_trigger(body: Body) -> bool:
-    """Whether a body is a trigger's: the records of the REST interface as they are and as they were."""
+    """Return whether a body is a trigger's: REST API records before and after."""
     if _VERSIONS.isdisjoint(body):
         return False
     return isinstance(dig([*_versions(body, "new"), *_versions(body, "old")], 0, "attributes", "type"), str)
 
 
 def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
-    """The records of an Apex trigger, `{"new": [...], "old": [...]}`: without an old one made, without a new one gone.
+    """Return the events of an Apex trigger, `{"new": [...], "old": [...]}`: created without an old record, deleted without a new one.
 
-    A relay's trigger that is made for one object sends one of each, `{"New": {...}, "Old": {...}}`.
+    A relay's single-object trigger has one of each, `{"New": {...}, "Old": {...}}`.
     """
     now = {record_id(record.get("Id")): record for record in _versions(body, "new")}
     before = {record_id(record.get("Id")): record for record in _versions(body, "old")}
     events: list[Event] = []
     for object_id in now | before:
         record, old = now.get(object_id), before.get(object_id)
-        told = record or old or {}
-        object_type = text(dig(told, "attributes", "type"))
-        shape = shape_of(object_type, told)
+        current = record or old or {}
+        object_type = text(dig(current, "attributes", "type"))
+        shape = shape_of(object_type, current)
         if shape is None:
-            events.append(note("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
+            events.append(other_event("ignored" if object_type else "unrecognised", "trigger", object_type, object_id))
             continue
-        item = Item(shape, UPDATED, object_type, object_id, "trigger", when(told.get("LastModifiedDate")), None, with_linkedin(told))
+        item = Item(
+            shape, UPDATED, object_type, object_id, "trigger", parse_time(current.get("LastModifiedDate")), None, with_linkedin(current)
+        )
         item.status = statuses(shape.kind, object_type)
         if record is None or old is None:
             item.what = CREATED if old is None else DELETED
@@ -83,5 +85,5 @@ def read_trigger(body: Body, statuses: StatusNames) -> list[Event]:
 
 
 def _versions(body: Body, name: str) -> list[Body]:
-    told = body.get(name, body.get(name.capitalize()))
-    return [one for one in map(as_dict, told if isinstance(told, list) else [told]) if one]
+    listed = body.get(name, body.get(name.capitalize()))
+    return [one for one in map(as_dict, listed if isinstance(listed, list) else [listed]) if one]

@@ -1,4 +1,4 @@
-"""Salesforce: its standard objects, and where they keep what we know of a contact or company."""
+"""Salesforce's standard objects, and their property names."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ _ACCOUNT = Shape(COMPANY, domain=("Website", "Domain__c"), company=("Name",), us
 _OF_PERSON = re.compile(r"(?:Name\.)?(?:First|Last)Name|\w+__pc|Person\w+(?<!__c)")
 
 PREFIXES = {"001": "Account", "003": "Contact", "00Q": "Lead"}
-"""How the ids of these objects begin."""
+"""Id prefixes of these objects."""
 _SHORT_ID = re.compile(r"[0-9A-Za-z]{15}")
 _CHECKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 
 
 def record_id(value: object) -> str | None:
-    """A record's id in its long form: the short one of 15 characters gets the three that tell its capitals."""
+    """Return a record's 18-character id; a 15-character one is extended by the three that encode its case."""
     found = text(value)
     if found is None or not _SHORT_ID.fullmatch(found):
         return found
     groups = (found[0:5], found[5:10], found[10:15])
-    return found + "".join(_CHECKS[sum(1 << place for place, sign in enumerate(group) if "A" <= sign <= "Z")] for group in groups)
+    return found + "".join(_CHECKS[sum(1 << place for place, char in enumerate(group) if "A" <= char <= "Z")] for group in groups)
 
 
 def shape_of(object_type: str | None, record: Record) -> Shape | None:
-    """How to read an object of this type; None for those that are neither person nor company."""
+    """Return the shape of an object of this type; None if it is neither a person nor a company."""
     if object_type in ("Contact", "Lead"):
         return _PERSON
     if object_type == "Account":
@@ -65,6 +65,6 @@ def shape_of(object_type: str | None, record: Record) -> Shape | None:
 
 
 def _is_person(account: Record) -> bool:
-    """Whether an account is a person: as it says itself, else by what only persons have. Companies have the same fields, empty."""
+    """Return whether an account is a person account: by its flag, else by person-only values. Companies have the same fields, empty."""
     said = flag(account.get("IsPersonAccount"))
     return any(value is not None and _OF_PERSON.fullmatch(name) for name, value in account.items()) if said is None else said

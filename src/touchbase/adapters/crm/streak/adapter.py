@@ -1,9 +1,8 @@
-"""Streak: its webhooks in our words.
+"""Streak: webhooks.
 
-Event reference: streak.readme.io, webhooks (read 2026-11-20); no recorded body was seen. Nearly all events are
-about boxes, the rows of a pipeline: deals, not people, so they are not used. Where an event is about a
-contact or an organisation itself, it is read. Integrators' samples are the bare object without the event's
-name; then a contact is known by the names of its fields.
+Event reference: streak.readme.io, webhooks (read 2026-11-20); no recorded body was available. Nearly all events are
+about boxes, the rows of a pipeline: deals, not people, so they are ignored. Events about a contact or an organisation
+are read. Integrators' samples are the bare object without an event name; then a contact is known by its field names.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 SHAPES = {
@@ -35,17 +34,17 @@ _KEYS_OF_BOX = frozenset({"boxKey", "stageKey", "key"})
 
 
 class Streak(CrmAdapter):
-    """Reads Streak's webhook calls."""
+    """Reads Streak's webhooks."""
 
     tool = "streak"
     words = ("organization",)
-    signs = frozenset({"boxKey", "pipelineKey", "box", "event", *_OF_RECORD})
+    detection_keys = frozenset({"boxKey", "pipelineKey", "box", "event", *_OF_RECORD})
     status: ClassVar[tuple[str, ...]] = ()
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by the event's name in capitals beside a key, or by the keys of box and pipeline.
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by the upper-case event name with a key, or by the keys of box and pipeline.
 
-        Other CRMs write `CONTACT_UPDATED` too, so without a key only a box, or an action of Streak's own, is a sign.
+        Other CRMs write `CONTACT_UPDATED` too, so without a key only a box, or a Streak-specific action, counts.
         """
         event = text(body.get("event")) or ""
         word, _, action = event.partition("_")
@@ -58,15 +57,15 @@ class Streak(CrmAdapter):
         return 40 if word in SHAPES and action in ACTIONS else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about one object."""
+        """Return the events of one object."""
         source = text(body.get("event"))
         word, _, action = (source or _bare(body) or "BOX_").partition("_")
         word = "ORGANIZATION" if word == "ORG" else word
         record = as_dict(body.get(word.lower())) or body
         key, what = text(first(record, "key", "id")), ACTIONS.get(action)
         if word not in SHAPES or what is None:
-            return [note("ignored", source, word.lower(), key)]
-        at = when(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp", "creationDate"))
+            return [other_event("ignored", source, word.lower(), key)]
+        at = parse_time(first(record, "lastUpdatedTimestamp", "lastSavedTimestamp", "timestamp", "creationTimestamp", "creationDate"))
         item = Item(SHAPES[word], what, word.lower(), key, source, at, record=record)
         if word == "CONTACT":
             item.record = with_linkedin(record, {LINKEDIN: first(record, "socialProfiles", "other")})
@@ -75,7 +74,7 @@ class Streak(CrmAdapter):
 
 
 def _bare(body: Body) -> str | None:
-    """The event that a bare object stands for: here is the record."""
+    """Return the event of a bare object: a snapshot."""
     if "event" in body or "key" not in body or _OF_RECORD.isdisjoint(body):
         return None
     return "CONTACT_EDIT" if "emailAddresses" in body else "ORGANIZATION_EDIT" if "domains" in body else None

@@ -1,11 +1,11 @@
-"""Twenty: its webhooks in our words.
+"""Twenty: webhooks.
 
-Event reference: docs.twenty.com, webhooks, and the product's source (read 2026-11-20). The two disagree:
-the page writes `event`, `data` and `timestamp`, the product sends `eventName`, `record` and `eventDate`;
-both are read. The whole record comes along, and an update lists the names of the changed fields. Releases
-of 2024 name in `eventType` what the webhook is for instead, `*.*`: then the record is all that is told; the first of them
-name the action before the object, `create.person`. Where a workflow
-hands on its trigger, the record stands in `properties`, as it is and as it was. Workflows and relays also post it alone.
+Event reference: docs.twenty.com, webhooks, and the product's source (read 2026-11-20). The two disagree: the page
+writes `event`, `data` and `timestamp`, the product sends `eventName`, `record` and `eventDate`; both are read. The
+whole record is sent, and an update lists the names of the changed fields. Releases of 2024 have the webhook's
+subscription, `*.*`, in `eventType`, so only the record is known; the first of them write the action before the object,
+`create.person`. A workflow's forwarded trigger has the record in `properties`, before and after. Workflows and relays
+also post the bare record.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.crm.twenty.proof import TWENTY
+from touchbase.adapters.crm.twenty.signature import TWENTY
 from touchbase.adapters.interface import Call
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UNTOLD, UPDATED, Item, Shape, note
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
-from touchbase.adapters.kit.times import moment, when
+from touchbase.adapters.kit.times import first_time, parse_time
 from touchbase.history.events import Event
 
 NOISE = frozenset({"id", "createdAt", "updatedAt", "deletedAt", "createdBy", "updatedBy", "position", "searchVector"})
@@ -42,21 +42,21 @@ TWENTYS_OWN = frozenset(
         "workspaceMember", "calendarEvent", "message", "messageThread", "workflow", "workflowRun", "workflowVersion",
     }
 )  # fmt: skip
-"""Twenty's standard objects: other CRMs write their events like it, `contact.created`, but have no `person` beside them."""
+"""Twenty's standard objects: other CRMs use similar names, `contact.created`, but have no `person` next to them."""
 
 
 _PLURALS = {"people": "person", "companies": "company"}
-"""Products made from Twenty name some events after the list of the records."""
+"""Forks of Twenty name some events after the record list."""
 _SEVERAL = {"emails": ("primaryEmail", "additionalEmails"), "domainName": ("primaryLinkUrl", "secondaryLinks")}
 
 
 class Twenty(CrmAdapter):
-    """Reads Twenty's webhook calls."""
+    """Reads Twenty's webhooks."""
 
     tool = "twenty"
     words = ("person",)
-    proofs = (TWENTY,)
-    signs = frozenset(
+    signature_schemes = (TWENTY,)
+    detection_keys = frozenset(
         {
             "eventName", "objectMetadata", "event", "record", "emails", "domainName", "x-twenty-webhook-signature",
             "x-twenty-webhook-timestamp",
@@ -64,8 +64,8 @@ class Twenty(CrmAdapter):
     )  # fmt: skip
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": (), "company": ()}
 
-    def sure(self, body: Body, call: Call) -> int:
-        """Known by Twenty's headers or by the event's name beside the record."""
+    def confidence(self, body: Body, call: Call) -> int:
+        """Return the confidence: by Twenty's headers, or by the event's name with the record."""
         if isinstance(body.get("record", body.get("properties")), dict) and ("eventName" in body or "objectMetadata" in body):
             return 100 if "objectMetadata" in body or "workspaceId" in body else 85
         if any(name.startswith("x-twenty-") for name in call.headers):
@@ -77,7 +77,7 @@ class Twenty(CrmAdapter):
         return 60 if is_theirs and "timestamp" in body else 0
 
     def read(self, body: Body, call: Call) -> list[Event]:
-        """One event about one record."""
+        """Return the events of one record."""
         source = text(first(body, "eventName", "event", "eventType")) or ""
         named, action = _named(source)
         properties = as_dict(body.get("properties"))
@@ -89,29 +89,29 @@ class Twenty(CrmAdapter):
         if action == "*" and first(record, "deletedAt") is not None:
             what = DELETED
         if word not in SHAPES or what is None:
-            return [note("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
-        at = moment(body, "eventDate", "timestamp") or moment(record, *_TIMES[what])
+            return [other_event("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
+        at = first_time(body, "eventDate", "timestamp") or first_time(record, *_TIMES[what])
         item = Item(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         item.restored = action == "restored"
         fields, before = first(body, "updatedFields") or properties.get("updatedFields"), as_dict(properties.get("before"))
         if what == UPDATED and isinstance(fields, list):
             names = [name for name in as_list(fields) if isinstance(name, str) and name in record]
-            item.changed = {name: (_shown(record[name]), _shown(before.get(name, UNTOLD))) for name in names}
+            item.changed = {name: (_shown(record[name]), _shown(before.get(name, NOT_SENT))) for name in names}
         events = item.events()
         if "name" in (item.changed or {}):
-            # The name is one field of two parts, of which an empty one is cleared.
+            # The name is one field with two parts; an empty part is cleared.
             empty = [ours for part, ours in _PARTS.items() if part in item.record and text(item.record[part]) is None]
             events[0].fields |= dict.fromkeys(empty)
         return events
 
     def _alone(self, record: Body, call: Call) -> list[Event]:
-        """A record as a workflow or relay posts it."""
+        """Return the events of a bare record from a workflow or relay."""
         word = _word(record)
         if word is None:
-            return [note("unrecognised")]
+            return [other_event("unrecognised")]
         what = DELETED if first(record, "deletedAt") is not None else UPDATED
-        item = Item(SHAPES[word], what, word, text(record.get("id")), None, when(record.get("updatedAt")), record=_flat(record))
+        item = Item(SHAPES[word], what, word, text(record.get("id")), None, parse_time(record.get("updatedAt")), record=_flat(record))
         item.status = self.statuses(call, item.shape.kind, word)
         return item.events()
 
@@ -121,14 +121,14 @@ _TIMES = {CREATED: ("updatedAt", "createdAt"), UPDATED: ("updatedAt",), DELETED:
 
 
 def _named(source: str) -> tuple[str, str]:
-    """What an event is about and what happened to it; where only one of the two is told, the other is a star."""
+    """Return an event's object and action; a missing one is a star."""
     first_word, _, last_word = source.rpartition(".")
     is_turned = first_word in OLDER and (last_word not in OLDER.keys() | ACTIONS.keys() or last_word == "*")
     return (last_word, first_word) if is_turned else (first_word, last_word)
 
 
 def _word(record: Body) -> str | None:
-    """What a record without a name is: Twenty keeps addresses and pages in objects of its own."""
+    """Return the type of an unnamed record: Twenty stores addresses and URLs in nested objects."""
     if "id" not in record:
         return None
     if dig(record, "emails", "primaryEmail") is not None:
@@ -137,13 +137,13 @@ def _word(record: Body) -> str | None:
 
 
 def _shown(value: object) -> object:
-    """A changed value; of a person's name its two parts together."""
+    """Return a changed value; a person's name is joined from its two parts."""
     is_name = isinstance(value, dict) and value.keys() == _PARTS.keys()
     return " ".join(filter(None, map(text, value.values()))) if is_name and isinstance(value, dict) else value
 
 
 def _flat(record: Body) -> Body:
-    """The record with a person's name, an object of two parts, laid out flat, and with all its addresses in one list each."""
+    """Return the record with a person's name flattened, and with all its addresses in one list each."""
     name = record.get("name")
     flat = {**record, **name} if isinstance(name, dict) else dict(record)
     for kind, (main, others) in _SEVERAL.items():

@@ -1,20 +1,20 @@
-"""Zoho CRM: asking for leads, contacts and accounts, many at once.
+"""Zoho CRM: fetching leads, contacts and accounts, many per request.
 
-Reference: zoho.com/crm/developer, get records (read 2026-11-20). The fields have to be named, and only those that every
-account has are; a client's own one comes along once the connection says that it is the status. Where none of the
-records is there, the answer is 204 without a body.
+Reference: zoho.com/crm/developer, get records (read 2026-11-20). A request must list the fields, and may list only
+the standard ones; a custom field is added if the connection names it as the status. If none of the records
+exists, the response is 204 without a body.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.crm.zoho.modules import MODULES, as_told
+from touchbase.adapters.crm.zoho.modules import MODULES, normalize_record
 from touchbase.adapters.crm.zoho.tokens import ZohoTokens
 from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import text
-from touchbase.adapters.kit.fetch import ApiFetcher, Asked
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget
+from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.tools import ApiRequest
 from touchbase.history.events import Event
 
@@ -27,7 +27,7 @@ FIELDS = {
 _USUAL = {"Leads": ("Lead_Status",)}
 
 
-def _make(asked: Asked) -> ApiRequest | None:
+def _make(asked: FetchTarget) -> ApiRequest | None:
     if asked.word not in FIELDS:
         return None
     statuses = statuses_of(_USUAL, asked.connection.settings, asked.kind, asked.word)
@@ -40,6 +40,6 @@ FETCHER = ApiFetcher("https://www.zohoapis.com", 100, 30, _make, lambda answer: 
 
 
 def read_fetched(body: Body, word: str, statuses: tuple[str, ...]) -> list[Event]:
-    """One record of an answer."""
-    at = when(body.get("Modified_Time"))
-    return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=as_told(body), status=statuses).events()
+    """Read one record of a response."""
+    at = parse_time(body.get("Modified_Time"))
+    return Item(MODULES[word], UPDATED, word, text(body.get("id")), "fetched", at, record=normalize_record(body), status=statuses).events()

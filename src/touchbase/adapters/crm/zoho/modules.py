@@ -1,4 +1,4 @@
-"""Zoho CRM: its modules, where each keeps what we know, and which fields are its status."""
+"""Zoho CRM: modules, their property names, and their status fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PERSON = Shape(
 )  # fmt: skip
 _ACCOUNT = Shape(COMPANY, domain=("Website",), company=("Account_Name",), useful=("Phone", "Industry", "Account_Type"), noise=NOISE)
 _OF_PERSON = frozenset({"Last_Name", "First_Name", "Full_Name"})
-"""Of these a person's record has at least one, however few fields somebody has asked for."""
+"""A person's record has at least one of these, even if few fields were requested."""
 MODULES = {"Leads": _PERSON, "Contacts": _PERSON, "Accounts": _ACCOUNT}
 STATUS: Mapping[str, tuple[str, ...]] = {
     "Leads": ("Lead_Status",),
@@ -26,18 +26,18 @@ STATUS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def as_told(record: Record) -> dict[str, object]:
-    """A record with its LinkedIn address. Zoho writes `-None-` where nothing is chosen of a list."""
+def normalize_record(record: Record) -> dict[str, object]:
+    """Return a record with its LinkedIn URL. Zoho writes `-None-` for an empty picklist."""
     return with_linkedin({name: None if value == "-None-" else value for name, value in record.items()})
 
 
 def is_record(body: Record) -> bool:
-    """Whether a body is a record as the API tells it: beside the fields stand what the API itself knows, under names with a `$`."""
+    """Return whether a body is a record in the API's format: it has API metadata under names with a `$`."""
     return "id" in body and ("Modified_Time" in body or "Created_Time" in body) and any(name.startswith("$") for name in body)
 
 
 def module_of(record: Record) -> str | None:
-    """The module of a record, which does not name it: each has fields that the others lack; None for those that are not ours."""
+    """Return the module of a record, which does not name it, by fields that the others lack; None for modules that are not read."""
     if not _OF_PERSON.isdisjoint(record):
         return "Leads" if "Lead_Status" in record or "Company" in record else "Contacts"
     return "Accounts" if isinstance(record.get("Account_Name"), str) and "Deal_Name" not in record else None

@@ -1,10 +1,10 @@
-"""Amplemarket: its webhook calls in our words.
+"""Amplemarket: webhooks.
 
-No event name: a reply has a flag, any other post belongs to a sequence's stage. On a reply `from` is the
-lead and `to` is us. What happened on LinkedIn or by telephone has an object of its own, `linkedin` or `call`,
-whatever the sequence's stage. Only labels that a machine gives an answer make an automatic reply of it. A workflow
-posts a mail with the labels that it was given: that is a reply, and a status. Where somebody has named the right
-person, `lead` is already that one, and who was written to stands in `additional_info`.
+There is no event name: a reply has a flag, any other post belongs to a sequence's stage. On a reply `from` is the lead
+and `to` the user. LinkedIn and phone activities have an object of their own, `linkedin` or `call`, whatever the
+sequence's stage. Only labels for machine answers make a reply automatic. A workflow posts an email with its labels:
+that is a reply and a status. If a reply names the right person, `lead` is already that person, and the original
+recipient is in `additional_info`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, each, paths, pick
-from touchbase.adapters.kit.extract import address, flag, person, text
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, events_of, paths, pick
+from touchbase.adapters.kit.extract import address, flag, personal_address, text
 from touchbase.adapters.kit.status_labels import status_of, words
 from touchbase.history.events import Event
 
@@ -31,7 +31,7 @@ class Amplemarket(Table):
     """Reads Amplemarket's posts."""
 
     def named(self, item: Item, call: Call) -> str | None:
-        """The name that the flag, the mail's tags or the stage stand for."""
+        """Return the event name implied by the flag, the email's tags or the stage."""
         stage = words(pick(item, _STAGE, text) or "")
         if _is_reply(item):
             if any(status_of(tag) == "out_of_office" for tag in _tags(item)):
@@ -44,43 +44,43 @@ class Amplemarket(Table):
         return "email sent" if "email" in stage or (not stage and _is_own_mail(item)) else stage or None
 
     def read(self, item: Item, call: Call) -> Event:
-        """One post; where no other key has an address the lead is a reply's writer, or the one recipient of our mail."""
+        """Return the event of one post; without an address elsewhere, the lead is the reply's author or the email's only recipient."""
         event = _about_the_former(super().read(item, call), item)
         if event.email is None and event.event in _REPLIED:
-            event.email = pick(item, _WRITER, person)
+            event.email = pick(item, _WRITER, personal_address)
         if event.email is None and event.event == "email_sent":
             to = item.get("to")
             event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None
         return event
 
     def translate(self, call: Call) -> list[Event]:
-        """One event per post; the label of a workflow's reply is a second one."""
+        """Return one event per post; the label of a workflow's reply is a second event."""
         return [event for item in batch(call.data) for event in self._events(item, call)]
 
     def _events(self, item: object, call: Call) -> list[Event]:
-        told = each([item], lambda post: self.read(post, call))
+        events = events_of([item], lambda post: self.read(post, call))
         status = _labelled(item) if isinstance(item, dict) else None
         if status is None:
-            return told
-        changed = replace(told[0], event="lead_status_changed", status=status)
-        return [*told, changed] if told[0].event == "email_replied" else [changed]
+            return events
+        changed = replace(events[0], event="lead_status_changed", status=status)
+        return [*events, changed] if events[0].event == "email_replied" else [changed]
 
 
 def _is_reply(item: Item) -> bool:
-    """By the flag, else by labels on a mail that somebody else than our user has written."""
+    """Return whether an item is a reply: by the flag, else by labels on an email that is not from the user."""
     if flag(item.get("is_reply")):
         return True
     return bool(_labels(item)) and pick(item, _WRITER, address) not in (None, pick(item, _USER, address))
 
 
 def _is_own_mail(item: Item) -> bool:
-    """Whether a post whose stage has no type, as older ones, is a mail of ours: it has a writer, and is no reply."""
+    """Return whether an item without a stage type (an older format) is the user's email: it has an author and is no reply."""
     elsewhere = isinstance(item.get("linkedin"), dict) or isinstance(item.get("call"), dict)
     return flag(item.get("is_reply")) is False and not elsewhere and address(item.get("from")) is not None
 
 
 def _labels(item: Item) -> list[str]:
-    """What somebody has made of a workflow's mail. Of a post that has the flag nothing: there it is only listed."""
+    """Return the labels of a workflow's email; none for a post with the flag, which only lists them."""
     if flag(item.get("is_reply")):
         return []
     tags = at(item, ("email_message", "tag"))
@@ -88,14 +88,14 @@ def _labels(item: Item) -> list[str]:
 
 
 def _labelled(item: Item) -> str | None:
-    """The first label as a status; none where one says that a machine has answered."""
-    # Labels come as keys: with blanks they read as people see them.
-    told = [status_of(label.replace("_", " ").capitalize() if "_" in label else label) for label in _labels(item)]
-    return None if "out_of_office" in told else next(filter(None, told), None)
+    """Return the first label as a status; None if a label says that a machine has answered."""
+    # Labels are keys: with blanks they match their display text.
+    statuses = [status_of(label.replace("_", " ").capitalize() if "_" in label else label) for label in _labels(item)]
+    return None if "out_of_office" in statuses else next(filter(None, statuses), None)
 
 
 def _about_the_former(event: Event, item: Item) -> Event:
-    """The event of the person who was written to, where the lead is whom that one has named."""
+    """Return the event for the original recipient, if the lead is the person that they have named."""
     former = pick(item, _FORMER, address)
     if former is None or _labelled(item) != "wrong_person":
         return event

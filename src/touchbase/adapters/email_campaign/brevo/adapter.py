@@ -1,16 +1,16 @@
-"""Brevo: its webhooks in our words.
+"""Brevo: webhooks.
 
-The names in a call differ from those at set-up. Of its times only `ts_epoch` is surely UTC; the zone of
-`ts` and `ts_event` is unclear and `date` is the account's, so they serve in that order and `date` last.
-That a contact gets no mails any more may be said by a change of the contact alone, whose address then stands in `content`.
-A step of an automation calls without an event's name and time. What set it off is told for a click alone, by the link.
+Event names differ from those in the webhook's configuration. Of the times only `ts_epoch` is certainly UTC; the zone of
+`ts` and `ts_event` is unclear and `date` is in the account's zone, so they are used in that order, `date` last. A
+contact's block of further emails may only be sent as a change of the contact, whose address is then in `content`. An
+automation step has no event name and time; its trigger is only known for a click, by the link.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.history.events import Event
@@ -21,18 +21,18 @@ _LINK = ("params", "clicked_link")
 
 
 class Brevo(Table):
-    """Reads Brevo's calls."""
+    """Reads Brevo's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; a contact put on the blacklist is said by a change, a click that set off an automation by its link."""
-        if plain(name) == "contact_updated" and flag(at(item, _BLACKLISTED)):
+        """Return the meaning from the table; a contact's change may mean a blocklisting, and an automation's link a click."""
+        if normalize_event_name(name) == "contact_updated" and flag(at(item, _BLACKLISTED)):
             return m.UNSUBSCRIBED
-        if plain(name) == "automation" and text(at(item, _LINK)):
+        if normalize_event_name(name) == "automation" and text(at(item, _LINK)):
             return m.CLICKED
         return super().meaning(name, item)
 
     def read(self, item: Item, call: Call) -> Event:
-        """One event; a marketing campaign's name stands under a key with a blank in it."""
+        """Return one event; a marketing campaign's name has a blank in its key."""
         event = super().read(item, call)
         event.campaign = text(item.get("campaign name")) or event.campaign
         return event
@@ -80,12 +80,12 @@ ADAPTER = Brevo(
         "inboundemailprocessed": m.OTHER,
         "automation": m.OTHER,
     },
-    # Those of other channels, by their names at set-up, and an automation's step, which has none.
+    # Events of other channels, by their configuration names, and an automation step, which has no name.
     nameless={"msg_status": "sms", "items": "inboundEmailProcessed", "workflow_id": "automation"},
     name="event",
     email="email content.0.email",
     time="ts_epoch s_epoch ts_event ts date_event date",
-    # An account's own fields are named in its language.
+    # Custom fields are named in the account's language.
     first_name="attributes.FIRSTNAME attributes.VORNAME attributes.PRENOM attributes.NOMBRE attributes.NOME",
     last_name="attributes.LASTNAME attributes.NACHNAME attributes.NOM attributes.APELLIDOS attributes.SOBRENOME attributes.COGNOME",
     campaign="campaign_name camp_id params.campaign_id",

@@ -1,9 +1,9 @@
-"""EmailBison: its webhook calls in our words.
+"""EmailBison: webhooks.
 
-`event.type` is upper-case on the wire. LEAD_FIRST_CONTACTED comes beside EMAIL_SENT for the same mail. A
-bounce comes with a reply from mailer-daemon inside; an automatic reply is a reply with a flag. Sister
-keys that end in `_local` or `_est` are not UTC. A relay puts all levels into one (`lead_email`,
-`reply_date_received`), and the list of events has each call in `payload`, beside its deliveries.
+`event.type` is upper-case on the wire. LEAD_FIRST_CONTACTED comes in addition to EMAIL_SENT for the same email. A
+bounce contains a reply from mailer-daemon; an automatic reply is a reply with a flag. Duplicate keys that end in
+`_local` or `_est` are not UTC. A relay flattens all levels (`lead_email`, `reply_date_received`). The list of events
+has each webhook in `payload`, with its deliveries.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
-from touchbase.adapters.kit.extract import person, text
+from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.history.events import Event
 
 _WORKSPACE = paths("event.workspace_id workspace_id")
@@ -21,10 +21,10 @@ _WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.
 
 
 class EmailBison(Table):
-    """Reads EmailBison's calls."""
+    """Reads EmailBison's webhooks."""
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; its key is put together from ids, as there is none of its own."""
+        """Return the event of one webhook; its dedupe key is built from ids, because it has no event id."""
         if isinstance(listed := item.get("payload"), dict):
             item = listed
         event = super().read(item, call)
@@ -32,7 +32,7 @@ class EmailBison(Table):
         if fact and mail:
             event.key = f"{pick(item, _WORKSPACE, text) or ''}:{mail}:{fact}"
         if event.email is None and event.event in ("email_replied", "email_auto_replied"):
-            event.email = pick(item, _WRITER, person)
+            event.email = pick(item, _WRITER, personal_address)
         return event
 
 

@@ -1,1 +1,1 @@
-"""Any other campaign tool."""
+"""Generic campaign adapter: any other campaign tool."""

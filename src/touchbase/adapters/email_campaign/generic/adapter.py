@@ -1,7 +1,7 @@
-"""Any other campaign tool: a body that no tool's adapter takes for its own, read by what keys usually mean.
+"""Generic campaign adapter: reads a body that no tool's adapter recognises, by the usual meaning of its keys.
 
-The event's name decides what happened, never stray text. The person is looked for where tools put their
-lead, never among the sender's own addresses. What cannot be told is `unknown`: kept and counted.
+The event's name decides what happened, never the texts in the body. The person is searched for under the usual keys of
+a lead, never among the sender's addresses. An unclear event is `unknown`: stored and counted.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from touchbase.adapters.email_campaign.generic import places
-from touchbase.adapters.email_campaign.generic.channel import on_its_channel
-from touchbase.adapters.email_campaign.generic.spelling import spelt_out
-from touchbase.adapters.email_campaign.generic.spread import spread
+from touchbase.adapters.email_campaign.generic import field_paths
+from touchbase.adapters.email_campaign.generic.channel import meaning_on_channel
+from touchbase.adapters.email_campaign.generic.spelling import with_normalized_keys
+from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.client_overrides import reworded
-from touchbase.adapters.kit.crm_values import in_query
+from touchbase.adapters.kit.client_overrides import override_status
+from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.declarative import Item, Path, at, batch, pick
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
-from touchbase.adapters.kit.extract import address, flag, linkedin, person, split_name, text
+from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.events import Event
@@ -38,45 +38,45 @@ _DAEMONS = ("mailer-daemon@", "mailerdaemon@", "postmaster@")
 
 
 class Generic:
-    """Reads any JSON or form body, and is never surer of it than a tool's own adapter."""
+    """Reads any JSON or form body, with a lower confidence than any tool's own adapter."""
 
     tool = "generic"
     channel = EMAIL_CAMPAIGN
-    signs: frozenset[str] = frozenset()
+    detection_keys: frozenset[str] = frozenset()
 
     def recognise(self, call: Call) -> int:
-        """Just sure enough to be asked when nobody else is."""
+        """Return a confidence just high enough to be used if no other adapter recognises the webhook."""
         return 1 if isinstance(call.data, dict | list) else 0
 
     def translate(self, call: Call) -> list[Event]:
-        """The body's events; an empty body says nothing and has none."""
-        return [Event("unknown") if pair is None else _Reader(*pair, call).told() for pair in spread(call.data)]
+        """Return the body's events; an empty body has none."""
+        return [Event("unknown") if pair is None else _Reader(*pair, call).final_event() for pair in split_events(call.data)]
 
 
 class _Reader:
-    """One event: its own keys over those of its wrapping, and the call's headers."""
+    """Reads one event: its own keys, then those of its wrapper, and the headers."""
 
     def __init__(self, item: Item, outer: Item, call: Call) -> None:
-        self.outer = spelt_out(outer) if outer else outer
-        item = spelt_out(item)
+        self.outer = with_normalized_keys(outer) if outer else outer
+        item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
         self.call = call
-        self.people = [spelt_out(person) for who in places.PEOPLE if isinstance(person := self.item.get(who), dict)]
+        self.people = [with_normalized_keys(one) for who in field_paths.PEOPLE if isinstance(one := self.item.get(who), dict)]
 
-    def told(self) -> Event:
+    def final_event(self) -> Event:
         event = self.event()
         if self.call.settings.status_labels:
-            reworded(event, self.call.settings, pick(self.item, places.LABEL, label_of), event.source_event)
+            override_status(event, self.call.settings, pick(self.item, field_paths.LABEL, label_of), event.source_event)
         return event
 
     def event(self) -> Event:
         name = self._name()
         meaning = self._without_name() if name is None else self._meaning(name)
-        email, profile = self._email(meaning), self._of_person(places.LINKEDIN, linkedin)
-        meaning = on_its_channel(meaning, name, self.item, only_a_profile=email is None and profile is not None)
+        email, profile = self._email(meaning), self._of_person(field_paths.LINKEDIN, linkedin)
+        meaning = meaning_on_channel(meaning, name, self.item, only_a_profile=email is None and profile is not None)
         status = meaning.status
         if meaning.event == "lead_status_changed" and status is None:
-            status = pick(self.item, places.LABEL, status_of)
+            status = pick(self.item, field_paths.LABEL, status_of)
             meaning = meaning if status else m.OTHER
         first_name, last_name = self._names()
         return Event(
@@ -89,32 +89,32 @@ class _Reader:
             first_name=first_name,
             last_name=last_name,
             campaign=self._campaign(),
-            campaign_id=pick(self.item, places.CAMPAIGN_ID, text),
-            step=pick(self.item, places.STEP_NUMBER, text),
-            link=pick(self.item, places.LINK, text) if meaning.event == "email_clicked" else None,
-            message_id=pick(self.item, places.MESSAGE, text),
+            campaign_id=pick(self.item, field_paths.CAMPAIGN_ID, text),
+            step=pick(self.item, field_paths.STEP_NUMBER, text),
+            link=pick(self.item, field_paths.LINK, text) if meaning.event == "email_clicked" else None,
+            message_id=pick(self.item, field_paths.MESSAGE, text),
             source_event=name,
         )
 
     def _name(self) -> str | None:
-        """The wrapping's name before the content's: inside, `type` tells more often what the object is."""
-        behind = in_query(self.call.request.query, "event")
+        """Return the event's name; the wrapper's takes precedence, because a nested `type` usually describes the object."""
+        behind = query_parameter(self.call.request.query, "event")
         if behind is not None and meaning_of(behind) is not m.UNKNOWN:
             return behind
         for source in (self.outer, self.item):
-            name = pick(source, places.NAME, _name)
+            name = pick(source, field_paths.NAME, _name)
             if name is not None:
                 return name
             both = [found for key in ("event_object", "event_action") if (found := text(source.get(key)))]
             if both:
                 return " ".join(both)
         named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith(_NAMING))
-        return next((name for name in named if name), None) or self._fate()
+        return next((name for name in named if name), None) or self._outcome()
 
-    def _fate(self) -> str | None:
-        """What became of the mail that a nameless body is about: a mail's report names it by its `status` alone."""
-        told = text(self.item.get("status")) if pick(self.item, places.MAIL, text) else None
-        return told if told and meaning_of(told).event in _FATES else None
+    def _outcome(self) -> str | None:
+        """Return the outcome of an unnamed email report, which is only in its `status`."""
+        outcome = text(self.item.get("status")) if pick(self.item, field_paths.MAIL, text) else None
+        return outcome if outcome and meaning_of(outcome).event in _FATES else None
 
     def _meaning(self, name: str) -> Meaning:
         meaning = meaning_of(name)
@@ -128,80 +128,86 @@ class _Reader:
         return meaning
 
     def _without_name(self) -> Meaning:
-        """What a nameless body shows: a reply by its flag, its newest message or its text, a mail by its step."""
+        """Return the meaning of an unnamed body: a reply by its flag, newest message or text, an email by its step."""
         messages = batch(self.item.get("recent_messages"))
         is_reply = flag(self.item.get("is_reply")) or (bool(messages) and flag(at(messages[-1], ("is_reply",))))
         has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
         has_sent = any(self.item.get(key) for key in ("sent_message", "sent_at", "time_sent", "sent"))
         if is_reply or (has_reply and not has_sent):
             return m.AUTO_REPLIED if self._is_automated() else m.REPLIED
-        step = pick(self.item, places.STEP, text) or ""
+        step = pick(self.item, field_paths.STEP, text) or ""
         return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
 
     def _went_out(self) -> bool:
-        """Whether a message of a conversation is one of ours, under the name that all of them have."""
-        direction = pick(self.item, places.DIRECTION, text) or ""
-        return direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in places.FROM_US)
+        """Return whether a message of a conversation is outbound, for tools with one event name for all messages."""
+        direction = pick(self.item, field_paths.DIRECTION, text) or ""
+        return direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in field_paths.FROM_US)
 
     def _is_automated(self) -> bool:
-        if any(flag(at(self.item, path)) for path in places.AUTOMATED):
+        if any(flag(at(self.item, path)) for path in field_paths.AUTOMATED):
             return True
-        return pick(self.item, places.REPLY_LABEL, status_of) == "out_of_office"
+        return pick(self.item, field_paths.REPLY_LABEL, status_of) == "out_of_office"
 
     def _email(self, meaning: Meaning) -> str | None:
-        writer = pick(self.item, places.SENDER, address) or ""
+        writer = pick(self.item, field_paths.SENDER, address) or ""
         is_notice = meaning.event == "email_bounced" and writer.startswith(_DAEMONS)
-        ours = self._addresses(places.OURS + places.NOTICE_TO if is_notice else places.OURS)
+        ours = self._addresses(field_paths.OURS + field_paths.NOTICE_TO if is_notice else field_paths.OURS)
 
         def theirs(value: object) -> str | None:
-            found = person(value)
+            found = personal_address(value)
             return None if found in ours else found
 
-        named = pick(self.item, places.LEAD, theirs) or self._first(self.people, places.ADDRESS, theirs)
+        named = pick(self.item, field_paths.LEAD, theirs) or self._first(self.people, field_paths.ADDRESS, theirs)
         if named is not None or meaning.event == "account_event":
             return named
-        ranks = (places.SENDER, places.RECIPIENT) if meaning.event in _INCOMING and self._names_its_writer() else (places.RECIPIENT,)
+        ranks = (
+            (field_paths.SENDER, field_paths.RECIPIENT)
+            if meaning.event in _INCOMING and self._names_its_writer()
+            else (field_paths.RECIPIENT,)
+        )
         found = next((found for order in ranks if (found := pick(self.item, order, theirs))), None)
         if found is not None:
             return found
-        # On a reply `to` is where it went, which is us; on the way out it is the lead.
-        rest = (places.PLAIN, places.SENDER, places.TO) if meaning.event in _INCOMING else (places.TO, places.PLAIN)
+        # On a reply `to` is the client's own address; on an outbound message it is the lead's.
+        rest = (
+            (field_paths.PLAIN, field_paths.SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
+        )
         found = next((found for order in rest if (found := pick(self.item, order, theirs))), None)
-        return None if meaning.event in _OUTGOING and found == writer and pick(self.item, places.TO, address) is None else found
+        return None if meaning.event in _OUTGOING and found == writer and pick(self.item, field_paths.TO, address) is None else found
 
     def _names_its_writer(self) -> bool:
-        """Whether a reply names who wrote it, and not whom it went to: tools name the person."""
-        return pick(self.item, places.SENDER_NAME, text) is not None and pick(self.item, places.TO_NAME, text) is None
+        """Return whether a reply's name belongs to its author rather than its recipient: tools name the person."""
+        return pick(self.item, field_paths.SENDER_NAME, text) is not None and pick(self.item, field_paths.TO_NAME, text) is None
 
     def _addresses(self, where: tuple[Path, ...]) -> set[str]:
         return {found for path in where if path[0] in self.item and (found := address(at(self.item, path)))}
 
     def _time(self, event: str) -> Micros | None:
-        """The first time that says its zone, else the first."""
-        is_record = any(path[0] in self.item for path in places.CHANGED)
+        """Return the first time that has a zone, else the first."""
+        is_record = any(path[0] in self.item for path in field_paths.CHANGED)
         first: Micros | None = None
-        for path in (*places.TIME, *places.ITS_TIME.get(event, ()), *places.OTHER_TIME, *places.CHANGED):
-            value = at(self.item, path) if path[0] in self.item and not (is_record and path in places.MADE) else None
-            if value is not None and (found := when(value)) is not None:
+        for path in (*field_paths.TIME, *field_paths.ITS_TIME.get(event, ()), *field_paths.OTHER_TIME, *field_paths.CHANGED):
+            value = at(self.item, path) if path[0] in self.item and not (is_record and path in field_paths.MADE) else None
+            if value is not None and (found := parse_time(value)) is not None:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
                     return found
                 first = found if first is None else first
         return first
 
     def _names(self) -> tuple[str | None, str | None]:
-        first_name, last_name = self._of_person(places.FIRST_NAME, text), self._of_person(places.LAST_NAME, text)
+        first_name, last_name = self._of_person(field_paths.FIRST_NAME, text), self._of_person(field_paths.LAST_NAME, text)
         if first_name is None and last_name is None:
-            return split_name(self._of_person(places.FULL_NAME, text) or self._first(self.people, ("name",), text))
+            return split_name(self._of_person(field_paths.FULL_NAME, text) or self._first(self.people, ("name",), text))
         return first_name, last_name
 
     def _campaign(self) -> str | None:
-        number = pick(self.item, places.CAMPAIGN_ID, text)
-        name = pick(self.item, places.CAMPAIGN_NAME, text)
-        # A bare `name` is the campaign's only beside a campaign's id: elsewhere it is as well the person's.
+        number = pick(self.item, field_paths.CAMPAIGN_ID, text)
+        name = pick(self.item, field_paths.CAMPAIGN_NAME, text)
+        # A bare `name` is the campaign's only next to a campaign id: elsewhere it may be the person's.
         return name or (number and text(self.item.get("name"))) or number
 
     def _kind(self, meaning: Meaning) -> str:
-        return meaning.kind or bounce_kind(*(at(self.item, path) for path in places.BOUNCE))
+        return meaning.kind or bounce_kind(*(at(self.item, path) for path in field_paths.BOUNCE))
 
     def _of_person(self, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
         return self._first([self.item, *self.people], keys, read)

@@ -1,8 +1,8 @@
-"""Which channel an unknown tool's message went through: what was not sent as a mail moves no date of a mail."""
+"""The channel of an unknown tool's message: only emails change email dates."""
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.generic import places
+from touchbase.adapters.email_campaign.generic import field_paths
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, pick
 from touchbase.adapters.kit.event_types import Meaning
@@ -26,14 +26,14 @@ _NEITHER = frozenset(
 _NO_MAIL = _NEITHER | {"slack", "webhook"}
 
 
-def on_its_channel(meaning: Meaning, name: str | None, item: Item, *, only_a_profile: bool) -> Meaning:
-    """What a mail's event means where the body names another channel, or has nothing of its person but a profile.
+def meaning_on_channel(meaning: Meaning, name: str | None, item: Item, *, only_a_profile: bool) -> Meaning:
+    """Return an event's meaning if the body names another channel, or identifies its person only by a profile.
 
-    A name that says "mail" is a mail's, whatever else stands there.
+    A name that says "mail" is about an email, whatever the body contains.
     """
     if not meaning.event.startswith(("email_", "manual_")) or "mail" in words(name or ""):
         return meaning
-    channel = words(pick(item, places.CHANNEL, text) or "")
+    channel = words(pick(item, field_paths.CHANNEL, text) or "")
     if channel in _NEITHER or words(text(item.get("object_type")) or "") in _NO_MAIL:
         return m.OTHER
     if meaning not in _ON_LINKEDIN:

@@ -1,4 +1,4 @@
-"""Names in one spelling, however a tool or the people who fill in a relay's form write them."""
+"""Normalization of key spelling, for the variants that tools and users of relay forms write."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from touchbase.adapters.kit.declarative import Item
 from touchbase.adapters.kit.status_labels import words
 
 _BLANKS = str.maketrans(" -", "__")
-_LONGEST_KNOWN = 100
+_MAX_KNOWN_LENGTH = 100
 
 
-def spelt_out(item: Item) -> Item:
-    """The item with names such as `Lead Email`, `LEAD_EMAIL` and `LeadEmail` also as `lead_email`: people write so into relays' forms."""
+def with_normalized_keys(item: Item) -> Item:
+    """Return the item with keys such as `Lead Email`, `LEAD_EMAIL` and `LeadEmail` also as `lead_email`."""
     if _is_plain("".join(item)):
         return item
     more: Item = {}
@@ -23,15 +23,15 @@ def spelt_out(item: Item) -> Item:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """The other ways to write a name that is not written in the usual one."""
-    return _spellings(name) if len(name) > _LONGEST_KNOWN else _known_spellings(name)
+    """Return the alternative spellings of a key that is not in the usual one."""
+    return _spellings(name) if len(name) > _MAX_KNOWN_LENGTH else _known_spellings(name)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
     return () if _is_plain(name) else (name.strip().lower().translate(_BLANKS), words(name).replace(" ", "_"))
 
 
-# A tool sends the same names again and again; a stranger's long ones are not kept in memory.
+# Cached: a tool repeats the same names. Long names of unknown senders are not cached.
 _known_spellings = lru_cache(maxsize=2_000)(_spellings)
 
 

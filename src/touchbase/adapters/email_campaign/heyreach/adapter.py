@@ -1,9 +1,9 @@
-"""HeyReach: its webhook calls in our words.
+"""HeyReach: webhooks.
 
-Everything happens on LinkedIn; an address is often missing and the profile is the only key to a person.
-Integrators write names down in camel case as well; its own tags are said to come so, with all levels in one.
-Some deliveries name no event and no time: then the newest message tells. What `correlation_id`
-correlates is not known for sure, so nothing is recognised again by it.
+All events are on LinkedIn; an address is often missing, and the profile is the only identifier of a person. Integrators
+also document camel case keys; HeyReach's own tags are said to come like that, flattened. Some deliveries have no event
+name and time: then the newest message determines both. The meaning of `correlation_id` is uncertain, so it is not used
+as a dedupe key.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 
 class HeyReach(Table):
-    """Reads HeyReach's calls."""
+    """Reads HeyReach's webhooks."""
 
     def named(self, item: Item, call: Call) -> str | None:
-        """The event's name, or what the newest message shows."""
+        """Return the event's name, or the one that the newest message implies."""
         name = super().named(item, call)
         if name is None and (newest := _newest(item)):
             return "message_reply_received" if flag(newest.get("is_reply")) else "message_sent"
         return name
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; everything else here is LinkedIn's as well."""
+        """Return the meaning from the table; every other event is on LinkedIn too."""
         known = self.listed(name)
         if known is not None:
             return known
@@ -36,10 +36,10 @@ class HeyReach(Table):
         return m.UNKNOWN if guessed is m.LINKEDIN_OTHER else guessed
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call, with the newest message's time where it has none of its own."""
+        """Return the event of one webhook, with the newest message's time if it has none of its own."""
         event = super().read(item, call)
         if event.occurred_us is None and (newest := _newest(item)):
-            event.occurred_us = when(newest.get("creation_time"))
+            event.occurred_us = parse_time(newest.get("creation_time"))
         return event
 
 
@@ -49,8 +49,8 @@ def _newest(item: Item) -> Item | None:
 
 
 def _written(message: Item) -> int:
-    # Of messages without a time the last one stays the newest.
-    return when(at(message, ("creation_time",))) or 0
+    # Among messages without a time the last one is the newest.
+    return parse_time(at(message, ("creation_time",))) or 0
 
 
 ADAPTER = HeyReach(
@@ -86,7 +86,7 @@ ADAPTER = HeyReach(
         "viewed_profile": m.LINKEDIN_OTHER,
         "campaign_completed": m.COMPLETED,
         "lead_finished_sequence_without_replying": m.COMPLETED,
-        "lead_tag_updated": m.LABELLED,
+        "lead_tag_updated": m.STATUS_IN_BODY,
         "lead_auto_tagged_interested": m.status("interested"),
         "lead_auto_tagged_positive": m.status("interested"),
         "lead_auto_tagged_not_interested": m.status("not_interested"),

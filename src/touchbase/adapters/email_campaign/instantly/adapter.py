@@ -1,8 +1,8 @@
-"""Instantly: its webhook calls in our words.
+"""Instantly: webhooks.
 
-One call carries one flat event. A label that a team gives its leads arrives as the event's name, as it
-is written there, which is why a name that looks like none of the system's is taken for a status. A
-lead's imported columns stand beside the system's keys. Relays also post a lead as the API tells it.
+A webhook is one flat event. A team's lead label is sent as the event name, as the team has written it, so a name in no
+system spelling is a status. A lead's imported columns are next to the system's keys. Relays also post a lead in the
+API's format.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from touchbase.adapters.kit.status_labels import status_of
 _SYSTEM_NAME = re.compile(
     r"(email|link|lead|reply|auto|campaign|account|supersearch|webhook|website|workspace|subsequence|test)([._][a-z0-9]+)+", re.IGNORECASE
 )
-"""How the system's events begin: a new one is no label."""
+"""Prefixes of system events: an unknown one is no label."""
 
 
 class Instantly(Table):
-    """Reads Instantly's calls."""
+    """Reads Instantly's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """A system event by the table or its words; any other name is a team's own label."""
+        """Return the meaning of a system event from the table or its words; any other name is a team's label."""
         known = self.listed(name)
         if known is not None:
             return known
         return m.meaning_of(name) if _SYSTEM_NAME.fullmatch(name) else Meaning("lead_status_changed", status=status_of(name))
 
     def _sure(self, item: Item, call: Call) -> int:
-        """By the shapes; a workspace that is an object, and no id, is no sign of ours."""
+        """Return the confidence by the shapes; a workspace that is an object, not an id, is not Instantly's."""
         if isinstance(item.get("workspace"), dict):
             item = {name: value for name, value in item.items() if name != "workspace"}
         return super()._sure(item, call)
@@ -72,7 +72,7 @@ ADAPTER = Instantly(
         "lead_won": m.status("closed"),
         "lead_lost": m.status("custom:Lost"),
         "lead_skipped": m.OTHER,
-        # Any label of a team's own of that kind, as such a webhook is set up: which one is not said.
+        # Any custom label of that kind, as configured for the webhook; which one is not sent.
         "custom_label_any_positive": m.status("interested"),
         "custom_label_any_negative": m.status("not_interested"),
         "campaign_completed": m.COMPLETED,

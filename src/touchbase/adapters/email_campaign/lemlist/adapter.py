@@ -1,8 +1,8 @@
-"""lemlist: its webhook calls in our words.
+"""lemlist: webhooks.
 
-A call carries one activity. "State groups" (contacted, hooked, attracted, warmed) fire beside the
-specific activity and mix channels. One that comes from LinkedIn must not count as a mail, so a group is
-taken for a mail's only when there is an address and no sign of LinkedIn.
+A webhook has one activity. "State groups" (contacted, hooked, attracted, warmed) are sent in addition to the specific
+activity and mix channels. A LinkedIn activity must not count as an email, so a group counts as an email only if there
+is an address and no sign of LinkedIn.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, text
-from touchbase.adapters.kit.signatures_body import field_of
+from touchbase.adapters.kit.signatures_body import body_field
 
 _GROUPS_ON_LINKEDIN = {
     "contacted": m.LINKEDIN_SENT,
@@ -30,8 +30,8 @@ class Lemlist(Table):
     """Reads lemlist's activities."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table, minding the channel of a state group and the many spellings of interest."""
-        known = plain(name)
+        """Return the meaning from the table, with the channel of a state group and the spelling variants of interest."""
+        known = normalize_event_name(name)
         if known in _GROUPS_ON_LINKEDIN and (elsewhere := self._elsewhere(known, item)):
             return elsewhere
         if interest := _INTEREST.fullmatch(known):
@@ -39,8 +39,8 @@ class Lemlist(Table):
         return super().meaning(name, item)
 
     def _elsewhere(self, group: str, item: Item) -> Meaning | None:
-        """What a group means that does not come from a mail."""
-        # A template's name is also what somebody has called it: only LinkedIn's own are told by it.
+        """Return the meaning of a group that does not come from an email."""
+        # A template's name may be custom: only LinkedIn's own template names are evidence.
         if (text(at(item, ("metaData", "type"))) or "").lower().startswith(_OTHER_CHANNELS):
             return m.OTHER
         origin = (pick(item, _ORIGIN, text) or "").lower()
@@ -50,7 +50,7 @@ class Lemlist(Table):
 
 ADAPTER = Lemlist(
     tool="lemlist",
-    proofs=(field_of("secret"),),
+    signature_schemes=(body_field("secret"),),
     shapes=(
         Shape("_id type", 95, starts="act_"),
         Shape("_id type leadId campaignId", 80),

@@ -1,13 +1,13 @@
-"""Mailchimp: its audience webhooks in our words.
+"""Mailchimp: audience webhooks.
 
-Form fields with bracketed names. These hooks tell of no single mail and no reply: an audience's members
-leave, are cleaned, or change. `fired_at` has no zone and is taken as UTC.
+Form fields with bracketed names. There are no events of single emails or replies: an audience's members leave, are
+cleaned, or change. `fired_at` has no zone and is read as UTC.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 
@@ -17,11 +17,11 @@ _MEMBERS = {"unsubscribed": m.UNSUBSCRIBED, "cleaned": m.HARD_BOUNCED}
 
 
 class Mailchimp(Table):
-    """Reads Mailchimp's calls."""
+    """Reads Mailchimp's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the type, and for those that leave by why they did."""
-        known, reason = plain(name), pick(item, _REASON, text)
+        """Return the meaning by the type, and for unsubscribes by their reason."""
+        known, reason = normalize_event_name(name), pick(item, _REASON, text)
         if known == "member":
             return _MEMBERS.get(pick(item, _STATUS, text) or "", m.SAVED)
         if known == "cleaned":
@@ -29,7 +29,7 @@ class Mailchimp(Table):
         if known == "unsubscribe":
             if reason == "abuse":
                 return m.COMPLAINED
-            # Taken off the list by its owner: the person has asked for nothing.
+            # Removed by the list's owner: not a request of the person.
             return m.OTHER if pick(item, _ACTION, text) in ("delete", "archive") else m.UNSUBSCRIBED
         return m.OTHER
 

@@ -1,12 +1,12 @@
-"""MailerSend: its webhooks in our words.
+"""MailerSend: webhooks.
 
-One event a call, its id at `data.id`. In the first form of its calls, which ends on 2026-12-01, the person stands two
-levels further down; in the second `data` is flat, with the address at `recipient` (the vendor's page writes `email`).
+One event per webhook, its id at `data.id`. Version 1, which ends on 2026-12-01, nests the person two levels deeper; in
+version 2 `data` is flat, with the address at `recipient` (the vendor's page writes `email`).
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.mailersend.proof import SIGNED, TEST
+from touchbase.adapters.email_campaign.mailersend.signature import SIGNED, TEST
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
 
@@ -59,5 +59,5 @@ ADAPTER = Table(
     time="data.created_at created_at",
     message="data.email.message.id data.message_id",
     key="data.id",
-    proofs=(SIGNED, TEST),
+    signature_schemes=(SIGNED, TEST),
 )

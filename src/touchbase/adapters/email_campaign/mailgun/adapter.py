@@ -1,16 +1,16 @@
-"""Mailgun: its webhooks of both generations in our words.
+"""Mailgun: current and legacy webhooks.
 
-Today JSON with `signature` and `event-data`, or what is in that alone; before, flat form fields, among which a
-sender's own variables of the same name make lists. There is no sent event: delivered stands for it. `failed` is
-a bounce when its severity is permanent and a delay when temporary, and neither when Mailgun itself has held the
-mail back. `rejected` names whom the mail was for only in the mail's own header.
+The current format is JSON with `signature` and `event-data`, or the bare content of the latter; the legacy one is flat
+form fields, in which a sender's variables of the same name make lists. There is no sent event: delivered counts as
+sent. `failed` is a bounce if its severity is permanent, a delay if temporary, and neither if Mailgun itself has
+suppressed the email. `rejected` has its recipient only in the email's header.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.mailgun.proof import MAILGUN
+from touchbase.adapters.email_campaign.mailgun.signature import MAILGUN
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 
@@ -21,12 +21,12 @@ _FAILED = {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}
 
 
 class Mailgun(Table):
-    """Reads Mailgun's calls."""
+    """Reads Mailgun's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table, and for what failed by how badly."""
-        known = plain(name)
-        # Not sent at all to one who has unsubscribed or complained before: the address is not at fault.
+        """Return the meaning from the table, and for failures by their severity."""
+        known = normalize_event_name(name)
+        # Suppressed because of an earlier unsubscribe or complaint: the address itself is valid.
         if known in ("failed", "permanent_fail") and pick(item, _REASON, text) in _SUPPRESSED:
             return m.SEND_FAILED
         if known == "failed":
@@ -36,7 +36,7 @@ class Mailgun(Table):
 
 ADAPTER = Mailgun(
     tool="mailgun",
-    proofs=(MAILGUN,),
+    signature_schemes=(MAILGUN,),
     shapes=(
         Shape("event-data.event", 95),
         Shape("event-data", 85),
@@ -63,9 +63,9 @@ ADAPTER = Mailgun(
         "dropped": m.SEND_FAILED,
         "unsubscribed": m.UNSUBSCRIBED,
         "complained": m.COMPLAINED,
-        "stored": m.CAME_IN,
+        "stored": m.INBOUND_EMAIL,
     },
-    nameless={"body-plain": "stored", "body-mime": "stored"},  # a mail that a route hands on
+    nameless={"body-plain": "stored", "body-mime": "stored"},  # an email that a route forwards
     name="event-data.event event event.0",
     email="event-data.recipient recipient recipient.0 event-data.message.headers.to message.headers.to",
     time="event-data.timestamp timestamp timestamp.1 timestamp.0",

@@ -1,22 +1,22 @@
-"""Mailjet: its event webhooks in our words.
+"""Mailjet: event webhooks.
 
-A list when events are grouped, else one object. `sent` is the receiving server's acceptance.
+A list if events are grouped, else one object. `sent` means that the receiving server has accepted the email.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
 
 
 class Mailjet(Table):
-    """Reads Mailjet's calls."""
+    """Reads Mailjet's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; a bounce says with a flag whether it is for good."""
-        if plain(name) == "bounce" and (is_hard := flag(item.get("hard_bounce"))) is not None:
+        """Return the meaning from the table; a bounce has a flag for a permanent failure."""
+        if normalize_event_name(name) == "bounce" and (is_hard := flag(item.get("hard_bounce"))) is not None:
             return m.HARD_BOUNCED if is_hard else m.SOFT_BOUNCED
         return super().meaning(name, item)
 
@@ -46,7 +46,7 @@ ADAPTER = Mailjet(
         "typofix": m.OTHER,
         "parse": m.OTHER,
     },
-    nameless={"Parts": "parse"},  # a mail that came in (Parse API)
+    nameless={"Parts": "parse"},  # an inbound email (Parse API)
     name="event",
     email="email",
     time="time",

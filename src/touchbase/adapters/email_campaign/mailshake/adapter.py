@@ -1,14 +1,14 @@
-"""Mailshake: its webhook calls in our words.
+"""Mailshake: webhooks.
 
-A call is a pointer: `resource_url`, which only the account's owner can read. Neither the event nor the
-person is in it, so it is kept and counted, and nothing more. A relay may read it and send on what stands
-there: `object` says what that is, and of a reply its `type` whether it is one.
+A webhook is a pointer: `resource_url`, which only the account's owner can read. It names neither the event nor the
+person, so it is only stored and counted. A relay may fetch the resource and forward it: `object` is its type, and a
+reply's `type` says whether it is a real reply.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 
@@ -21,16 +21,16 @@ _KINDS = {
     },
     "sent_message": {"one_off": m.MANUAL},
 }
-"""What a record is whose `type` says more than its `object`."""
+"""Records whose `type` is more specific than their `object`."""
 
 
 class Mailshake(Table):
-    """Reads Mailshake's calls, and its records."""
+    """Reads Mailshake's webhooks and records."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table, and by the record's type where that says more."""
-        kinds = _KINDS.get(plain(name), {})
-        return kinds.get(plain(text(item.get("type")) or "")) or super().meaning(name, item)
+        """Return the meaning from the table, or by the record's type if that is more specific."""
+        kinds = _KINDS.get(normalize_event_name(name), {})
+        return kinds.get(normalize_event_name(text(item.get("type")) or "")) or super().meaning(name, item)
 
 
 ADAPTER = Mailshake(
@@ -46,7 +46,7 @@ ADAPTER = Mailshake(
         "open": m.OPENED,
         "click": m.CLICKED,
         "reply": m.REPLIED,
-        "lead": m.LABELLED,
+        "lead": m.STATUS_IN_BODY,
     },
     name="event object",
     email="recipient.emailAddress",

@@ -1,41 +1,41 @@
-"""Mandrill (Mailchimp Transactional): its webhooks in our words.
+"""Mandrill (Mailchimp Transactional): webhooks.
 
-One form field, `mandrill_events`, holds a JSON list. `_id` is the message's, not the event's, and `msg.ts`
-is when the mail was sent, not when the event happened.
+One form field, `mandrill_events`, with a JSON list. `_id` is the message's id, not the event's, and `msg.ts` is the
+time of sending, not of the event.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.mandrill.proof import MANDRILL
+from touchbase.adapters.email_campaign.mandrill.signature import MANDRILL
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table, each
+from touchbase.adapters.kit.declarative import Shape, Table, events_of
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.parse import unquoted
 from touchbase.history.events import Event
 
 
 class Mandrill(Table):
-    """Reads Mandrill's calls."""
+    """Reads Mandrill's webhooks."""
 
     def recognise(self, call: Call) -> int:
-        """By the form's field, else by the shape of the events in it."""
+        """Return the confidence: by the form's field, else by the shape of its events."""
         return 95 if _field(call.data) is not None else super().recognise(call)
 
     def translate(self, call: Call) -> list[Event]:
-        """One event per item of the field, or of the list where a relay has taken it out."""
+        """Return one event per item of the field, or of the list if a relay has unwrapped it."""
         inside = _field(call.data)
-        return each(call.data if inside is None else inside, lambda item: self.read(item, call))
+        return events_of(call.data if inside is None else inside, lambda item: self.read(item, call))
 
 
 def _field(data: object) -> object:
-    """What the form's field holds, also where a relay hands it on as the text that it was."""
+    """Return the form field's content, also if a relay forwards it as text."""
     return next((unquoted(body["mandrill_events"]) for body in objects(data) if "mandrill_events" in body), None)
 
 
 ADAPTER = Mandrill(
     tool="mandrill",
-    proofs=(MANDRILL,),
+    signature_schemes=(MANDRILL,),
     shapes=(
         Shape("mandrill_events", 95),
         Shape("msg.email event ts", 92),
@@ -55,10 +55,10 @@ ADAPTER = Mandrill(
         "reject": m.SEND_FAILED,
         "unsub": m.UNSUBSCRIBED,
         "spam": m.COMPLAINED,
-        "inbound": m.CAME_IN,
+        "inbound": m.INBOUND_EMAIL,
         "sync": m.OTHER,
     },
-    nameless={"reject": "sync", "entry": "sync"},  # a change of the denylist, and of the safelist
+    nameless={"reject": "sync", "entry": "sync"},  # a change of the denylist, and of the allowlist
     name="event",
     email="msg.email reject.email entry.email",
     time="ts",

@@ -1,26 +1,25 @@
-"""Outboundry: its webhook calls in our words.
+"""Outboundry: webhooks.
 
-An event's name beside `data`, which holds lead and campaign. The names were not seen in full: one that is
-not in the table is read by its words. Mails and LinkedIn go through the same campaigns: what does not say
-which it is belongs to the campaign's type.
+An event name with `data`, which contains lead and campaign. The list of names is incomplete: an unknown name is
+classified by its words. Campaigns mix email and LinkedIn: an ambiguous event is assigned by the campaign's type.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, any_name, at, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, at, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 
 _ON_LINKEDIN = {m.SENT: m.LINKEDIN_SENT, m.REPLIED: m.LINKEDIN_REPLIED}
 
 
 class Outboundry(Table):
-    """Reads Outboundry's calls."""
+    """Reads Outboundry's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table or its words; in a LinkedIn campaign only a name that says so is about a mail."""
+        """Return the meaning from the table or the words; in a LinkedIn campaign only a name that says so is about an email."""
         meaning = super().meaning(name, item)
-        if "mail" in plain(name) or at(item, ("data", "campaign", "campaign_type")) != "linkedin":
+        if "mail" in normalize_event_name(name) or at(item, ("data", "campaign", "campaign_type")) != "linkedin":
             return meaning
         return _ON_LINKEDIN.get(meaning, meaning)
 
@@ -28,12 +27,12 @@ class Outboundry(Table):
 ADAPTER = Outboundry(
     tool="outboundry",
     shapes=(
-        Shape("event data.lead.email data.campaign.id timestamp", 70, spelt=any_name),
-        Shape("event data.lead.email data.campaign", 65, spelt=any_name),
-        # With a hyphen, as the vendor writes them: so much alone is what many an unknown tool sends.
+        Shape("event data.lead.email data.campaign.id timestamp", 70, spelt=accept_any_name),
+        Shape("event data.lead.email data.campaign", 65, spelt=accept_any_name),
+        # With a hyphen, the vendor's spelling: the other keys alone are common among unknown tools.
         Shape("event data.lead.email timestamp", 60, spelt=lambda name: "-" in name),
-        Shape("event company_id data.lead timestamp", 80, spelt=any_name),
-        Shape("event data.lead data.actionData", 80, spelt=any_name),
+        Shape("event company_id data.lead timestamp", 80, spelt=accept_any_name),
+        Shape("event data.lead data.actionData", 80, spelt=accept_any_name),
     ),
     names={
         "email_sent": m.SENT,
@@ -43,7 +42,7 @@ ADAPTER = Outboundry(
         "lead_replied": m.REPLIED,
         "email_bounced": m.BOUNCED,
         "lead_unsubscribed": m.UNSUBSCRIBED,
-        "lead_status_changed": m.LABELLED,
+        "lead_status_changed": m.STATUS_IN_BODY,
         "invite_sent": m.LINKEDIN_INVITED,
         "invite_accepted": m.LINKEDIN_ACCEPTED,
         "invite_withdrawn": m.LINKEDIN_OTHER,

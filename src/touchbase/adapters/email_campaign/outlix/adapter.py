@@ -1,21 +1,21 @@
-"""Outlix: its webhook calls in our words.
+"""Outlix: webhooks.
 
-A call names the lead by id only. Events wait under that id until one with an address tells who it is.
+A webhook identifies the lead by id only. Events are parked under that id until an event with an address identifies the person.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Shape, Table, any_name
-from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.adapters.kit.declarative import Shape, Table, accept_any_name
+from touchbase.adapters.kit.signatures import hmac_body
 
 ADAPTER = Table(
     tool="outlix",
-    proofs=(hashed_body("x-webhook-signature", prefix="sha256="),),
+    signature_schemes=(hmac_body("x-webhook-signature", prefix="sha256="),),
     shapes=(
-        Shape("organization_id event data.lead_id", 92, spelt=any_name),
-        Shape("organization_id event timestamp data", 85, spelt=any_name),
-        Shape("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=any_name),
+        Shape("organization_id event data.lead_id", 92, spelt=accept_any_name),
+        Shape("organization_id event timestamp data", 85, spelt=accept_any_name),
+        Shape("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=accept_any_name),
     ),
     names={
         "draft_created": m.OTHER,
@@ -30,7 +30,7 @@ ADAPTER = Table(
         "lead_created": m.SAVED,
         "lead_updated": m.SAVED,
         "lead_unsubscribed": m.UNSUBSCRIBED,
-        "lead_status_changed": m.LABELLED,
+        "lead_status_changed": m.STATUS_IN_BODY,
     },
     name="event",
     email="data.email data.lead_email data.lead.email",

@@ -1,53 +1,53 @@
-"""Outreach: its webhook calls about mailings in our words.
+"""Outreach: webhooks about mailings.
 
-A call names the prospect by id only, never by address; a `prospect` event with an address tells who that
-is, and what waited for the id is then applied. There is no sent event: delivered stands for it. The time
-is that of the fact; `meta.deliveredAt` is when the call was made and serves only where there is no other.
-Integrators also write the second version of a call down without `meta`, with name and time at its top.
+A webhook identifies the prospect by id only, never by address; a `prospect` event with an address identifies the
+person, and the events parked for the id are then applied. There is no sent event: delivered counts as sent. The time is
+that of the resource; `meta.deliveredAt` is the webhook's time and only used if there is no other. Integrators also
+document version 2 without `meta`, with name and time at the top level.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
-from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.status_labels import label_of
 from touchbase.history.events import Event
 
 
 class Outreach(Table):
-    """Reads Outreach's calls."""
+    """Reads Outreach's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; a prospect's stage is its status, all else is not about a person."""
-        known = plain(name)
+        """Return the meaning from the table; a prospect's stage is its status, and other resources are not about a person."""
+        known = normalize_event_name(name)
         if known in ("prospect_updated", "prospect_created"):
             if _is_opted_out(at(item, ("data", "attributes"))):
                 return m.UNSUBSCRIBED
-            return m.LABELLED if self.find(item, "label", label_of) else m.SAVED
+            return m.STATUS_IN_BODY if self.find(item, "label", label_of) else m.SAVED
         return self.listed(name) or m.OTHER
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; the prospect is the record itself or the one it is related to."""
+        """Return the event of one webhook; the prospect is the record itself or its related one."""
         event = super().read(item, call)
         if at(item, ("data", "type")) == "prospect":
             event.object_type, event.object_id = "prospect", text(at(item, ("data", "id")))
         return event
 
 
-def _is_opted_out(told: object) -> bool:
-    """Whether a prospect wants no mails, or nothing at all; a call or a short message that is not wanted is another matter."""
-    if not isinstance(told, dict):
+def _is_opted_out(prospect: object) -> bool:
+    """Return whether a prospect has opted out of email or of everything; opt-outs of calls and text messages do not count."""
+    if not isinstance(prospect, dict):
         return False
-    return bool(flag(told.get("optedOut")) or flag(told.get("emailOptedOut")) or told.get("emailsOptStatus") == "opted_out")
+    return bool(flag(prospect.get("optedOut")) or flag(prospect.get("emailOptedOut")) or prospect.get("emailsOptStatus") == "opted_out")
 
 
 ADAPTER = Outreach(
     tool="outreach",
-    proofs=(hashed_body("outreach-webhook-signature"),),
+    signature_schemes=(hmac_body("outreach-webhook-signature"),),
     shapes=(
         Shape("meta.eventName data.type", 95),
         Shape("meta.eventName data.attributes", 95),

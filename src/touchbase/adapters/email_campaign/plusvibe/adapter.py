@@ -1,48 +1,48 @@
-"""PlusVibe, once Pipl.ai: its webhook calls in our words.
+"""PlusVibe (formerly Pipl.ai): webhooks.
 
-One reply can arrive as ALL_EMAIL_REPLIES, FIRST_EMAIL_REPLIES and ALL_POSITIVE_REPLIES. `webhook_id` looks
-like the subscription's id, so nothing is recognised by it. Any label of a team may follow LEAD_MARKED_AS.
-A machine's answer comes under the same names as a person's; the label beside it tells them apart. Where no
-other key has the lead, it is the one that has written a reply, or that a mail of ours went to.
+One reply may be sent as ALL_EMAIL_REPLIES, FIRST_EMAIL_REPLIES and ALL_POSITIVE_REPLIES. `webhook_id` is probably the
+subscription's id, so it is not a dedupe key. LEAD_MARKED_AS may be followed by any label of a team. A machine's answer
+has the same event names as a person's; the label distinguishes them. Without a lead under another key, the lead is the
+reply's author or the email's recipient.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
-from touchbase.adapters.kit.extract import person
+from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.status_labels import status_of
 from touchbase.history.events import Event
 
 _MARKED, _MARKED_BESIDE = "lead_marked_as_", "lead_marked_as"
 _WRITER, _WRITTEN_TO = paths("from_email"), paths("to_email")
 _SIDES = {"email_replied": _WRITER, "email_auto_replied": _WRITER, "email_sent": _WRITTEN_TO, "manual_email_sent": _WRITTEN_TO}
-"""Which side of a mail is the lead."""
+"""The lead's side of an email, by event."""
 
 
 class PlusVibe(Table):
-    """Reads PlusVibe's calls."""
+    """Reads PlusVibe's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; what follows LEAD_MARKED_AS is the label."""
-        if plain(name).startswith(_MARKED):
+        """Return the meaning from the table; the text after LEAD_MARKED_AS is the label."""
+        if normalize_event_name(name).startswith(_MARKED):
             return Meaning("lead_status_changed", status=_status(name[len(_MARKED) :]))
-        if plain(name) == _MARKED_BESIDE:
+        if normalize_event_name(name) == _MARKED_BESIDE:
             return Meaning("lead_status_changed", status=self.find(item, "label", _status))
         return super().meaning(name, item)
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; where no other key has the lead, a mail's other side is it."""
+        """Return the event of one webhook; without a lead under another key, the lead is the email's other side."""
         event = super().read(item, call)
         if event.email is None and (side := _SIDES.get(event.event)):
-            event.email = pick(item, side, person)
+            event.email = pick(item, side, personal_address)
         return event
 
 
 def _status(label: object) -> str | None:
-    """A label, which comes as a key, as people see it."""
+    """Return a label's display text; labels are sent as keys."""
     is_key = isinstance(label, str) and ("_" in label or label.isupper())
     return status_of(str(label).replace("_", " ").capitalize() if is_key else label)
 
@@ -69,7 +69,7 @@ ADAPTER = PlusVibe(
         "out_of_office": m.status("out_of_office"),
         "wrong_person": m.status("wrong_person"),
         "closed": m.status("closed"),
-        "lead_marked_as": m.LABELLED,
+        "lead_marked_as": m.STATUS_IN_BODY,
         "system_alert": m.ACCOUNT,
         "webhook_disabled": m.ACCOUNT,
     },

@@ -1,14 +1,14 @@
-"""Postmark: its webhooks in our words.
+"""Postmark: webhooks.
 
-The address is `Recipient`, on bounces and complaints `Email`. There is no sent event: delivered stands
-for it. A bounce's `Type` may be an unsubscription or a machine's answer, and a change of subscription
-may be a bounce: both are read as what they are.
+The address is `Recipient`, for bounces and complaints `Email`. There is no sent event: delivered counts as sent. A
+bounce's `Type` may be an unsubscribe or a machine's answer, and a subscription change may be a bounce: both are
+classified accordingly.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 
@@ -36,19 +36,19 @@ _SUPPRESSIONS = {"hardbounce": m.HARD_BOUNCED, "spamcomplaint": m.COMPLAINED, "m
 
 
 class Postmark(Table):
-    """Reads Postmark's calls."""
+    """Reads Postmark's webhooks."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the record's type, and for bounces and subscriptions by their own."""
-        known = plain(name)
+        """Return the meaning by the record's type, and for bounces and subscriptions by their own type."""
+        known = normalize_event_name(name)
         if known == "bounce":
-            return _BOUNCES.get(plain(text(item.get("Type")) or ""), m.BOUNCED)
+            return _BOUNCES.get(normalize_event_name(text(item.get("Type")) or ""), m.BOUNCED)
         if known == "subscriptionchange":
             suppressed = flag(item.get("SuppressSending"))
             if not suppressed:
-                # Only a plain no lifts "do not contact".
+                # Only an explicit false removes "do not contact".
                 return m.OTHER if suppressed is None else m.RESUBSCRIBED
-            return _SUPPRESSIONS.get(plain(text(item.get("SuppressionReason")) or ""), m.UNSUBSCRIBED)
+            return _SUPPRESSIONS.get(normalize_event_name(text(item.get("SuppressionReason")) or ""), m.UNSUBSCRIBED)
         return self.names.get(known, m.OTHER)
 
 
@@ -70,7 +70,7 @@ ADAPTER = Postmark(
         "click": m.CLICKED,
         "spamcomplaint": m.COMPLAINED,
     },
-    # Older calls, and mails that came in.
+    # Older webhooks, and inbound emails.
     nameless={
         "BouncedAt": "Bounce",
         "DeliveredAt": "Delivery",

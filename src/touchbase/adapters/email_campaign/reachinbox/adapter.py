@@ -1,6 +1,6 @@
-"""ReachInbox: its webhook calls in our words.
+"""ReachInbox: webhooks.
 
-Flat, one event a call. A sent event carries a reply's text key as well: only the name tells what happened.
+Flat, one event per webhook. A sent event has a reply's text key as well: only the event name decides what happened.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Reply.io: its webhook calls in our words.
+"""Reply.io: webhooks.
 
-A call carries one event in `event`, the person in `contact_fields` and, inside a sequence, that in
-`sequence_fields`. `event.id` is new for each delivered event. Older subscriptions write names in one
-word, `EmailReplied`. A category that somebody gives a reply is a status and no second reply. An event
-that Reply.io has kept and tells again has its blocks in `payload`.
+A webhook has one event in `event`, the person in `contact_fields` and, inside a sequence, the sequence in
+`sequence_fields`. `event.id` is unique per event. Older subscriptions write names in one word, `EmailReplied`. A
+category that a user gives a reply is a status and no second reply. An event resent from Reply.io's log has its blocks
+in `payload`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ADAPTER = Table(
         "email_unsubscribed": m.UNSUBSCRIBED,
         "contact_opted_out": m.UNSUBSCRIBED,
         "email_spam_reported": m.COMPLAINED,
-        "reply_categorized": m.LABELLED,
-        "linkedin_reply_categorized": m.LABELLED,
+        "reply_categorized": m.STATUS_IN_BODY,
+        "linkedin_reply_categorized": m.STATUS_IN_BODY,
         "meeting_booked": m.status("meeting_booked"),
         "meeting_completed": m.status("meeting_completed"),
         "meeting_cancelled": m.OTHER,

@@ -1,16 +1,16 @@
-"""Replyify: its webhook calls in our words.
+"""Replyify: webhooks.
 
-Both ends of the mail are named: what was received comes from the lead, what was sent goes to them. What is done
-with an answer afterwards is about the answer, so about the one who wrote it.
+Both ends of the email are named: a received email is from the lead, a sent one to the lead. Later processing of a reply
+is about its author.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, any_name, paths, pick, plain
-from touchbase.adapters.kit.extract import person
-from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name, paths, pick
+from touchbase.adapters.kit.extract import personal_address
+from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.history.events import Event
 
 _FROM, _TO = paths("data.from_email data.email"), paths("data.to_email data.email")
@@ -18,13 +18,15 @@ _ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forw
 
 
 class Replyify(Table):
-    """Reads Replyify's calls."""
+    """Reads Replyify's webhooks."""
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; which end is the lead depends on the direction."""
+        """Return the event of one webhook; the direction decides which end is the lead."""
         event = super().read(item, call)
-        incoming = event.event in ("email_replied", "email_auto_replied") or plain(event.source_event or "") in _ABOUT_AN_ANSWER
-        event.email = pick(item, _FROM if incoming else _TO, person)
+        incoming = (
+            event.event in ("email_replied", "email_auto_replied") or normalize_event_name(event.source_event or "") in _ABOUT_AN_ANSWER
+        )
+        event.email = pick(item, _FROM if incoming else _TO, personal_address)
         return event
 
 
@@ -32,10 +34,10 @@ ADAPTER = Replyify(
     tool="replyify",
     shapes=(
         Shape("event data", 92, header="x-replyify-event"),
-        Shape("workspace_id event data.reply_id", 88, spelt=any_name),
+        Shape("workspace_id event data.reply_id", 88, spelt=accept_any_name),
         Shape("workspace_id event data.contact_id timestamp", 80, named=True),
-        Shape("eventType data.from_email data.to_email", 75, spelt=any_name),
-        Shape("event data.from_email data.to_email", 75, spelt=any_name),
+        Shape("eventType data.from_email data.to_email", 75, spelt=accept_any_name),
+        Shape("event data.from_email data.to_email", 75, spelt=accept_any_name),
         Shape("event data.from_email timestamp", 65, named=True),
         Shape("event data.to_email timestamp", 65, named=True),
     ),
@@ -63,5 +65,5 @@ ADAPTER = Replyify(
     message="data.message_id data.reply_id data.id",
     bounce="data.bounce_type data.reason",
     automated="data.automated_reply data.is_auto_reply",
-    proofs=(hashed_body("x-replyify-signature", prefix="sha256="),),
+    signature_schemes=(hmac_body("x-replyify-signature", prefix="sha256="),),
 )

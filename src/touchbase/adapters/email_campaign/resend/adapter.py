@@ -1,15 +1,14 @@
-"""Resend: its webhooks in our words.
+"""Resend: webhooks.
 
-The event's time is the outer `created_at`; the one in `data` is the mail's. The header `svix-id` names the
-event and is the same when it is sent again. How bad a bounce is may stand only in its message. A change of
-the suppression list says why the address is on it.
+The event's time is the outer `created_at`; the one in `data` is the email's. The header `svix-id` is the event's id and
+does not change on retries. A bounce's kind may be only in its message. A change of the suppression list has the reason.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.signatures import standard_webhooks
@@ -20,30 +19,30 @@ _SUPPRESSED = {"bounce": m.HARD_BOUNCED, "complaint": m.COMPLAINED}
 
 
 class Resend(Table):
-    """Reads Resend's calls."""
+    """Reads Resend's webhooks."""
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call, with the event's id from its header."""
+        """Return the event of one webhook, with the event's id from its header."""
         event = super().read(item, call)
         event.key = text(call.headers.get("svix-id"))
         return event
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; a contact that has unsubscribed is said by a change of the contact, or by why it gets no mails."""
-        known, origin = plain(name), pick(item, _ORIGIN, text)
+        """Return the meaning from the table; an unsubscribe is known from the contact's change or the reason of its suppression."""
+        known, origin = normalize_event_name(name), pick(item, _ORIGIN, text)
         if known in ("contact_created", "contact_updated") and pick(item, _UNSUBSCRIBED, flag):
             return m.UNSUBSCRIBED
         if known == "suppression_added":
             return _SUPPRESSED.get(origin or "", m.UNSUBSCRIBED)
         if known == "suppression_removed" and origin == "bounce":
-            # That an address works again says nothing of what its owner has asked for.
+            # A working address says nothing about its owner's opt-out.
             return m.OTHER
         return super().meaning(name, item)
 
 
 ADAPTER = Resend(
     tool="resend",
-    proofs=(
+    signature_schemes=(
         standard_webhooks("svix-"),
         standard_webhooks(),
     ),
@@ -69,7 +68,7 @@ ADAPTER = Resend(
         "email_failed": m.SEND_FAILED,
         "email_suppressed": m.SEND_FAILED,
         "email_scheduled": m.OTHER,
-        "email_received": m.CAME_IN,
+        "email_received": m.INBOUND_EMAIL,
         "contact_created": m.OTHER,
         "contact_updated": m.OTHER,
         "contact_deleted": m.OTHER,

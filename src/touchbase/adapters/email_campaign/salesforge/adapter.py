@@ -1,6 +1,6 @@
-"""Salesforge: its webhook calls in our words.
+"""Salesforge: webhooks.
 
-`webhookInfo` names event and time; its `id` is the subscription's. `mailbox` is ours, `contact` the lead.
+`webhookInfo` has the event's name and time; its `id` is the subscription's. `mailbox` is the client's own, `contact` the lead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ADAPTER = Table(
         "positive_reply": m.status("interested"),
         "negative_reply": m.status("not_interested"),
         "linkedin_replied": m.LINKEDIN_REPLIED,
-        "label_changed": m.LABELLED,
+        "label_changed": m.STATUS_IN_BODY,
         "dnc_added": m.status("do_not_contact"),
     },
     name="webhookInfo.type",

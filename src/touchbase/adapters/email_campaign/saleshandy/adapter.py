@@ -1,17 +1,17 @@
-"""Saleshandy: its webhook calls in our words.
+"""Saleshandy: webhooks.
 
-Names have hyphens, each event has a time key of its own, not all of which are known: where none of those
-stands, the call's only other `...At` counts. A sent mail carries the lead's latest outcome along: that is no
-news, so an outcome counts only when the event is its change. What is about a mailbox, a sequence or the list of
-tasks is known by its name alone: no prospect need be in it.
+Names have hyphens. Each event has a time key of its own, not all of which are known: without a known one, the only
+other `...At` is used. A sent email contains the lead's latest outcome, which is old, so an outcome is only read from
+the event of its change. Events of a mailbox, a sequence or the task list are known by name alone: they may have no
+prospect.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
-from touchbase.adapters.kit.times import when
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.times import parse_time
 from touchbase.history.events import Event
 
 _ABOUT_NOBODY = {
@@ -27,19 +27,19 @@ _ABOUT_NOBODY = {
     "linkedin_task_updated": m.OTHER,
     "whatsapp_task_updated": m.OTHER,
 }
-"""No other tool of campaigns spells names like these with hyphens."""
+"""Names with hyphens that no other campaign tool uses."""
 
 
 class Saleshandy(Table):
-    """Reads Saleshandy's calls."""
+    """Reads Saleshandy's webhooks."""
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; its time is the one that stands at the top, under whatever name."""
+        """Return the event of one webhook; its time is at the top level, under varying keys."""
         event = super().read(item, call)
         if event.occurred_us is None:
-            # When the mail was sent, about which this is, is not when it happened.
+            # The sending time of the related email is not the event's time.
             keys = [key for key in item if key.endswith("At") and key != "emailSentAt"]
-            times = [at for key in keys if (at := when(item[key])) is not None]
+            times = [at for key in keys if (at := parse_time(item[key])) is not None]
             event.occurred_us = times[0] if len(times) == 1 else None
         return event
 
@@ -51,7 +51,7 @@ ADAPTER = Saleshandy(
         Shape("event prospect.email sequence", 88),
         Shape("event prospect.email emailSentAt", 88),
         Shape("event prospect.email", 75, named=True, spelt=lambda name: "-" in name),
-        Shape("event", 70, spelt=lambda name: "-" in name and plain(name) in _ABOUT_NOBODY),
+        Shape("event", 70, spelt=lambda name: "-" in name and normalize_event_name(name) in _ABOUT_NOBODY),
     ),
     names={
         "email_sent": m.SENT,
@@ -64,8 +64,8 @@ ADAPTER = Saleshandy(
         "email_bounced": m.BOUNCED,
         "prospect_unsubscribed": m.UNSUBSCRIBED,
         "email_unsubscribed": m.UNSUBSCRIBED,
-        "prospect_outcome_updated": m.LABELLED,
-        "outcome_updated": m.LABELLED,
+        "prospect_outcome_updated": m.STATUS_IN_BODY,
+        "outcome_updated": m.STATUS_IN_BODY,
         "prospect_finished": m.COMPLETED,
         "sequence_finished": m.COMPLETED,
         **_ABOUT_NOBODY,

@@ -1,19 +1,19 @@
-"""Salesloft: its webhook calls in our words.
+"""Salesloft: webhooks.
 
-The event's name is only in the header `x-salesloft-event`, the body is the resource that changed. Mail
-resources name the person by id; person resources tell which address that is. An updated mail shows all
-that has happened to it so far, so only what has a time of its own, or is final, is read from it. Where a
-relay has lost the header, links to Salesloft's API show whose a resource is, and its keys what it is.
+The event's name is only in the header `x-salesloft-event`; the body is the resource that changed. Email resources
+identify the person by id; person resources map ids to addresses. An updated email has its whole history, so only facts
+with a time of their own, and final ones, are read from it. If a relay has lost the header, links to Salesloft's API
+identify the tool, and the keys the resource type.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, objects, text
-from touchbase.adapters.kit.signatures import hashed_body
+from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.history.events import Event
 
 _RECIPIENT = paths("recipient.id person.id person_id recipient_id")
@@ -23,26 +23,26 @@ _WITHOUT_HEADER = 85
 
 
 class Salesloft(Table):
-    """Reads Salesloft's calls."""
+    """Reads Salesloft's webhooks."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.signs |= _LINKED
+        self.detection_keys |= _LINKED
 
     def recognise(self, call: Call) -> int:
-        """By the header, else by links to Salesloft's API."""
+        """Return the confidence: by the header, else by links to Salesloft's API."""
         return super().recognise(call) or (_WITHOUT_HEADER if any(map(_is_linked, objects(call.data))) else 0)
 
     def named(self, item: Item, call: Call) -> str | None:
-        """The name in the header; without one, that of the resource's change."""
+        """Return the name in the header, else the resource's change."""
         name = text(call.headers.get("x-salesloft-event"))
         if name is not None or not _is_linked(item):
             return name
         return "person_updated" if "email_address" in item else "email_updated" if "recipient" in item else "updated"
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the resource: a person, a meeting, or a mail that has bounced or been sent."""
-        known = plain(name)
+        """Return the meaning by the resource: a person, a meeting, or a bounced or sent email."""
+        known = normalize_event_name(name)
         if known in ("person_created", "person_updated"):
             return m.UNSUBSCRIBED if flag(item.get("do_not_contact")) else m.SAVED
         if known in ("email_updated", "email_with_body_and_subject_updated"):
@@ -54,9 +54,9 @@ class Salesloft(Table):
         return self.listed(name) or m.OTHER
 
     def read(self, item: Item, call: Call) -> Event:
-        """One resource; the object is always the person."""
+        """Return the event of one resource; the object is always the person."""
         event = super().read(item, call)
-        is_person = plain(event.source_event or "").startswith("person_")
+        is_person = normalize_event_name(event.source_event or "").startswith("person_")
         event.object_id = text(item.get("id")) if is_person else pick(item, _RECIPIENT, text)
         event.object_type = "person" if event.object_id else None
         event.message_id = None if is_person else event.message_id
@@ -70,7 +70,7 @@ def _is_linked(item: Item) -> bool:
 
 ADAPTER = Salesloft(
     tool="salesloft",
-    proofs=(hashed_body("x-salesloft-signature", digest="sha1"),),
+    signature_schemes=(hmac_body("x-salesloft-signature", digest="sha1"),),
     shapes=(Shape("", 95, header="x-salesloft-event"),),
     names={
         "email_sent": m.SENT,

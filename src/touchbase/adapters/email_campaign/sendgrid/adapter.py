@@ -1,30 +1,30 @@
-"""SendGrid: its event webhook in our words.
+"""SendGrid: event webhook.
 
-A call is a list of events of many kinds and people. A sender's own arguments stand beside the system's
-keys. `type` tells a bounce from a block; the address is where the mail went, whatever it looks like.
+A webhook is a list of events of many kinds and people. A sender's custom arguments are next to the system's keys.
+`type` distinguishes a bounce from a block; the address is the email's recipient, in any form.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.signatures_public_key import ecdsa_timed_body
 from touchbase.adapters.kit.status_labels import bounce_kind
 from touchbase.common.timestamps import SECOND, Micros
 
 RETRIED: Micros = (24 * 3600 + 300) * SECOND
-"""How long after its signature a call may come: it is tried again for 24 hours, and the signature stays the first one's."""
+"""Maximum age of a signature: retries continue for 24 hours with the first attempt's signature."""
 _OWN_NAMES = frozenset({"spamreport", "group_unsubscribe", "group_resubscribe"})
-"""Names that no other tool has."""
+"""Event names that no other tool uses."""
 
 
 class SendGrid(Table):
     """Reads SendGrid's events."""
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table; a bounce is for good unless it says otherwise, a block is not."""
-        if plain(name) == "bounce":
+        """Return the meaning from the table; a bounce is hard unless it says otherwise, a block is not."""
+        if normalize_event_name(name) == "bounce":
             kind = bounce_kind(item.get("type"), item.get("status"), item.get("reason"))
             return m.SOFT_BOUNCED if kind == "soft" else m.HARD_BOUNCED
         return super().meaning(name, item)
@@ -32,7 +32,7 @@ class SendGrid(Table):
 
 ADAPTER = SendGrid(
     tool="sendgrid",
-    proofs=(
+    signature_schemes=(
         ecdsa_timed_body(
             "x-twilio-email-event-webhook-signature", "x-twilio-email-event-webhook-timestamp", RETRIED, "24 hours, for retries"
         ),
@@ -62,9 +62,9 @@ ADAPTER = SendGrid(
         "group_resubscribe": m.RESUBSCRIBED,
         "spamreport": m.COMPLAINED,
         "account_status_change": m.ACCOUNT,
-        "inbound": m.CAME_IN,
+        "inbound": m.INBOUND_EMAIL,
     },
-    nameless={"envelope": "inbound"},  # a mail that came in (Inbound Parse)
+    nameless={"envelope": "inbound"},  # an inbound email (Inbound Parse)
     name="event",
     email="email",
     time="timestamp",

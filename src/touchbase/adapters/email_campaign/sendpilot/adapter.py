@@ -1,12 +1,12 @@
-"""SendPilot: its webhook calls in our words.
+"""SendPilot: webhooks.
 
-Everything happens on LinkedIn, so a message received is a LinkedIn reply. No address: the profile is the
-key to a person. `eventId` is the event's own.
+All events are on LinkedIn, so a received message is a LinkedIn reply. There is no address: the profile identifies the
+person. `eventId` is the event's id.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.sendpilot.proof import SENDPILOT
+from touchbase.adapters.email_campaign.sendpilot.signature import SENDPILOT
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
 
@@ -25,8 +25,8 @@ ADAPTER = Table(
         "connection_request_sent": m.LINKEDIN_INVITED,
         "connection_accepted": m.LINKEDIN_ACCEPTED,
         "connection_request_accepted": m.LINKEDIN_ACCEPTED,
-        "lead_status_changed": m.LABELLED,
-        "lead_updated": m.LABELLED,
+        "lead_status_changed": m.STATUS_IN_BODY,
+        "lead_updated": m.STATUS_IN_BODY,
         "lead_tag_updated": m.OTHER,
         "campaign_started": m.OTHER,
         "campaign_paused": m.OTHER,
@@ -47,5 +47,5 @@ ADAPTER = Table(
     label="data.newStatus data.status",
     object_type="lead",
     object_id="data.leadId",
-    proofs=(SENDPILOT,),
+    signature_schemes=(SENDPILOT,),
 )

@@ -1,11 +1,10 @@
-"""Smartlead: its webhook calls in our words.
+"""Smartlead: webhooks.
 
-Two generations of keys arrive, and an older shape with `event` and a nested `lead`; the first bodies name
-no event, and the key of their time shows it. `from_email` is our mailbox and `to_email` the lead's side also
-on a reply, where a colleague may be the one who answers: the contact of the campaign is `sl_lead_email`.
-Calls about an account or a whole campaign have another envelope, `type` and `data`; an address in that is a
-sender's. A bounce may name the lead nowhere but in its description, and no time but its letter's; a category
-that a relay has left out stands in the description as well.
+Two generations of keys are in use, and an older form with `event` and a nested `lead`; the first bodies have no event
+name, and the key of their time identifies it. `from_email` is the client's mailbox and `to_email` the lead's side also
+on a reply, which a colleague may have written: the campaign's contact is `sl_lead_email`. Events of an account or a
+whole campaign have another envelope, `type` and `data`; an address in it is a sender's. A bounce may have the lead only
+in its description, and no time but its message's; a category that a relay has left out is in the description too.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import re
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, flag, text
-from touchbase.adapters.kit.signatures import hashed_body
-from touchbase.adapters.kit.signatures_body import field_of
+from touchbase.adapters.kit.signatures import hmac_body
+from touchbase.adapters.kit.signatures_body import body_field
 from touchbase.adapters.kit.status_labels import status_of
 from touchbase.history.events import Event
 
@@ -28,15 +27,15 @@ _BY_TIME = {
     "time_opened": "EMAIL_OPEN",
     "time_sent": "EMAIL_SENT",
 }
-"""What a body without a name is about, by the key of its time; the later one counts."""
+"""The event of an unnamed body, by the key of its time; the later one takes precedence."""
 _ITS_OWN = frozenset(
     {"EMAIL_OPEN", "EMAIL_LINK_CLICK", "EMAIL_REPLY", "EMAIL_BOUNCE", "FIRST_EMAIL_SENT", "LEAD_CATEGORY_UPDATED", "UNTRACKED_REPLIES"}
 )
-"""Names that no other tool spells so."""
-_TOLD = re.compile(r"\bto ([^\s@]+@[^\s@]+) (?:got )?bounced\b", re.IGNORECASE)
+"""Event names that no other tool spells like this."""
+_BOUNCED_LEAD = re.compile(r"\bto ([^\s@]+@[^\s@]+) (?:got )?bounced\b", re.IGNORECASE)
 """The lead in a bounce's description."""
 _CATEGORY = re.compile(r"\bcategory updated to (.+)", re.IGNORECASE)
-"""The category in its change's description, at the end of its last line."""
+"""The category in its change's description, at the end of the last line."""
 _STANDARD = {
     "1": "interested",
     "2": "custom:Meeting Request",
@@ -48,36 +47,40 @@ _STANDARD = {
     "8": "custom:Uncategorizable by AI",
     "9": "custom:Sender Originated Bounce",
 }
-"""The categories that every account has, by their numbers."""
+"""The default categories of every account, by id."""
 _NUMBER = paths("lead_category.new_id lead_category_id lead_category category")
 _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths("to_email")
 
 
 class Smartlead(Table):
-    """Reads Smartlead's calls."""
+    """Reads Smartlead's webhooks."""
 
     def named(self, item: Item, call: Call) -> str | None:
-        """The event's name, or what the key of its time shows."""
+        """Return the event's name, or the one that the key of its time implies."""
         return super().named(item, call) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; what a bounce or a category has nowhere else its description tells."""
+        """Return the event of one webhook; the description of a bounce or category fills in missing values."""
         event = super().read(item, call)
         description = text(item.get("description")) or ""
-        if event.event == "email_bounced" and event.email is None and (told := _TOLD.search(description)):
-            event.email = address(told[1])
-        if plain(event.source_event or "") == "lead_category_updated" and event.status is None and event.original_status is None:
-            told = _CATEGORY.search(description.rstrip().rpartition("\n")[2])
-            event.status = (status_of(told[1]) if told else None) or _STANDARD.get(pick(item, _NUMBER, text) or "")
+        if event.event == "email_bounced" and event.email is None and (match := _BOUNCED_LEAD.search(description)):
+            event.email = address(match[1])
+        if (
+            normalize_event_name(event.source_event or "") == "lead_category_updated"
+            and event.status is None
+            and event.original_status is None
+        ):
+            match = _CATEGORY.search(description.rstrip().rpartition("\n")[2])
+            event.status = (status_of(match[1]) if match else None) or _STANDARD.get(pick(item, _NUMBER, text) or "")
             event.event = "lead_status_changed" if event.status else "other"
         return event
 
     def _kind(self, meaning: Meaning, item: Item) -> str:
-        """How bad a bounce is; one that our own mailbox has caused says nothing of the address."""
+        """Return the bounce kind; a bounce that the client's own mailbox caused is soft."""
         return "soft" if flag(item.get("is_sender_originated_bounce")) else super()._kind(meaning, item)
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
-        """The lead's name; `to_name` is that of `to_email`, a colleague's where one answers."""
+        """Return the lead's name; `to_name` belongs to `to_email`, which may be a colleague's."""
         lead, named = pick(item, _LEAD, address), pick(item, _NAMED, address)
         if lead is not None and named is not None and lead != named:
             return self.find(item, "first_name", text), self.find(item, "last_name", text)
@@ -86,7 +89,7 @@ class Smartlead(Table):
 
 ADAPTER = Smartlead(
     tool="smartlead",
-    proofs=(field_of("secret_key"), hashed_body("x-smartlead-signature", prefix="sha256=")),
+    signature_schemes=(body_field("secret_key"), hmac_body("x-smartlead-signature", prefix="sha256=")),
     shapes=(
         Shape("sl_email_lead_map_id", 95),
         Shape("sl_lead_email", 95),
@@ -123,7 +126,7 @@ ADAPTER = Smartlead(
         "email_bounced": m.BOUNCED,
         "lead_unsubscribed": m.UNSUBSCRIBED,
         "email_unsubscribed": m.UNSUBSCRIBED,
-        "lead_category_updated": m.LABELLED,
+        "lead_category_updated": m.STATUS_IN_BODY,
         "campaign_completed": m.COMPLETED,
         "campaign_status_changed": m.COMPLETED,
         "campaign_status_change": m.COMPLETED,

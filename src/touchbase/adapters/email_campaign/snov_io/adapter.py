@@ -1,8 +1,8 @@
-"""Snov.io: its webhook calls in our words.
+"""Snov.io: webhooks.
 
-The event is an object and what happened to it. The first mail fires as sent and as first_sent. Keys of a
-body are known from integrators only; where none of the usual ones has a time, the time of receipt counts.
-A reply may name only its two sides: the lead is the one that has written it.
+The event is an object and an action. The first email is sent as both sent and first_sent. Body keys are known from
+integrators only; without a known time key, the time of receipt is used. A reply may have only its two sides: the lead
+is the author.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
-from touchbase.adapters.kit.extract import person, text
+from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.history.events import Event
 
 _LEAD = (
@@ -22,18 +22,18 @@ _REPLIES = frozenset({"email_replied", "email_auto_replied"})
 
 
 class SnovIo(Table):
-    """Reads Snov.io's calls."""
+    """Reads Snov.io's webhooks."""
 
     def named(self, item: Item, call: Call) -> str | None:
-        """Object and action as one name."""
+        """Return object and action as one name."""
         both = [found for key in ("event_object", "event_action") if (found := text(item.get(key)))]
         return " ".join(both) or None
 
     def read(self, item: Item, call: Call) -> Event:
-        """One call; who a reply went to is us."""
+        """Return the event of one webhook; a reply's recipient is the client's own address."""
         event = super().read(item, call)
         if event.event in _REPLIES:
-            event.email = pick(item, _WROTE, person)
+            event.email = pick(item, _WROTE, personal_address)
         return event
 
 

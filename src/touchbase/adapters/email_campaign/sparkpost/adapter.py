@@ -1,14 +1,14 @@
-"""SparkPost: its event webhooks in our words.
+"""SparkPost: event webhooks.
 
-A list of objects, each with one event two levels down, under `msys` and its kind. A bounce's class is a
-number; some classes are no bounces but machines that answer, or people who want off.
+A list of objects, each with one event two levels down, under `msys` and its kind. A bounce's class is a number; some
+classes are no bounces but automatic replies or unsubscribes.
 """
 
 from __future__ import annotations
 
 from touchbase.adapters.interface import Call
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, each, plain
+from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import objects, text
 from touchbase.history.events import Event
@@ -23,19 +23,19 @@ _CLASSES = {
 
 
 class SparkPost(Table):
-    """Reads SparkPost's calls."""
+    """Reads SparkPost's webhooks."""
 
     def recognise(self, call: Call) -> int:
-        """By `msys`, which nobody else has."""
+        """Return the confidence: by `msys`, which no other tool uses."""
         return 95 if any("msys" in body for body in objects(call.data)) else 0
 
     def translate(self, call: Call) -> list[Event]:
-        """One event per item; the empty item that tests the address has none."""
-        return each([event for item in batch(call.data) for event in _inside(item)], lambda item: self.read(item, call))
+        """Return one event per item; the empty item of a test request has none."""
+        return events_of([event for item in batch(call.data) for event in _inside(item)], lambda item: self.read(item, call))
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """By the table, and for bounces by their class."""
-        if plain(name) in ("bounce", "out_of_band"):
+        """Return the meaning from the table, and for bounces by their class."""
+        if normalize_event_name(name) in ("bounce", "out_of_band"):
             return _CLASSES.get(text(item.get("bounce_class")) or "", m.BOUNCED)
         return super().meaning(name, item)
 
@@ -65,9 +65,9 @@ ADAPTER = SparkPost(
         "success": m.OTHER,
         "error": m.OTHER,
     },
-    # The last three are about mails that came in, a test between templates, and short messages.
-    beginnings={"generation_": m.SEND_FAILED, "relay_": m.CAME_IN, "ab_test_": m.OTHER, "sms_": m.OTHER},
-    # A mail that is handed on, and a bounce of which little is left.
+    # The last three are about inbound emails, A/B tests, and text messages.
+    beginnings={"generation_": m.SEND_FAILED, "relay_": m.INBOUND_EMAIL, "ab_test_": m.OTHER, "sms_": m.OTHER},
+    # A forwarded inbound email, and a bounce with few fields left.
     nameless={"content": "relay_message", "bounce_class": "bounce"},
     name="type",
     email="rcpt_to raw_rcpt_to",

@@ -1,7 +1,7 @@
-"""Woodpecker: its webhook calls in our words.
+"""Woodpecker: webhooks.
 
-A call is a list of up to a hundred events of one kind. A colleague may be the one who answers
-(`secondary_replied`); the contact is always `prospect`. Outside a campaign ids and names are empty texts.
+A webhook is a list of up to a hundred events of one kind. A colleague may have replied (`secondary_replied`); the
+contact is always `prospect`. Outside a campaign, ids and names are empty texts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fields of a Salesforce record that somebody has picked, in a flow or in Apex: their names are Salesforce's, and so is the id."""
+"""Selected fields of a Salesforce record, posted by a flow or Apex: the field names and the id are Salesforce's."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DELETED = ("deleted", "delete")
 _RESTORED = ("undeleted", "undelete")
 
 
-def picked_in(body: Body) -> Body | None:
-    """The picked fields in a body: the body itself, or what stands beside the names of event and object."""
+def selected_fields_in(body: Body) -> Body | None:
+    """Return the selected fields in a body: the body itself, or the object next to the event and object names."""
     return next((one for one in (body, *map(as_dict, map(body.get, PLACES))) if _is_picked(one)), None)
 
 
-def read_picked(body: Body, record: Body, statuses: StatusNames) -> list[Event]:
-    """The record, with what has happened to it where the body says so."""
+def read_selected_fields(body: Body, record: Body, statuses: StatusNames) -> list[Event]:
+    """Return the events of the record, with the body's event name if there is one."""
     if record is body:
         record = {name: value for name, value in record.items() if name not in _ACTIONS}
     return read_as(what_of(body, record), record, statuses)
@@ -35,12 +35,12 @@ def read_picked(body: Body, record: Body, statuses: StatusNames) -> list[Event]:
 def _is_picked(body: Body) -> bool:
     object_id = text(body.get("Id")) or ""
     is_known = object_id[:3] in PREFIXES and _ID.fullmatch(object_id) is not None and not _FIELDS.isdisjoint(body)
-    # A record that a relay has flattened tells its object itself, once its levels are there again.
+    # A flattened record contains its object type once its levels are expanded.
     return is_known and not any(name.startswith("attributes") for name in body)
 
 
 def what_of(body: Body, record: Body) -> str:
-    """What has happened to a record, by what stands beside it, or as the record itself tells."""
+    """Return what happened to a record, according to the body around it or the record itself."""
     said = (text(first(body, *_ACTIONS)) or "").lower()
     if said.endswith(_CREATED):
         return CREATED

@@ -15,7 +15,7 @@ from touchbase.adapters.kit.extract import text
 from touchbase.history.events import Event
 
 PLACES = ("body", "payload", "data", "xml", "rawBody", "raw")
-_DEEPEST = 6
+_MAX_DEPTH = 6
 _NAMES = (
     "Id", "Email", "FirstName", "LastName", "Name", "Company", "Website", "Status", "Status__c", "Title", "Phone", "PersonEmail",
     "IsPersonAccount", "CreatedDate", "LastModifiedDate", "SystemModstamp", "IsDeleted", "MasterRecordId", "LinkedIn__c", "AccountId",
@@ -33,7 +33,7 @@ def message_in(body: Body) -> bytes | None:
     return None
 
 
-def is_retold(body: Body) -> bool:
+def is_relayed(body: Body) -> bool:
     """Whether a body is a message taken apart: an envelope, what is in it, or one of its notifications."""
     names = " ".join(body)
     if "bject" in names and _is_notification(body):
@@ -41,7 +41,7 @@ def is_retold(body: Body) -> bool:
     return ("nvelope" in names or "otification" in names) and next(_notifications(body, 0), None) is not None
 
 
-def read_retold(body: Body, statuses: StatusNames) -> list[Event]:
+def read_relayed(body: Body, statuses: StatusNames) -> list[Event]:
     """The events of a message that a relay hands on."""
     message = message_in(body)
     if message is not None:
@@ -58,7 +58,7 @@ def _is_notification(body: Body) -> bool:
 
 def _notifications(node: object, depth: int) -> Iterator[Body]:
     """All objects that hold an `sObject`, below names that envelopes have."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     for name, value in as_dict(node).items():
         if _bare(name) in ("envelope", "body", "notifications", "notification"):
@@ -75,8 +75,8 @@ def _read(notification: Body, statuses: StatusNames) -> list[Event]:
     fields = as_dict(parts["sobject"])
     named = next((_alone(value) for name, value in _attributes(fields).items() if name.endswith("type")), None)
     object_type = (text(named) or "").rpartition(":")[2] or None
-    told = {name: value for name, value in fields.items() if name[:1] not in ("$", "@") and name != "_attributes"}
-    record = {_spelled(name): _value(_alone(value)) for name, value in told.items()}
+    elements = {name: value for name, value in fields.items() if name[:1] not in ("$", "@") and name != "_attributes"}
+    record = {_spelled(name): _value(_alone(value)) for name, value in elements.items()}
     return read_notification(record, object_type, text(parts.get("id")), statuses)
 
 

@@ -1,7 +1,7 @@
-"""GoHighLevel: how it proves who it is: a signature by one key for all of its customers.
+"""GoHighLevel's signature scheme: one public key for all of its customers.
 
-So a signature proves only that GoHighLevel sent the call. Whose it is says the location at the top of the body, which
-GoHighLevel writes; the connection names the one that it takes calls from.
+A signature therefore proves only that GoHighLevel sent the request. The customer is identified by the location at the
+top level of the body, which GoHighLevel sets; the connection names the location that it accepts.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.signatures import Scheme
-from touchbase.adapters.kit.signatures_body import call_of
+from touchbase.adapters.kit.signatures_body import parsed_webhook
 from touchbase.adapters.kit.signatures_public_key import ED25519_KEY, ed25519_body, rsa_body
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
 
 def _bound(signed: Scheme) -> Scheme:
-    """The scheme, for calls of the connection's own location."""
+    """Restrict a scheme to requests of the connection's own location."""
 
     def check(arrival: Arrival, secret: str, now: Micros) -> bool:
         location = arrival.settings.location_id
@@ -28,8 +28,8 @@ def _bound(signed: Scheme) -> Scheme:
 
 
 def _locations(arrival: Arrival) -> set[str | None]:
-    """The locations that a body names at its top, of each object in a list; None for one that names none."""
-    call = call_of(arrival)
+    """Return the locations at the top level of a body, or of each object in a list; None stands for a missing one."""
+    call = parsed_webhook(arrival)
     items = [] if call is None else call.data if isinstance(call.data, list) else [call.data]
     return {found for item in items for found in _named(item)}
 

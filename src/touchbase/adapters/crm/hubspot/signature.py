@@ -1,8 +1,7 @@
-"""HubSpot: how it proves who it is, in its three versions.
+"""HubSpot's signature schemes, versions 1 to 3.
 
-Reference: the pages on request validation, and the vendor's own libraries (read 2026-11-20). Versions 2
-and 3 sign the address that HubSpot called; a call may carry several versions, and then the third counts,
-because it alone has a time.
+Reference: the pages on request validation, and the vendor's libraries (read 2026-11-20). Versions 2 and 3 sign the URL.
+A request may have several versions; then the third is checked, because only it has a timestamp.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 
-from touchbase.adapters.kit.signatures import WINDOW, Scheme, in_time, keyed, same, window_of
+from touchbase.adapters.kit.signatures import WINDOW, Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
 _MILLISECOND: Micros = 1_000
-# Version 3 signs the query with these characters, and no others, decoded.
+# Version 3 signs the query with exactly these characters decoded.
 _PLAIN = {f"%{ord(char):02X}": char for char in ":/?@!$'()*,;"}
 _ENCODED = re.compile("|".join(_PLAIN), re.IGNORECASE)
 
@@ -29,19 +28,19 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     if given is None:
         return False
     if arrival.headers.get("x-hubspot-signature-version", "").lower() == "v2":
-        return same(given.lower(), sha256(key + arrival.method.encode() + _whole(arrival.url) + arrival.body).hexdigest())
-    # Version 1 covers neither the address nor a time, so that an overheard call could be sent to any other address of ours.
-    return arrival.settings.allow_v1_signatures and same(given.lower(), sha256(key + arrival.body).hexdigest())
+        return constant_time_equal(given.lower(), sha256(key + arrival.method.encode() + _whole(arrival.url) + arrival.body).hexdigest())
+    # Version 1 covers neither the URL nor a time, so a captured request could be replayed to any other webhook URL.
+    return arrival.settings.allow_v1_signatures and constant_time_equal(given.lower(), sha256(key + arrival.body).hexdigest())
 
 
 def _third(arrival: Arrival, secret: str, given: str, now: Micros) -> bool:
     at = arrival.headers.get("x-hubspot-request-timestamp")
-    if at is None or not in_time(at, now, _MILLISECOND, past=window_of(arrival)):
+    if at is None or not is_recent(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
     place, mark, query = _whole(arrival.url).decode().partition("?")
     plain = _ENCODED.sub(lambda found: _PLAIN[found[0].upper()], query)
     message = arrival.method.encode() + f"{place}{mark}{plain}".encode() + arrival.body + at.encode()
-    return same(given, b64encode(keyed(secret, message)))
+    return constant_time_equal(given, b64encode(hmac_digest(secret, message)))
 
 
 def _whole(url: str) -> bytes:

@@ -1,8 +1,8 @@
-"""Twenty: how it proves who it is: a keyed hash of time and body."""
+"""Twenty's signature scheme: HMAC of timestamp and body."""
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.signatures import WINDOW, Scheme, in_time, keyed, same, window_of
+from touchbase.adapters.kit.signatures import WINDOW, Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
@@ -11,9 +11,9 @@ _MILLISECOND: Micros = 1_000
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     at, given = arrival.headers.get("x-twenty-webhook-timestamp"), arrival.headers.get("x-twenty-webhook-signature")
-    if at is None or given is None or not in_time(at, now, _MILLISECOND, past=window_of(arrival)):
+    if at is None or given is None or not is_recent(at, now, _MILLISECOND, past=window_of(arrival)):
         return False
-    return same(given.lower(), keyed(secret, at.encode() + b":" + arrival.body).hex())
+    return constant_time_equal(given.lower(), hmac_digest(secret, at.encode() + b":" + arrival.body).hex())
 
 
 TWENTY = Scheme(

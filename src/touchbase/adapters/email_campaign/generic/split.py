@@ -1,23 +1,25 @@
-"""The events inside a body of unknown make: its list items, each with what its wrapping says as well."""
+"""Splitting an unknown tool's body into events: its list items, each with the keys of its wrapper."""
 
 from __future__ import annotations
 
-from touchbase.adapters.email_campaign.generic import places
-from touchbase.adapters.email_campaign.generic.spelling import spellings, spelt_out
+from touchbase.adapters.email_campaign.generic import field_paths
+from touchbase.adapters.email_campaign.generic.spelling import spellings, with_normalized_keys
 from touchbase.adapters.kit.declarative import Item, pick
-from touchbase.adapters.kit.extract import person
+from touchbase.adapters.kit.extract import personal_address
 
 _WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData", "customData")
 _BELOW = frozenset({"fields", "leads", "contacts", "prospects", "subscribers", "records", "rows"})
 _LISTS = sorted(_BELOW - {"fields"})
-_NAMED = places.LEAD + places.PLAIN + tuple((who, key) for who in places.PEOPLE for key in places.ADDRESS)
-_OF_PERSON = frozenset({*(path[0] for path in _NAMED), *places.LINKEDIN, *places.FIRST_NAME, *places.LAST_NAME, *places.FULL_NAME})
+_NAMED = field_paths.LEAD + field_paths.PLAIN + tuple((who, key) for who in field_paths.PEOPLE for key in field_paths.ADDRESS)
+_OF_PERSON = frozenset(
+    {*(path[0] for path in _NAMED), *field_paths.LINKEDIN, *field_paths.FIRST_NAME, *field_paths.LAST_NAME, *field_paths.FULL_NAME}
+)
 
 
-def spread(data: object) -> list[tuple[Item, Item] | None]:
-    """Pairs of an event's own keys and those around it; None for a list item that is no object.
+def split_events(data: object) -> list[tuple[Item, Item] | None]:
+    """Return pairs of an event's own keys and its wrapper's; None for a list item that is not an object.
 
-    One level is gone down, into an object or a list of objects: the same key may hold a text elsewhere.
+    Goes down one level, into an object or a list of objects: elsewhere the same key may hold a text.
     """
     if isinstance(data, list):
         return [pair for item in data for pair in _opened(item)]
@@ -40,7 +42,7 @@ def _opened(item: object) -> list[tuple[Item, Item] | None]:
 
 
 def _rows(item: Item) -> list[tuple[Item, Item] | None]:
-    """The people that a body is about which names none itself: below one key each, or one as a table's row."""
+    """Return the people of a body that names none itself: one for each key, or one for each row of a table."""
     people = next((found for key in _LISTS if isinstance(found := item.get(key), list) and any(isinstance(one, dict) for one in found)), [])
     if people:
         return [(one, item) if isinstance(one, dict) else None for one in people]
@@ -49,11 +51,11 @@ def _rows(item: Item) -> list[tuple[Item, Item] | None]:
 
 
 def _around(event: Item, item: Item) -> Item:
-    """What stands around one event of several, without the person where the event names its own."""
+    """Return the wrapper of one event of several, without its person if the event names one."""
     if not _names_a_person(event):
         return item
     return {key: value for key, value in item.items() if _OF_PERSON.isdisjoint((key, *spellings(key)))}
 
 
 def _names_a_person(item: Item) -> bool:
-    return pick(spelt_out(item), _NAMED, person) is not None
+    return pick(with_normalized_keys(item), _NAMED, personal_address) is not None

@@ -1,25 +1,25 @@
-"""MailerSend: how it proves who it is: a keyed hash of the body, and for its test call one with a key that everybody knows.
+"""MailerSend's signature scheme: HMAC of the body; its test webhook is signed with a published key.
 
-MailerSend keeps a webhook only if the call with which it tries the address, `webhook.test`, is taken; that one is signed with
-a secret that its pages print. What that secret proves is answered and dropped: anybody can sign so.
+MailerSend creates a webhook only if its test request, `webhook.test`, succeeds. The key of that request is printed in
+the vendor's documentation, so a request that it signs gets a 200 and is dropped.
 """
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.signatures import Scheme, hashed_body
+from touchbase.adapters.kit.signatures import Scheme, hmac_body
 from touchbase.adapters.kit.signatures_body import fields
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
 _PRINTED = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
 _TEST = "webhook.test"
-_LONGEST_TEST = 1_000
+_MAX_TEST_LENGTH = 1_000
 
-SIGNED = hashed_body("signature")
+SIGNED = hmac_body("signature")
 
 
 def _is_test(arrival: Arrival, secret: str, now: Micros) -> bool:
-    small = len(arrival.body) <= _LONGEST_TEST
+    small = len(arrival.body) <= _MAX_TEST_LENGTH
     return small and SIGNED.check(arrival, _PRINTED, now) and fields(arrival).get("type") == _TEST
 
 

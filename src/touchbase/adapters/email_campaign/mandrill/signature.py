@@ -1,11 +1,11 @@
-"""Mandrill: how it proves who it is: a keyed hash of the address that it called and the form's fields in order."""
+"""Mandrill's signature scheme: HMAC of the URL and the sorted form fields."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from urllib.parse import parse_qsl
 
-from touchbase.adapters.kit.signatures import Scheme, keyed, same
+from touchbase.adapters.kit.signatures import Scheme, constant_time_equal, hmac_digest
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
@@ -19,7 +19,7 @@ def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     except ValueError:
         return False
     message = arrival.url + "".join(name + value for name, value in sorted(fields))
-    return same(given, b64encode(keyed(secret, message.encode(), "sha1")))
+    return constant_time_equal(given, b64encode(hmac_digest(secret, message.encode(), "sha1")))
 
 
 MANDRILL = Scheme("header `x-mandrill-signature`: HMAC-SHA1 in base64 over the address and the form's fields", _check, reads_body=True)

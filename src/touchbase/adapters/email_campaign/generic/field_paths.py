@@ -1,4 +1,4 @@
-"""Where unknown tools keep things: keys in the order in which they prove right at the tools we know."""
+"""Paths of fields in unknown tools' bodies, ordered by reliability across the known tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
     "person", "subscriber", "customer", "contactIdentity", "identifiers", "object", "profileInfo", "invitee",
 )  # fmt: skip
-"""Objects that stand for the person; what a person has is looked for at the top and then in these."""
+"""Objects that represent the person; a person's fields are searched for at the top level and then in these."""
 
 LEAD = paths(
     "sl_lead_email lead_email contact_email targetLeadEmail leadCorrespondence.targetLeadEmail prospect_email "
@@ -23,7 +23,7 @@ LEAD = paths(
 )
 ADDRESS = ("email", "email_address", "emailAddress", "enriched_email")
 NOTICE_TO = paths("to_email to.0 to.0.email to.0.address to.email to.address to")
-"""Where the notice of a mail server went, which is to us."""
+"""Recipient of a mail server's notice, which is the client's own address."""
 RECIPIENT = paths(
     "bounce.bouncedRecipients.0.emailAddress complaint.complainedRecipients.0.emailAddress delivery.recipients.0 "
     "bounce.recipients.0.address complaint.recipients.0 "
@@ -40,20 +40,20 @@ SENDER = paths(
     "reply.from_email reply.from reply.from.address mail.source"
 )
 SENDER_NAME, TO_NAME = paths("from_name reply.from_name"), paths("to_name")
-"""Of whom a reply tells the name is its person, where `from_email` and `to_email` stand side by side."""
+"""The name next to the person's address, if `from_email` and `to_email` are both present on a reply."""
 OURS = paths(
     "email_account sender_email sender_email.email campaign_email mailbox.email sender.email user.email updated_by owner.email "
     "org.email email_account.email mailbox mailbox_email account_email inbox_email sending_account eaccount account owner_email "
     "host_email assignee_email sender_mailbox organizer.email inbox.email"
 )
-"""Never the lead's, wherever else the same address stands."""
+"""Never the lead's address, even if the same address occurs elsewhere."""
 
 TIME = paths(
     "event_timestamp timestamp event.date eventTime webhookInfo.eventTime occurred_at bounce.timestamp complaint.timestamp "
     "delivery.timestamp deliveryDelay.timestamp open.timestamp click.timestamp hook.fired_datetime "
     "event_message.0.event_data.0.details.0.time"
 )
-"""Where the event's own time stands and nothing else's."""
+"""Paths of the event's own time, and of no other time."""
 ITS_TIME = {
     "email_sent": paths("time_sent emailSentAt sent_at sent_on sent_date"),
     "email_opened": paths("time_opened emailOpenedAt opened_at opened_on attributes.openedAt"),
@@ -62,9 +62,9 @@ ITS_TIME = {
     "email_bounced": paths("time_bounced emailBouncedAt bounced_at bounced_on bounce_date attributes.bouncedAt"),
     "email_unsubscribed": paths("time_unsubscribed unsubscribed_at unsubscribed_on"),
 }
-"""Where it stands under the name of what happened."""
+"""Paths of the event time that depend on the event type."""
 MADE = paths("created_at")
-"""In a record that tells when it was last changed, when it was made, which is no event's time."""
+"""The creation time, for a record that also has a change time: not the event's time."""
 CHANGED = paths("updated_at")
 OTHER_TIME = paths(
     "date created_at time_sent time_opened time_clicked time_replied time_bounced time_unsubscribed emailSentAt emailOpenedAt "
@@ -74,7 +74,7 @@ OTHER_TIME = paths(
     "event_at happened_at action_time date_time time_stamp event_date eventTimestamp event.timestamp event.created_at "
     "event.createdAt message.timestamp datetime created"
 )
-"""Never: when the webhook was made, when the lead was imported or last contacted, when the first open was, local times."""
+"""Never the event's time: creation of the webhook, import or last contact of the lead, first open, local times."""
 
 CAMPAIGN_NAME = paths(
     "campaign_name campaign.name messenger.campaign_instance dataFields.campaignName sequenceName sequence.name "
@@ -109,9 +109,9 @@ AUTOMATED = paths(
 REPLY_LABEL = paths(
     "reply_category reply.category reply_type reply.type classification reply.classification category lead_category.new_name"
 )
-"""What a reply is taken for, where it says so itself."""
+"""Paths of a reply's classification."""
 CHANNEL = paths("channel channel_type campaign.channel campaign.campaign_type account_type platform medium message_type")
-"""Through what a message went, where that is said."""
+"""Paths of the message's channel."""
 DIRECTION = paths("direction message.direction")
 FROM_US = paths("is_sender from_me is_outbound")
 STEP_NUMBER, LINK = paths(STEPS), paths(LINKS)

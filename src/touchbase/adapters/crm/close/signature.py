@@ -1,21 +1,21 @@
-"""Close: how it proves who it is: a keyed hash of time and body, under a key written in hex."""
+"""Close's signature scheme: HMAC of timestamp and body, with a hex-encoded key."""
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.signatures import HEX, WINDOW, Scheme, in_time, keyed, same, window_of
+from touchbase.adapters.kit.signatures import HEX, WINDOW, Scheme, constant_time_equal, hmac_digest, is_recent, window_of
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Arrival
 
 
 def _check(arrival: Arrival, secret: str, now: Micros) -> bool:
     at, given = arrival.headers.get("close-sig-timestamp"), arrival.headers.get("close-sig-hash")
-    if at is None or given is None or not in_time(at, now, past=window_of(arrival)):
+    if at is None or given is None or not is_recent(at, now, past=window_of(arrival)):
         return False
     try:
         key = bytes.fromhex(secret)
     except ValueError:
         return False
-    return same(given.lower(), keyed(key, at.encode() + arrival.body).hex())
+    return constant_time_equal(given.lower(), hmac_digest(key, at.encode() + arrival.body).hex())
 
 
 CLOSE = Scheme(
