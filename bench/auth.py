@@ -12,7 +12,7 @@ from touchbase.app import clock
 from touchbase.auth.service import WRITE, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.dependencies import Dependencies
-from touchbase.http.endpoint import Api, key_in
+from touchbase.http.endpoint import Api, key_from_headers
 from touchbase.storage import open_store
 
 MOST_US = 10.0
@@ -52,9 +52,9 @@ async def _times(calls: int, api: Api, headers: Any) -> list[float]:
     found: list[float] = []
     scope: dict[str, Any] = {"type": "http", "method": "POST", "headers": list(headers.items())}
     for _ in range(TIMES):
-        await api.caller(headers, key_in(headers), WRITE, clock(), scope)
+        await api.authenticate(headers, key_from_headers(headers), WRITE, clock(), scope)
         before = time.perf_counter()
         for _ in range(calls):
-            await api.caller(headers, key_in(headers), WRITE, clock(), scope)
+            await api.authenticate(headers, key_from_headers(headers), WRITE, clock(), scope)
         found.append((time.perf_counter() - before) / calls * 1e6)
     return found

@@ -10,7 +10,7 @@ from bench.plan import Plan
 from touchbase.app import limiter
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.config import Settings
-from touchbase.http.rate_limit_headers import standing
+from touchbase.http.rate_limit_headers import rate_limit_headers
 from touchbase.rate_limit.rate_limiter import RateLimiter
 
 MOST_US = 3.0
@@ -40,7 +40,7 @@ def measured(calls: int) -> dict[str, float]:
 def _create(limits: RateLimiter, client: Client, key: str | None, now: int) -> None:
     bucket = limits.request(client, key, now)
     assert bucket is not None
-    standing(bucket)
+    rate_limit_headers(bucket)
     limits.begin(1)
     limits.storing(client, 3, 300, now)
     limits.end(1)

@@ -1,6 +1,6 @@
-"""The application, assembled: settings -> store, adapters, inbox worker, web application.
+"""Assembly of the application: settings -> store, adapters, inbox worker, web application, server.
 
-The only place that knows every room. End-to-end tests use this same assembly.
+The only module that imports every capability. End-to-end tests use the same assembly.
 """
 
 from __future__ import annotations
@@ -44,16 +44,15 @@ from touchbase.maintenance import Maintenance
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.retention.service import Retention, Unproven
 from touchbase.server.access_log import AccessLog
-from touchbase.server.bodies import Bodies
+from touchbase.server.body_memory import BodyMemory
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
 from touchbase.server.limits import ServerLimits
-from touchbase.server.logs import LineWriter
+from touchbase.server.logs import LineWriter, is_text
 from touchbase.server.metrics import Metrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
-from touchbase.server.proxy_headers import Proxies
-from touchbase.server.server import TICKS_A_SECOND, Server, Tick, freeze_gc, make_server
-from touchbase.server.text_logs import is_text
+from touchbase.server.proxy_headers import TrustedProxies
+from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
 
@@ -61,38 +60,38 @@ LOG = logging.getLogger("touchbase")
 
 
 def clock() -> int:
-    """The present time in microseconds."""
+    """Return the current time in microseconds."""
     return time.time_ns() // 1000
 
 
-async def _store(settings: Settings, parts: Sequence[Role] = ()) -> ProcessingStore:
+async def _open_store(settings: Settings, roles: Sequence[Role] = ()) -> ProcessingStore:
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    return await open_store(settings.database, encryption_keys=keys, parts=parts, copies=settings.migration_copy)
+    return await open_store(settings.database, encryption_keys=keys, parts=roles, copies=settings.migration_copy)
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything that runs in one server process."""
+    """The parts of one server process."""
 
     settings: Settings
     store: ProcessingStore
     worker: InboxWorker
     metrics: Metrics
     operations: Operations
-    """The ASGI application: metrics and health, and in front of everything else the web application."""
+    """The ASGI application: metrics and health, and the web application for other paths."""
     refused: RefusedWebhooks
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
-    """What the inbox does beside: whoever applies calls also takes away what needs no looking at any more."""
+    """Return the cleanup tasks of the inbox worker: expired idempotency keys and dedupe entries."""
     return [ResponseCleanup(store), DedupeCleanup(store)]
 
 
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedMetrics | None = None) -> AsyncIterator[Application]:
-    """The application on an open store, its worker running; on the way out the worker stops, then the store closes."""
-    parts_played = [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER]
-    store = await _store(settings, parts_played)
+    """Open the store, start the workers and yield the application; at the end the workers stop, then the store closes."""
+    roles = [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER]
+    store = await _open_store(settings, roles)
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
@@ -102,14 +101,14 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, tasks=periodic_tasks(store))
         uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics.delivery_refused)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
-        await ending.enter_async_context(_at_work(keeper, "housekeeping"))
-        caller = _caller(settings)
-        ending.push_async_callback(caller.close)
-        fetcher = FetchWorker(store, adapters, caller.ask, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
+        await ending.enter_async_context(_running(keeper, "housekeeping"))
+        http_client = _http_client(settings)
+        ending.push_async_callback(http_client.close)
+        fetcher = FetchWorker(store, adapters, http_client.ask, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
         if settings.inbox_worker:
-            await ending.enter_async_context(_at_work(worker, "inbox"))
-            await ending.enter_async_context(_at_work(fetcher, "fetch"))
-            await ending.enter_async_context(_at_work(retention(settings, store, reader, connections, clock), "retention"))
+            await ending.enter_async_context(_running(worker, "inbox"))
+            await ending.enter_async_context(_running(fetcher, "fetch"))
+            await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
         parts = Dependencies(
             store=store,
             clock=clock,
@@ -136,7 +135,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
 
 
 def body_limits(settings: Settings) -> Limits:
-    """What the body of one request may cost this process."""
+    """Return the limits of request bodies."""
     return Limits(
         api_body_bytes=settings.max_api_body_bytes,
         webhook_body_bytes=settings.max_webhook_body_bytes,
@@ -146,14 +145,14 @@ def body_limits(settings: Settings) -> Limits:
 
 
 def _operations(parts: Dependencies, metrics: Metrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
-    # A caller that is not on this machine, or comes past a proxy in front of us, may be anybody.
-    strangers = not settings.guards_browsers
+    # Requests from other machines or through a proxy may come from anyone.
+    public = not settings.needs_origin_guard
     app = build_app(parts)
-    return Operations(app, parts.store, parts.clock, metrics, version=parts.version, for_strangers=strangers, shared=shared)
+    return Operations(app, parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
 
 
 def limiter(settings: Settings) -> RateLimiter:
-    """What clients and keys may ask for in this process."""
+    """Return the rate limiter of this process."""
     rates = Rates(
         key_requests=settings.rate_limit_key_requests,
         requests=settings.rate_limit_requests,
@@ -168,54 +167,53 @@ def limiter(settings: Settings) -> RateLimiter:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The inbox worker, and the one that fetches records, with no server around them."""
+    """The inbox worker and the fetch worker, without a server."""
 
     inbox: InboxWorker
     fetch: FetchWorker
 
     async def run(self) -> None:
-        """Work until stopped."""
+        """Run both workers until `stop`."""
         await asyncio.gather(self.inbox.run(), self.fetch.run())
 
     def stop(self) -> None:
-        """Finish what is at hand, then return from `run`."""
+        """Finish the current batches, then return from `run`."""
         self.fetch.stop()
         self.inbox.stop()
 
     async def drain(self) -> tuple[WorkReport, int]:
-        """Apply everything that is due and what that makes us fetch; answers what was done, and how many calls tools got."""
-        report, calls = await self.inbox.drain(), 0
+        """Apply all due deliveries and fetch the records that they need; return the report and the number of requests to tools."""
+        report, requests = await self.inbox.drain(), 0
         while more := await self.fetch.drain():
-            calls += more
+            requests += more
             add_report(report, await self.inbox.drain())
-        return report, calls
+        return report, requests
 
 
 @contextlib.asynccontextmanager
-async def worker_alone(settings: Settings, clock: Clock = clock, *, keeps_house: bool = False) -> AsyncIterator[Workers]:
-    """The workers on an open store; with `keeps_house`, beside them those who remove what has to go some day."""
-    parts_played = [Role.WORKER] if keeps_house else []
-    store = await _store(settings, parts_played)
+async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Workers]:
+    """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
+    store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, caller, reader = load_adapters(), Connections(store, clock), _caller(settings), TranslatorPool()
-        ending.push_async_callback(caller.close)
+        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
+        ending.push_async_callback(http_client.close)
         ending.callback(reader.close)
         _warn(store)
-        if keeps_house:
-            await ending.enter_async_context(_at_work(Maintenance(store, clock), "housekeeping"))
-            await ending.enter_async_context(_at_work(retention(settings, store, reader, connections, clock), "retention"))
+        if with_maintenance:
+            await ending.enter_async_context(_running(Maintenance(store, clock), "housekeeping"))
+            await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
         inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
-        yield Workers(inbox, FetchWorker(store, adapters, caller.ask, clock, on_stored=inbox.wake))
+        yield Workers(inbox, FetchWorker(store, adapters, http_client.ask, clock, on_stored=inbox.wake))
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
-    """Whoever finishes what hurries nobody: searches of erasures, and bodies that were kept long enough."""
+    """Return the background task of pending erasures and expired bodies."""
     unproven = Unproven(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
     return Retention(store, Eraser(store, reader, clock, connections.of), clock, unproven=unproven)
 
 
-def _caller(settings: Settings) -> HttpClient:
+def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
 
 
@@ -225,9 +223,9 @@ def _warn(store: ProcessingStore) -> None:
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
-    """A new administrator's key if the store has no key: without one nobody could ever get in.
+    """Create an administrator's key if the store has no key, because a new store would be inaccessible without one.
 
-    Of several processes that start at once, one gets the key. No client is made: its id would be one that can be guessed.
+    If several processes start at once, one of them gets the key. It creates no client: its id would be guessable.
     """
     if await store.read(AnyKey()):
         return None
@@ -235,8 +233,8 @@ async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
 
 
 async def prepare(settings: Settings) -> str | None:
-    """Make the store ready to be served; answers the first key if one had to be made."""
-    store = await _store(settings)
+    """Prepare the store for serving; return the first key if one was created."""
+    store = await _open_store(settings)
     try:
         return None if settings.open_mode else await first_key(store)
     finally:
@@ -251,10 +249,10 @@ async def serve(
     shared: SharedMetrics | None = None,
     process: int = 0,
 ) -> None:
-    """Serve until told to stop; then finish what is in progress, the worker's turn and the store's queue.
+    """Serve until a stop signal; then finish requests in progress, the worker's batch and the store's queue.
 
-    `on_ready` is called once calls are taken, with the first key if one had to be made. Several processes
-    share their metrics; their store was prepared before.
+    `on_ready` is called once the server accepts requests, with the first key if one was created. Several processes
+    share their metrics with `shared`; `prepare` has prepared their store.
     """
     if shared is not None:
         shared.join(process)
@@ -274,55 +272,55 @@ async def serve(
 
 
 def make_application_server(application: Application, writer: LineWriter | None, parent: int | None = None) -> Server:
-    """The HTTP server of an assembled application; it stops when it has another parent than this one."""
+    """Build the HTTP server of an application; with `parent` (a process id), it stops when that process has ended."""
     settings, operations = application.settings, application.operations
-    bounds = ServerLimits(
+    limits = ServerLimits(
         header_timeout=settings.header_timeout,
         keep_alive=settings.keep_alive,
         send_timeout=settings.send_timeout,
         max_headers=settings.max_headers,
         max_header_bytes=settings.max_header_bytes,
-        # How many requests may be in progress the application decides, which knows whose they are: a client that
-        # fills the place must not shut the door for others. A connection has one request in progress at most.
+        # The application limits requests in progress, by client, so that one client cannot block the others.
+        # A connection has at most one request in progress.
         max_requests=max(settings.max_requests, settings.max_connections),
         max_connections=settings.max_connections,
-        bodies=Bodies(settings.max_body_memory),
+        bodies=BodyMemory(settings.max_body_memory),
         max_connections_per_address=settings.max_connections_per_address,
         observe=AccessLog(application.metrics, writer, settings.log_level, as_text=is_text(settings.log_format)),
-        proxies=Proxies(settings.proxies) if settings.proxies else None,
-        own_sites=own_sites(settings),
-        on_foreign=partial(note_foreign, application.refused),
+        proxies=TrustedProxies(settings.proxies) if settings.proxies else None,
+        origin_guard=origin_guard(settings),
+        on_foreign_origin=partial(record_foreign_webhook, application.refused),
     )
-    ticks = [Tick(TICKS_A_SECOND, operations.publish)]
+    ticks = [Tick(TICKS_PER_SECOND, operations.publish)]
     if writer is not None:
-        ticks.append(Tick(TICKS_A_SECOND // 5, writer.flush))
+        ticks.append(Tick(TICKS_PER_SECOND // 5, writer.flush))
     if settings.origins:
-        bounds.dress, bounds.grants = partial(Cors, origins=settings.origins), CorsHeaders(settings.origins)
+        limits.wrap_app, limits.cors_headers = partial(Cors, origins=settings.origins), CorsHeaders(settings.origins)
     https = settings.public_url.startswith("https://")
-    server = make_server(bounds.dress(operations), bounds, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
+    server = make_server(limits.wrap_app(operations), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if parent is not None:
-        server.ticks = (*server.ticks, Tick(TICKS_A_SECOND, _stop_without(parent, server)))
+        server.ticks = (*server.ticks, Tick(TICKS_PER_SECOND, _stop_without(parent, server)))
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server
 
 
-def note_foreign(refused: RefusedWebhooks, scope: Mapping[str, Any]) -> None:
-    """Note a webhook call that a page of another site sent."""
+def record_foreign_webhook(refused: RefusedWebhooks, scope: Mapping[str, Any]) -> None:
+    """Record a refused webhook that a page of another site sent."""
     _, _, receiver, client_id, *_ = [*str(scope["path"]).split("/"), "", "", "", ""]
     if receiver in RECEIVERS:
         refused.note_refusal(client_id, RECEIVERS[receiver], FOREIGN_ORIGIN, headers=scope["headers"])
 
 
-def own_sites(settings: Settings) -> OriginGuard | None:
-    """What is answered without keys; None with keys."""
+def origin_guard(settings: Settings) -> OriginGuard | None:
+    """Return the origin guard of a server without keys; None with keys."""
     if not settings.open_mode:
         return None
-    return OriginGuard(settings.own_names, settings.origins, public=settings.public_names, any_name=not settings.guards_browsers)
+    return OriginGuard(settings.own_names, settings.origins, public=settings.public_names, any_name=not settings.needs_origin_guard)
 
 
 def _stop_without(parent: int, server: Server) -> Callable[[], None]:
-    """Stop a server process whose parent is gone: nobody else would tell it to."""
+    """Return a check that stops a server process after its parent has ended."""
 
     def check() -> None:
         if os.getppid() != parent:
@@ -332,7 +330,7 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
 
 
 @contextlib.asynccontextmanager
-async def _at_work(worker: InboxWorker | FetchWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
+async def _running(worker: InboxWorker | FetchWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
     working = asyncio.create_task(worker.run(), name=name)
     try:
         yield

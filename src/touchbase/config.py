@@ -1,8 +1,8 @@
-"""Every setting, read once into one frozen dataclass.
+"""The settings, read once into one frozen dataclass.
 
-A setting is a field here and a line in `docs/reference/settings.md`. Its environment name is `TOUCHBASE_` and the
-field's name in capitals; a secret one may come from a file instead, named by the same with `_FILE`. A
-command-line option beats the environment, and that beats the default. What must stand in no process list has no option.
+A setting is a field here and a line in `docs/reference/settings.md`. Its environment variable is `TOUCHBASE_` and the
+field's name in capitals; a secret may come from a file instead, named by the variable with `_FILE`. A
+command-line option overrides the environment, which overrides the default. Secrets that must not show in a process list have no option.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off")
 NO_SETTINGS = ("TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES")
-"""Names that are taken for other things: the key in our examples of calls, and the server that tests may use."""
+"""Variables that are not settings: the key in the examples of the documentation, and the server for tests."""
 _OF_CONTAINERS = re.compile(r"TOUCHBASE_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP)(?:_(?:PROTO|PORT|ADDR))?)")
-"""What Kubernetes and Docker set for a service or container that is called touchbase."""
+"""Variables that Kubernetes and Docker set for a service or container called touchbase."""
 
 
 class BadSettings(Exception):
-    """A setting has a value that cannot be used; the text says which and what to do."""
+    """A setting has an invalid value; the text names the setting and what to do."""
 
 
 def _setting(
@@ -41,36 +41,36 @@ def _setting(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the operator has decided; without any decision a first run works on this machine only."""
+    """The settings of a process; with the defaults, a server works on this machine only."""
 
-    database: str = _setting("sqlite:///touchbase.db", "Where records are kept: sqlite:///FILE or postgresql://...", secret=True)
+    database: str = _setting("sqlite:///touchbase.db", "Where records are stored: sqlite:///FILE or postgresql://...", secret=True)
     host: str = _setting("127.0.0.1", "Address to listen on.")
     port: int = _setting(8000, "Port to listen on; 0 picks a free one.")
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
     auth: str = _setting(
         "auto",
-        "none: no keys. api-key: every call but webhooks needs one. auto: none on a loopback address without a public URL or proxies, else "
-        "api-key.",
+        "none: no keys. api-key: every request except webhooks needs one. auto: none on a loopback address without a public URL or "
+        "proxies, else api-key.",
         choices=("auto", "none", "api-key"),
     )
     public_url: str = _setting(
         "",
-        "Address at which tools reach this server, such as https://hooks.example.com or https://example.com/touchbase; empty: as each call "
-        "says. Some tools sign it.",
+        "Address at which tools reach this server, such as https://hooks.example.com or https://example.com/touchbase; empty: the "
+        "request's Host header. Some tools sign it.",
     )
-    trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are believed.")
-    cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may call from a browser.")
+    trusted_proxies: str = _setting("", "Addresses or networks of proxies, such as 10.0.0.0/8, whose X-Forwarded headers are trusted.")
+    cors_origins: str = _setting("", "Origins, such as https://app.example.com, whose pages may send requests from a browser.")
     allow_unauthenticated: bool = _setting(
         False,
-        "Allow open mode where other machines can reach us, and for calls by any name: something in front checks who calls. By the public "
-        "URL's name and through trusted proxies, only webhook addresses answer.",
+        "Allow open mode where other machines can reach the server, under any name: something in front authenticates requests. By the "
+        "public URL's name and through trusted proxies, only webhook addresses respond.",
     )
-    migration_copy: bool = _setting(True, "Copy a SQLite store to a file beside it before its schema is brought up to date.")
+    migration_copy: bool = _setting(True, "Copy a SQLite store to a file in the same folder before its schema is migrated.")
     inbox_worker: bool = _setting(
         True, "Apply deliveries, and fetch records, in the server's own process; off when `touchbase worker` runs elsewhere."
     )
     fetch_allowed_origins: str = _setting(
-        "", "Origins that may be asked for records although they are not public or not https, such as https://crm.internal:8443."
+        "", "Origins from which records may be fetched although they are not public or not https, such as https://crm.internal:8443."
     )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     log_format: str = _setting(
@@ -81,54 +81,52 @@ class Settings:
     access_log: bool = _setting(True, "Write one line for every request.")
     header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
     body_timeout: float = _setting(10.0, "Seconds from the end of a request's headers to the end of its body.", least=0.05)
-    body_idle_timeout: float = _setting(5.0, "Seconds without a byte of a body that is still expected.", least=0.05)
+    body_idle_timeout: float = _setting(5.0, "Seconds without a byte of an incomplete body.", least=0.05)
     keep_alive: float = _setting(75.0, "Seconds that a connection may stay open with nothing to do.", least=0.05)
-    send_timeout: float = _setting(30.0, "Seconds that a caller may take to make room for more of an answer.", least=0.05)
-    shutdown_timeout: float = _setting(8.0, "Seconds that requests in progress get to finish when the server is stopped.", least=0)
+    send_timeout: float = _setting(30.0, "Seconds that the peer may take to read more of a response.", least=0.05)
+    shutdown_timeout: float = _setting(8.0, "Seconds that requests in progress get to finish when the server stops.", least=0)
     max_headers: int = _setting(100, "Most header fields in a request.", least=1)
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
-    max_api_body_bytes: int = _setting(1_048_576, "Most bytes in the body of an API call, also unpacked; more are answered 413.", least=1)
-    max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook call; more are answered 413.", least=1)
-    max_requests: int = _setting(1024, "Most requests in progress at once in one process; more are answered 503 at once.", least=1)
-    max_body_memory: int = _setting(
-        134_217_728, "Most bytes of request bodies that one process holds at once; more are answered 503; 0: no limit."
-    )
+    max_api_body_bytes: int = _setting(1_048_576, "Most bytes in the body of an API request, also decompressed; more get a 413.", least=1)
+    max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
+    max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
+    max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")
     max_connections: int = _setting(
-        4096, "Most open connections of one process; for more an idle one is closed, and where none is they are answered 503.", least=1
+        4096, "Most open connections of one process; for more an idle one is closed, and if there is none they get a 503.", least=1
     )
 
-    encryption_key: str = _setting("", "The key that seals secrets in the store: 32 bytes in base64.", secret=True, option=False)
-    encryption_key_old: str = _setting("", "Keys that only open what they have sealed, while keys change.", secret=True, option=False)
+    encryption_key: str = _setting("", "The key that encrypts secrets in the store: 32 bytes in base64.", secret=True, option=False)
+    encryption_key_old: str = _setting("", "Old keys that only decrypt, during a key rotation.", secret=True, option=False)
 
     max_connections_per_address: int = _setting(
-        512, "Most open connections of one address (IPv6: one /64); more are answered 503 and closed; 0: no limit."
+        512, "Most open connections of one address (IPv6: one /64); more get a 503 and are closed; 0: no limit."
     )
-    rate_limit_requests: int = _setting(50_000, "Requests a second for one client, webhooks aside; more are answered 429; 0: no limit.")
-    rate_limit_key_requests: int = _setting(50_000, "Requests a second with one key; more are answered 429; 0: no limit.")
-    rate_limit_rows: int = _setting(150_000, "Rows a second that calls of the API may ask to store for one client; 0: no limit.")
-    rate_limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies that ask to store something for one client; 0: no limit.")
-    rate_limit_webhooks: int = _setting(50_000, "Webhook calls a second for one client; more are answered 503; 0: no limit.")
+    rate_limit_requests: int = _setting(50_000, "Requests a second for one client, except webhooks; more get a 429; 0: no limit.")
+    rate_limit_key_requests: int = _setting(50_000, "Requests a second with one key; more get a 429; 0: no limit.")
+    rate_limit_rows: int = _setting(150_000, "Rows a second that API requests may store for one client; 0: no limit.")
+    rate_limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies of API requests that write for one client; 0: no limit.")
+    rate_limit_webhooks: int = _setting(50_000, "Webhooks a second for one client; more get a 503; 0: no limit.")
     rate_limit_webhook_bytes: int = _setting(
-        16_777_216, "Bytes a second in bodies of webhook calls for one client; more are answered 503; 0: no limit."
+        16_777_216, "Bytes a second in bodies of webhooks for one client; more get a 503; 0: no limit."
     )
     rate_limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
     rate_limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys work there; 0: no limit.")
     rate_limit_failed_calls: int = _setting(
         20,
-        "Webhook calls from one address in a minute that lead to no client, or (for each client) fail its secret; then only what "
-        "succeeded there before is heard, and the rest answered 503; 0: no limit.",
+        "Webhooks from one address in a minute to no client, or (for each client) with a wrong secret; then only senders that "
+        "succeeded there before are accepted, and others get a 503; 0: no limit.",
     )
 
     keep_unrecognised_days: int = _setting(
-        90, "Days after which the body of a webhook call goes that nobody understood and nothing verified; 0: never."
+        90, "Days after which the body of a webhook is removed that is neither recognised nor verified; 0: never."
     )
     keep_unrecognised_bytes: int = _setting(
-        1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest go first; 0: no limit."
+        1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest are removed first; 0: no limit."
     )
 
     @classmethod
     def read(cls, environ: Mapping[str, str], **options: object) -> Settings:
-        """The settings from command-line options (None: not given), the environment and the defaults."""
+        """Read the settings from command-line options (None: not given), the environment and the defaults."""
         check_names(environ)
         given = {name: value for name, value in options.items() if value is not None}
         for each in fields(cls):
@@ -144,12 +142,12 @@ class Settings:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach the address that we listen on."""
+        """Whether only this machine can reach the listening address."""
         return self.host == "localhost" or is_loopback(self.host)
 
     @property
-    def guards_browsers(self) -> bool:
-        """Whether pages of strangers must be kept out: without keys, this machine's own address is all that guards the data."""
+    def needs_origin_guard(self) -> bool:
+        """Whether requests of other sites' pages must be refused: without keys, only the loopback address protects the data."""
         return self.open_mode and self.is_loopback and not self.allow_unauthenticated
 
     @property
@@ -159,7 +157,7 @@ class Settings:
 
     @property
     def open_mode(self) -> bool:
-        """Whether calls need no key."""
+        """Whether requests need no key."""
         return self.auth == "none" or (self.auth == "auto" and self.is_loopback and not self.is_public)
 
     @property
@@ -171,16 +169,16 @@ class Settings:
 
     @property
     def is_public(self) -> bool:
-        """Whether other machines reach us through something in front: a public URL names another machine, or proxies are listed."""
+        """Whether other machines reach the server: the public URL names another machine, or proxies are listed."""
         return bool(self.public_names or self.proxies)
 
     @property
     def on_sqlite(self) -> bool:
-        """Whether records are kept in one SQLite file, which one process serves."""
+        """Whether the store is a SQLite file, which one process serves."""
         return self.database.startswith("sqlite")
 
     def check_listening(self, address: str) -> None:
-        """Raise `BadSettings` when open mode would serve others: a name such as localhost may stand for any address."""
+        """Raise `BadSettings` if open mode would serve other machines: a name such as localhost may resolve to any address."""
         if self.open_mode and not self.allow_unauthenticated and not is_loopback(address):
             raise BadSettings(
                 f"open mode needs no key, and {self.host} stands for {address}, which can be reached from other machines: "
@@ -189,23 +187,23 @@ class Settings:
 
     @property
     def proxies(self) -> tuple[str, ...]:
-        """The networks whose word on their callers is taken."""
+        """The networks of trusted proxies."""
         return _listed(self.trusted_proxies)
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins whose pages may call from a browser."""
+        """The origins whose pages may send requests from a browser."""
         return _listed(self.cors_origins)
 
     @property
     def own_names(self) -> tuple[str, ...]:
-        """The names that are ours beside localhost and bare addresses."""
+        """The server's own host names, in addition to localhost and IP addresses."""
         return tuple(name for name in (self.host, urlsplit(self.public_url).hostname) if name)
 
     def check_serving(self) -> None:
-        """Raise `BadSettings` for combinations that must not be served."""
+        """Raise `BadSettings` for unsafe or impossible combinations."""
         if self.open_mode and self.is_public and not self.allow_unauthenticated:
-            reason = f"{self.public_names[0]} is not this machine" if self.public_names else "calls come through trusted proxies"
+            reason = f"{self.public_names[0]} is not this machine" if self.public_names else "requests come through trusted proxies"
             raise BadSettings(
                 f"open mode needs no key, and {reason}: use --auth api-key, or add --allow-unauthenticated to serve webhook addresses "
                 "there and everything else without keys on this machine's own address"
@@ -213,14 +211,14 @@ class Settings:
         if self.open_mode and not self.is_loopback and not self.allow_unauthenticated:
             raise BadSettings(
                 f"open mode needs no key, and {self.host} can be reached from other machines: use --auth api-key, "
-                "or add --allow-unauthenticated if something in front of Touchbase checks who calls"
+                "or add --allow-unauthenticated if something in front of Touchbase authenticates requests"
             )
         if self.workers > 1 and self.on_sqlite:
             raise BadSettings(f"SQLite is served by one process: use --workers 1, or a postgresql:// database for {self.workers}")
 
 
 def environment_name(setting: str) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return PREFIX + setting.upper()
 
 
@@ -237,13 +235,13 @@ RENAMED_AUTH = {"open": "none", "keys": "api-key"}
 
 
 def check_names(environ: Mapping[str, str]) -> None:
-    """Raise `BadSettings` for a name that begins as settings do and is none: a typing error would change nothing, and show nowhere."""
+    """Raise `BadSettings` for an unknown variable with the prefix of settings, because a typing error would have no visible effect."""
     for _, why in unknown_names(environ):
         raise BadSettings(why)
 
 
 def unknown_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Names that begin as settings do and are none, each with a sentence that gives the nearest name of a setting."""
+    """Yield unknown variables with the prefix of settings, each with a sentence that names the nearest setting."""
     known = [environment_name(each.name) for each in fields(Settings)]
     known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
     renamed = {environment_name(old) + end: environment_name(new) + end for old, new in RENAMED.items() for end in ("", "_FILE")}
@@ -254,7 +252,7 @@ def unknown_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """The entries of a setting that is a list: between commas or white space."""
+    """Split a setting that is a list, at commas or white space."""
     return tuple(text.replace(",", " ").split())
 
 
@@ -307,7 +305,7 @@ def _check(each: Field[Any], value: Any) -> None:
 
 
 _LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
-    "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not everybody"),
+    "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not the whole internet"),
     "cors_origins": (is_origin, "origins such as https://app.example.com, each in full"),
     "fetch_allowed_origins": (is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
 }

@@ -7,14 +7,14 @@ import re
 from urllib.parse import urlsplit
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.\-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
-_USUAL_PORTS = {"http": ":80", "https": ":443"}
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
-# Not every Python says the same of an IPv4 address in IPv6 clothes.
+# Python versions differ on whether an IPv4-mapped IPv6 address is a loopback address.
 _LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
 def is_loopback(address: str) -> bool:
-    """Whether a text is an address that only this machine can reach."""
+    """Return whether a text is an address that only this machine can reach."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -23,7 +23,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_address(url: str) -> bool:
-    """Whether a text is an http or https URL without a query and a fragment."""
+    """Return whether a text is an http or https URL without query and fragment."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.fragment
@@ -32,7 +32,7 @@ def is_address(url: str) -> bool:
 
 
 def is_network(text: str) -> bool:
-    """Whether a text is an address or a network, and not everybody."""
+    """Return whether a text is an address or a network, but not the whole internet."""
     try:
         return ipaddress.ip_network(text).prefixlen > 0
     except ValueError:
@@ -40,12 +40,12 @@ def is_network(text: str) -> bool:
 
 
 def is_origin(text: str) -> bool:
-    """Whether a text is an origin as browsers write it: scheme, host in small letters, port only where it is not the usual one."""
-    return _ORIGIN.fullmatch(text) is not None and not text.endswith(_USUAL_PORTS[text.partition(":")[0]])
+    """Return whether a text is an origin as browsers write it: scheme, host in lower case, port only if it is not the default."""
+    return _ORIGIN.fullmatch(text) is not None and not text.endswith(_DEFAULT_PORTS[text.partition(":")[0]])
 
 
 def is_api_origin(text: str) -> bool:
-    """Whether a text is an origin that may be called."""
+    """Return whether a text is an origin of a tool's API: a URL without password, path, query and fragment."""
     try:
         parts = urlsplit(text)
         _ = parts.port

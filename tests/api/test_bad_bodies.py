@@ -35,8 +35,8 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("raw", "detail"),
     [
-        (b"", "the body is empty; send a JSON object, {} where there is nothing to say"),
-        (b" \n", "the body is empty; send a JSON object, {} where there is nothing to say"),
+        (b"", "the body is empty; send a JSON object, {} if there are no members"),
+        (b" \n", "the body is empty; send a JSON object, {} if there are no members"),
         (b"{", "the body is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         (b"nonsense", "the body is not JSON: Expecting value: line 1 column 1 (char 0)"),
         (b'{"email": "a@example.com"', "the body is not JSON: Expecting ',' delimiter: line 1 column 26 (char 25)"),
@@ -49,7 +49,7 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
         (b'{"first_name": "\xff"}', "the body is not UTF-8: byte 16 cannot be read"),
         (
             b"\xef\xbb\xbf{}",
-            "the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one",
+            "the body begins with a byte order mark (EF BB BF), which JSON must not have; save it as UTF-8 without one",
         ),
         (b'{"unknown": "\xff"}', "the body is not UTF-8: byte 13 cannot be read"),
         (b'{"first_name": "\xed\xa0\x80"}', "the body is not UTF-8: byte 16 cannot be read"),
@@ -57,7 +57,7 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
         (b"[" * 100_000, "the body is nested deeper than 64 levels, or its brackets do not match"),
         (b'{"x":' * 50_000 + b"1" + b"}" * 50_000, "the body is nested deeper than 64 levels, or its brackets do not match"),
         (b'{"x":' + b"[" * 64 + b"]" * 64 + b"}", "the body is nested deeper than 64 levels, or its brackets do not match"),
-        (b'{"first_name": 5, "first_name": "a"}', "the body cannot be read at `$.first_name`; perhaps it has one name twice"),
+        (b'{"first_name": 5, "first_name": "a"}', "the body cannot be decoded at `$.first_name`; perhaps it has one name twice"),
         (b"[" * 40 + b"}" * 40, "the body is not JSON: Expecting value: line 1 column 41 (char 40)"),
     ],
     ids=lambda value: str(value[:30]),
@@ -226,7 +226,7 @@ async def test_another_content_type_is_415(here: Caller, kind: str) -> None:
 
     name = kind.partition(";")[0]
     assert (problem["status"], problem["code"]) == (415, "unsupported_media_type")
-    assert problem["detail"] == f"Content-Type '{name}' is not read here; send application/json"
+    assert problem["detail"] == f"Content-Type '{name}' is not supported; send application/json"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ async def test_a_body_that_is_not_packed_as_it_says_is_400(here: Caller, raw: by
     problem = await refusal(here, raw, content_encoding="gzip")
 
     assert (problem["status"], problem["code"]) == (400, "malformed_body")
-    assert problem["detail"].startswith("the body is said to be gzip and ")
+    assert problem["detail"].startswith("the body has Content-Encoding gzip and ")
 
 
 async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(here: Caller) -> None:
@@ -291,7 +291,7 @@ async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(h
 
     assert (taken.status, taken.json()["first_name"]) == (201, "Jane")
     assert (refused["status"], refused["code"]) == (400, "malformed_body")
-    assert refused["detail"] == "the body is gzip in more than 16 pieces; pack it as one"
+    assert refused["detail"] == "the body has more than 16 gzip members; compress it as one"
 
 
 @pytest.mark.parametrize("packing", ["deflate", "br", "gzip, gzip", "zstd"])

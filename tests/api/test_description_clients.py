@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.http.openapi import TYPES, description
-from touchbase.http.openapi_enums import ENUMS
-from touchbase.http.openapi_shape import operations
+from touchbase.http.openapi import ENUMS, TYPES, description, operations
 from touchbase.http.openapi_texts import OPERATIONS, TAGS
 
 Json = dict[str, Any]
@@ -56,7 +54,7 @@ def test_what_an_answer_always_has_is_required_of_it() -> None:
 
 
 def test_every_set_of_values_is_a_named_component() -> None:
-    """A set that is new: name it in `http/openapi_enums.py`."""
+    """A set that is new: name it in `http/openapi.py`."""
     named = [schema["enum"] for schema in SCHEMAS.values() if "enum" in schema]
 
     assert [each["enum"] for each in parts(OPEN) if isinstance(each.get("enum"), list) and each["enum"] not in named] == []

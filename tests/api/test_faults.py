@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from touchbase.clients.api.settings import ClientRequest
 from touchbase.errors import Invalid, MalformedBody
-from touchbase.http.body_errors import loaded, salvaged
+from touchbase.http.body_errors import decode_leniently, parse_json
 from touchbase.http.json_body import check_nesting, read_struct
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
 
@@ -103,16 +103,16 @@ def test_text_that_never_ends_is_counted_in_linear_time() -> None:
 def test_what_is_told_of_a_body_is_not_longer_than_the_body(value: bytes) -> None:
     body = b'{"email":5,"%b":[%b]}' % (b"a" * 10_000, b",".join([value] * 5_000))
 
-    _, faults = salvaged(loaded(body), ContactRequest)
+    _, faults = decode_leniently(parse_json(body), ContactRequest)
 
     assert faults[0].pointer == "/email"
     assert sum(len(fault.pointer) + len(fault.detail) for fault in faults) < len(body)
 
 
 def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
-    data = loaded(b'{"email": 5, "first_name": "Jane", "contact_custom_fields_input": [{"field_name": "a", "field_value": 1}]}')
+    data = parse_json(b'{"email": 5, "first_name": "Jane", "contact_custom_fields_input": [{"field_name": "a", "field_value": 1}]}')
 
-    made, faults = salvaged(data, ContactRequest)
+    made, faults = decode_leniently(data, ContactRequest)
 
     assert (made.email, made.first_name, made.contact_custom_fields_input[0].field_name) == ("", "Jane", "a")
     assert [fault.pointer for fault in faults] == ["/email", "/contact_custom_fields_input/0/field_value"]

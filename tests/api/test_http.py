@@ -50,8 +50,8 @@ async def test_an_unknown_address_is_404_with_a_problem(here: Caller, path: str,
     assert reply.status == 404
     slash = path.endswith("/") and path != "/"
     assert reply.problem["detail"] == (
-        "there is nothing at this address; try it without the slash at its end" if slash else
-        "there is nothing at this address; /docs lists what there is"
+        "no such address; try it without the slash at its end" if slash else
+        "no such address; /docs lists all addresses"
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.api.conftest import Caller, Make
 
 from touchbase.adapters.registry import load_adapters
-from touchbase.app import note_foreign
+from touchbase.app import record_foreign_webhook
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.dependencies import Limits
@@ -133,8 +133,8 @@ async def test_a_page_of_another_site__is_listed(memory: Store, clock: Any) -> N
     client = await memory.write(EnsureClient("acme", 1))
     refused = RefusedWebhooks(clock)
 
-    note_foreign(refused, {"path": CRM, "headers": [(b"origin", b"https://evil.test")]})
-    note_foreign(refused, {"path": "/public/v2/contacts", "headers": []})
+    record_foreign_webhook(refused, {"path": CRM, "headers": [(b"origin", b"https://evil.test")]})
+    record_foreign_webhook(refused, {"path": "/public/v2/contacts", "headers": []})
     await refused.flush(memory)
 
     [listed] = await memory.read(ListRefusals(10))

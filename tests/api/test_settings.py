@@ -185,7 +185,7 @@ async def test_a_misspelt_setting_is_told_beside_those_that_there_are(here: Call
     reply = await here("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
 
     assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
-    assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; there are on_duplicate, ")
+    assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; its fields are on_duplicate, ")
 
 
 async def test_of_very_many_unknown_names_only_the_first_are_told(call: Caller) -> None:

@@ -375,7 +375,7 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
         (["--auth", "keys", "--allow-open", "--fetch-allow", "crm"], 2, "TOUCHBASE_FETCH_ALLOWED_ORIGINS must list origins"),
         (["--limit-key-requests", "-1"], 2, "TOUCHBASE_RATE_LIMIT_KEY_REQUESTS must be at least 0"),
         (["--auth", "none", "--public-url", "https://hooks.example.com"], 2, "hooks.example.com is not this machine: use --auth api-key"),
-        (["--auth", "none", "--trusted-proxies", "127.0.0.1"], 2, "calls come through trusted proxies: use --auth api-key"),
+        (["--auth", "none", "--trusted-proxies", "127.0.0.1"], 2, "requests come through trusted proxies: use --auth api-key"),
         (["--port", "70000"], 2, "at most 65535"),
         (["--auth", "sometimes"], 2, "sometimes"),
         (["--host", "256.0.0.1"], 2, "no address of this machine"),

@@ -133,10 +133,10 @@ def test_a_name_that_stands_for_an_address_that_others_can_reach_is_not_served_o
 
 
 def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
-    assert Settings.read({}).guards_browsers
+    assert Settings.read({}).needs_origin_guard
     assert "hooks.example.com" in Settings.read({}, public_url="https://Hooks.example.com/x").own_names
     for other in ({"auth": "api-key"}, {"allow_unauthenticated": True}, {"host": "0.0.0.0", "auth": "none", "allow_unauthenticated": True}):
-        assert not Settings.read({}, **other).guards_browsers
+        assert not Settings.read({}, **other).needs_origin_guard
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from urllib.parse import urlencode
 from tests.isolation import world as w
 from tests.isolation.world import Request, Side, World
 
-from touchbase.http.openapi import description
-from touchbase.http.openapi_enums import ENUMS
+from touchbase.http.openapi import ENUMS, description
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (

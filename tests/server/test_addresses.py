@@ -20,7 +20,7 @@ async def greeted(caller: Caller) -> int:
 async def of_address(running: Running, count: int) -> None:
     """Wait until the server knows of so many connections."""
     async with asyncio.timeout(30):
-        while running.server.bounds.addresses.get("127.0.0.1", 0) != count:  # noqa: ASYNC110 - nobody is told of it
+        while running.server.limits.addresses.get("127.0.0.1", 0) != count:  # noqa: ASYNC110 - nobody is told of it
             await asyncio.sleep(0)
 
 
@@ -46,10 +46,10 @@ async def test_a_closed_connection_makes_room_for_another(start: Start) -> None:
 
     first.writer.close()
     await of_address(running, 0)
-    assert running.server.bounds.addresses == {}
+    assert running.server.limits.addresses == {}
 
     assert await greeted(await running.call()) == 200
-    assert running.server.bounds.addresses == {"127.0.0.1": 1}
+    assert running.server.limits.addresses == {"127.0.0.1": 1}
 
 
 async def test_an_address_with_far_too_many_is_cut_without_a_word(start: Start) -> None:

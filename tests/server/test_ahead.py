@@ -19,7 +19,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from touchbase.server import server as server_server
 from touchbase.server.pipelining import PORTION, portions
 from touchbase.server.protocol import Connection
-from touchbase.server.server import LET_GO_AT_ONCE, TCP_NOTSENT_LOWAT_BYTES
+from touchbase.server.server import MAX_CLOSED_PER_PASS, TCP_NOTSENT_LOWAT_BYTES
 
 HOST = b"Host: localhost\r\n"
 GET = b"GET /get HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -137,14 +137,14 @@ async def test_little_is_made_and_kept_for_a_caller_that_takes_nothing(start: St
     assert len(running.ended) <= 3
 
 
-@pytest.mark.parametrize("seen", [server_server.SEEN_AT_ONCE, 2])
+@pytest.mark.parametrize("seen", [server_server.MAX_CHECKED_PER_PASS, 2])
 async def test_callers_whose_deadlines_end_together_are_let_go_a_few_at_a_time(
     start: Start, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
-    monkeypatch.setattr(server_server, "SEEN_AT_ONCE", seen)
-    most = min(seen, LET_GO_AT_ONCE)
+    monkeypatch.setattr(server_server, "MAX_CHECKED_PER_PASS", seen)
+    most = min(seen, MAX_CLOSED_PER_PASS)
     running = await start(max_connections=1_000)
-    callers = [await running.call() for _ in range(3 * LET_GO_AT_ONCE)]
+    callers = [await running.call() for _ in range(3 * MAX_CLOSED_PER_PASS)]
     for caller in callers:
         await caller.send(b"GET /slow HT")
     while sum(each.in_headers for each in connections_of(running)) < len(callers):  # noqa: ASYNC110 - the server tells nobody

@@ -31,8 +31,8 @@ PARTS = (
 
 async def served(*connections: list[bytes]) -> list[bytes]:
     """What a server answers to each of these connections, one after the other, each sent in pieces."""
-    bounds = ServerLimits(5, 0.1, 5, 20, 2000, 10, 10, lambda cycle: None)
-    server, listener = make_server(echo, bounds, shutdown_timeout=5), listen("127.0.0.1", 0)
+    limits = ServerLimits(5, 0.1, 5, 20, 2000, 10, 10, lambda cycle: None)
+    server, listener = make_server(echo, limits, shutdown_timeout=5), listen("127.0.0.1", 0)
     port, serving = listener.getsockname()[1], asyncio.create_task(server.serve([listener]))
     answers = []
     for pieces in connections:

@@ -9,7 +9,7 @@ from tests.server.conftest import Start
 
 from touchbase.server import backpressure
 from touchbase.server.error_responses import TOO_MANY_REQUESTS, ErrorResponse
-from touchbase.server.proxy_headers import Proxies
+from touchbase.server.proxy_headers import TrustedProxies
 
 HOST = b"Host: localhost\r\n"
 GONE_WRONG = ErrorResponse(500, "internal_error", "Broken.")
@@ -57,9 +57,9 @@ async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypa
     assert app.seen == ["/first", *["/other"] * 20]
 
 
-@pytest.mark.parametrize(("refusal", "proxies"), [(GONE_WRONG, None), (TOO_MANY_REQUESTS, Proxies(["127.0.0.1"]))])
+@pytest.mark.parametrize(("refusal", "proxies"), [(GONE_WRONG, None), (TOO_MANY_REQUESTS, TrustedProxies(["127.0.0.1"]))])
 async def test_who_was_not_told_to_come_later_is_read_at_once_and_so_is_a_proxy(
-    start: Start, monkeypatch: pytest.MonkeyPatch, refusal: ErrorResponse, proxies: Proxies | None
+    start: Start, monkeypatch: pytest.MonkeyPatch, refusal: ErrorResponse, proxies: TrustedProxies | None
 ) -> None:
     monkeypatch.setattr(backpressure, "PAUSE_SECONDS", 3600)
     caller = await (await start(Once(refusal), proxies=proxies)).call()

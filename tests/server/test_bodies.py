@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.conftest import Caller, Gate, Running, Start, echo
 
-from touchbase.server.bodies import Bodies
-from touchbase.server.proxy_headers import Proxies
+from touchbase.server.body_memory import BodyMemory
+from touchbase.server.proxy_headers import TrustedProxies
 
 HOST = b"Host: localhost\r\n"
 
@@ -26,12 +26,12 @@ async def begin(running: Running, size: int, sent: int, more: bytes = b"") -> Ca
 
 async def counted(running: Running, bodies: int) -> None:
     async with asyncio.timeout(10):
-        while running.server.bounds.bodies.taken != bodies:  # noqa: ASYNC110 - the server tells nobody
+        while running.server.limits.bodies.used != bodies:  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0)
 
 
 async def test_a_body_for_which_there_is_no_room_is_503_and_those_in_progress_go_on(start: Start) -> None:
-    running = await start(bodies=Bodies(1000))
+    running = await start(bodies=BodyMemory(1000))
     first = await begin(running, 700, 600)
     await counted(running, 600)
 
@@ -47,7 +47,7 @@ async def test_a_body_for_which_there_is_no_room_is_503_and_those_in_progress_go
 
 
 async def test_a_body_that_grows_beyond_the_room_is_503_and_frees_what_it_had(start: Start) -> None:
-    running = await start(bodies=Bodies(1000))
+    running = await start(bodies=BodyMemory(1000))
     caller = await begin(running, 5000, 700)
     await counted(running, 700)
 
@@ -60,7 +60,7 @@ async def test_a_body_that_grows_beyond_the_room_is_503_and_frees_what_it_had(st
 
 async def test_what_is_answered_without_being_read_is_counted_until_its_answer(start: Start) -> None:
     gate = Gate()
-    running = await start(gate, bodies=Bodies(1000))
+    running = await start(gate, bodies=BodyMemory(1000))
     waiting = await begin(running, 600, 600)
     await gate.inside.wait()
     await counted(running, 600)
@@ -74,7 +74,7 @@ async def test_what_is_answered_without_being_read_is_counted_until_its_answer(s
 
 
 async def test_one_address_leaves_room_for_others(start: Start) -> None:
-    running = await start(bodies=Bodies(1000), proxies=Proxies(["127.0.0.1"]))
+    running = await start(bodies=BodyMemory(1000), proxies=TrustedProxies(["127.0.0.1"]))
     greedy = [await begin(running, 300, 250, b"X-Forwarded-For: 192.0.2.1\r\n") for _ in range(3)]
     await counted(running, 750)
 
@@ -89,7 +89,7 @@ async def test_one_address_leaves_room_for_others(start: Start) -> None:
 @pytest.mark.parametrize("ends", ["abort", "eof"])
 async def test_bodies_of_callers_that_leave_are_counted_no_more(start: Start, ends: str) -> None:
     gate = Gate()
-    running = await start(gate, bodies=Bodies(1000))
+    running = await start(gate, bodies=BodyMemory(1000))
     caller = await begin(running, 10, 10)
     await gate.inside.wait()
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 500\r\n\r\n" + b"x" * 300)
@@ -116,14 +116,14 @@ async def test_without_a_room_nothing_is_limited(start: Start) -> None:
 def test_never_is_more_taken_than_there_is_and_an_address_that_has_nothing_gets_in_while_a_quarter_is_free(
     asked: list[tuple[str, int]],
 ) -> None:
-    bodies, held = Bodies(1000), {"a": 0, "b": 0, "c": 0}
+    bodies, held = BodyMemory(1000), {"a": 0, "b": 0, "c": 0}
     for peer, size in asked:
-        free = bodies.room - bodies.taken
-        taken = bodies.take(peer, size)
+        free = bodies.capacity - bodies.used
+        taken = bodies.acquire(peer, size)
         if taken:
             held[peer] += size
         assert taken or held[peer] or size > free * 3 // 4
-        assert bodies.taken == sum(held.values()) <= bodies.room
+        assert bodies.used == sum(held.values()) <= bodies.capacity
     for peer, size in held.items():
-        bodies.give(peer, size)
-    assert bodies.taken == 0
+        bodies.release(peer, size)
+    assert bodies.used == 0

@@ -10,7 +10,7 @@ from tests.server.conftest import Caller, Running, Start, echo
 
 from touchbase.server.limits import ServerLimits
 from touchbase.server.origin_guard import Cors, OriginGuard
-from touchbase.server.proxy_headers import Proxies
+from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import make_server
 
 OURS = OriginGuard(("127.0.0.1", "hooks.example.com"), ("https://app.example.com",))
@@ -29,7 +29,7 @@ async def asked(caller: Caller, method: bytes = b"GET", path: bytes = b"/", host
      b"HOOKS.example.com.:443"],
 )  # fmt: skip
 async def test_without_keys_names_of_our_own_are_served(start: Start, host: bytes) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     assert (await asked(caller, host=host))[0] == 200
     assert (await asked(caller, host=host, origin=b"http://" + host))[0] == 200
@@ -39,7 +39,7 @@ async def test_without_keys_names_of_our_own_are_served(start: Start, host: byte
     "host", [b"evil.example", b"evil.example:8000", b"127.0.0.1.evil.example", b"localhost.evil.example", b"xlocalhost", b"1.2"]
 )
 async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: Start, host: bytes) -> None:
-    running = await start(own_sites=OURS)
+    running = await start(origin_guard=OURS)
     caller = await running.call()
 
     status, headers, body = await asked(caller, host=host)
@@ -56,7 +56,7 @@ async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: 
 )
 @pytest.mark.parametrize("method", [b"GET", b"POST", b"OPTIONS"])
 async def test_without_keys_a_page_of_a_stranger_may_not_call(start: Start, method: bytes, origin: bytes) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     status, headers, body = await asked(caller, method, host=b"localhost:8000", origin=origin)
 
@@ -69,7 +69,7 @@ PUBLIC = OriginGuard(("127.0.0.1",), ("https://app.example.com",), public=("hook
 
 
 async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     listed, _, _ = await asked(caller, origin=APP)
     tool, _, _ = await asked(caller, b"POST", HOOK, b"tunnel.example", content_length=b"0")
@@ -91,7 +91,7 @@ async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start
 async def test_without_keys_a_webhook_from_a_page_elsewhere_is_refused(
     start: Start, sites: OriginGuard, host: bytes, page: dict[str, bytes]
 ) -> None:
-    running = await start(own_sites=sites)
+    running = await start(origin_guard=sites)
     caller = await running.call()
 
     status, _, body = await asked(caller, b"POST", HOOK, host, content_length=b"0", **page)
@@ -101,7 +101,7 @@ async def test_without_keys_a_webhook_from_a_page_elsewhere_is_refused(
 
 
 async def test_without_keys_a_webhook_from_a_page_under_its_own_name_for_this_machine_is_refused(start: Start) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     rebound, _, _ = await asked(caller, b"POST", HOOK, b"evil.example", content_length=b"0", origin=b"http://evil.example")
 
@@ -110,7 +110,7 @@ async def test_without_keys_a_webhook_from_a_page_under_its_own_name_for_this_ma
 
 async def test_a_refused_webhook_of_a_page_elsewhere_is_reported(start: Start) -> None:
     seen: list[str] = []
-    caller = await (await start(own_sites=OURS, on_foreign=lambda scope: seen.append(scope["path"]))).call()
+    caller = await (await start(origin_guard=OURS, on_foreign_origin=lambda scope: seen.append(scope["path"]))).call()
 
     for origin in (b"https://evil.example", b""):
         await asked(caller, b"POST", b"/public/crm-webhook/acme", **({"origin": origin} if origin else {}))
@@ -119,7 +119,7 @@ async def test_a_refused_webhook_of_a_page_elsewhere_is_reported(start: Start) -
 
 
 async def test_without_keys_own_and_listed_pages_send_webhooks(start: Start) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     own, _, _ = await asked(caller, b"POST", HOOK, b"localhost:80", content_length=b"0", origin=b"http://localhost:80")
     listed, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", origin=APP, sec_fetch_site=b"cross-site")
@@ -128,7 +128,7 @@ async def test_without_keys_own_and_listed_pages_send_webhooks(start: Start) -> 
 
 
 async def test_a_link_on_a_page_elsewhere_is_followed_and_no_form_is_taken(start: Start) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     link, _, _ = await asked(caller, b"GET", b"/docs", sec_fetch_site=b"cross-site")
     form, _, _ = await asked(caller, b"POST", b"/docs", content_length=b"0", sec_fetch_site=b"cross-site")
@@ -142,7 +142,7 @@ async def test_a_link_on_a_page_elsewhere_is_followed_and_no_form_is_taken(start
 )
 @pytest.mark.parametrize("path", [b"/admin/v1/clients", b"/public/v2/contacts", b"/docs", b"/metrics", b"/public/crm-webhook"])
 async def test_without_keys_only_webhook_addresses_answer_by_the_public_name(start: Start, way: dict[str, bytes], path: bytes) -> None:
-    caller = await (await start(own_sites=PUBLIC)).call()
+    caller = await (await start(origin_guard=PUBLIC)).call()
 
     status, _, body = await asked(caller, path=path, **way)
     hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", **way)
@@ -154,7 +154,7 @@ async def test_without_keys_only_webhook_addresses_answer_by_the_public_name(sta
 
 
 async def test_without_keys_only_webhook_addresses_answer_through_a_listed_proxy(start: Start) -> None:
-    caller = await (await start(own_sites=PUBLIC, proxies=Proxies(["127.0.0.1"]))).call()
+    caller = await (await start(origin_guard=PUBLIC, proxies=TrustedProxies(["127.0.0.1"]))).call()
 
     status, _, body = await asked(caller, path=b"/admin/v1/clients")
     hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", x_forwarded_for=b"192.0.2.1")
@@ -163,7 +163,7 @@ async def test_without_keys_only_webhook_addresses_answer_through_a_listed_proxy
 
 
 async def test_without_keys_what_a_proxy_was_called_counts_although_nobody_listed_it(start: Start) -> None:
-    caller = await (await start(own_sites=OURS)).call()
+    caller = await (await start(origin_guard=OURS)).call()
 
     status, _, _ = await asked(caller, x_forwarded_host=b"localhost, tunnel.example")
     hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", x_forwarded_host=b"tunnel.example")
@@ -261,10 +261,10 @@ async def test_an_answer_may_say_otherwise_and_then_says_it_once(start: Start) -
 
 
 def test_only_a_server_that_is_reached_by_https_says_so() -> None:
-    bounds = ServerLimits(5, 5, 5, 20, 2000, 10, 10, lambda cycle: None)
+    limits = ServerLimits(5, 5, 5, 20, 2000, 10, 10, lambda cycle: None)
 
     def headers(https: bool) -> dict[str, str]:
-        return dict(make_server(echo, bounds, shutdown_timeout=1, https=https).config.headers)
+        return dict(make_server(echo, limits, shutdown_timeout=1, https=https).config.headers)
 
     assert headers(True)["strict-transport-security"] == "max-age=31536000"
     assert "strict-transport-security" not in headers(False)

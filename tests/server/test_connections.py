@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.server.conftest import Gate, Start, echo
 
-from touchbase.server.proxy_headers import Proxies
+from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import ACCEPT_SOCKETS
 
 HOST = b"Host: localhost\r\n"
@@ -411,7 +411,7 @@ async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) 
     first = await running.call()
     assert await answered(first) == 200
     await first.send(b"GET / HTTP/1.1\r\n")
-    while running.server.bounds.idle:  # noqa: ASYNC110
+    while running.server.limits.idle:  # noqa: ASYNC110
         await asyncio.sleep(0)
 
     status, _, _ = await (await running.call()).answer()
@@ -421,7 +421,7 @@ async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) 
 
 
 async def test_a_proxys_connection_does_not_give_way(start: Start) -> None:
-    running = await start(max_connections=1, proxies=Proxies(["127.0.0.1"]))
+    running = await start(max_connections=1, proxies=TrustedProxies(["127.0.0.1"]))
     first = await running.call()
     assert await answered(first) == 200
 

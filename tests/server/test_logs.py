@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
-from touchbase.server.access_log import AccessLog, client_in_logs
-from touchbase.server.logs import MOST_WAITING, JsonFormatter, LineWriter, set_up_logging
+from touchbase.server.access_log import AccessLog, client_log_name
+from touchbase.server.logs import MAX_PENDING_BYTES, JsonFormatter, LineWriter, TextFormatter, set_up_logging, text_line
 from touchbase.server.metrics import Metrics
-from touchbase.server.text_logs import TextFormatter, text_line
 
 
 class Pipe:
@@ -69,7 +68,7 @@ async def test_a_request_is_one_line_without_anything_secret(start: Start) -> No
         "status": 200,
         "bytes": 2,
         "request_id": "r-1",
-        "client": client_in_logs("client-nobody-may-guess"),
+        "client": client_log_name("client-nobody-may-guess"),
         "peer": "127.0.0.1",
     }
     assert b"swordfish" not in text
@@ -95,7 +94,7 @@ def test_lines_that_nobody_reads_are_dropped_and_counted() -> None:
     pipe = Pipe()
     writer = LineWriter(pipe.writing)
     line = b"x" * 999 + b"\n"
-    handed = 3 * MOST_WAITING // len(line)
+    handed = 3 * MAX_PENDING_BYTES // len(line)
 
     for _ in range(handed):
         writer.buffer += line
@@ -150,7 +149,7 @@ async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) ->
     pipe.close_writing()
     text = pipe.read_all().decode()
 
-    client = client_in_logs("client-nobody-may-guess")
+    client = client_log_name("client-nobody-may-guess")
     pattern = (
         rf"\d\d:\d\d:\d\d\.\d{{3}} info    request method=GET route=webhook.crm status=200 "
         rf"ms=[\d.]+ bytes=\d+ request_id=r-1 client={client} .*\n"

@@ -206,7 +206,7 @@ async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
     async def full() -> None:
         raise Overloaded("the disk is full")
 
-    caller = await (await start(Operations(echo, memory, lambda: NOW, Metrics(), for_strangers=True))).call()
+    caller = await (await start(Operations(echo, memory, lambda: NOW, Metrics(), hide_details=True))).call()
     memory.warnings = ["the role is a superuser"]
     status, _, ready = await get(caller, "/health/ready")
     with monkeypatch.context() as broken:

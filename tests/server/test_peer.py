@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.conftest import Start
 
-from touchbase.server.proxy_headers import Proxies, address_of
+from touchbase.server.proxy_headers import TrustedProxies, address_of
 
 LISTED = ("10.0.0.0/8", "127.0.0.1", "fd00::/8")
 
@@ -19,7 +19,7 @@ LISTED = ("10.0.0.0/8", "127.0.0.1", "fd00::/8")
 def after_belief(*said: tuple[str, str], peer: str = "127.0.0.1") -> dict[str, Any]:
     headers = [(b"host", b"inner:8000"), *((name.encode(), value.encode("latin-1")) for name, value in said)]
     scope: dict[str, Any] = {"client": (peer, 5000), "scheme": "http", "headers": headers}
-    Proxies(LISTED).apply_forwarded_headers(scope)
+    TrustedProxies(LISTED).apply_forwarded_headers(scope)
     return scope
 
 
@@ -116,13 +116,13 @@ CALL = (
     ("proxies", "says"),
     [
         (None, ["127.0.0.1", "http", "inner"]),
-        (Proxies(["192.0.2.0/24"]), ["127.0.0.1", "http", "inner"]),
-        (Proxies(["127.0.0.0/8"]), ["192.0.2.1", "https", "outer"]),
+        (TrustedProxies(["192.0.2.0/24"]), ["127.0.0.1", "http", "inner"]),
+        (TrustedProxies(["127.0.0.0/8"]), ["192.0.2.1", "https", "outer"]),
     ],
     ids=["nobody listed", "another listed", "listed"],
 )
 async def test_only_a_listed_proxy_is_believed(
-    start: Start, monkeypatch: pytest.MonkeyPatch, proxies: Proxies | None, says: list[str]
+    start: Start, monkeypatch: pytest.MonkeyPatch, proxies: TrustedProxies | None, says: list[str]
 ) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # what uvicorn itself would heed
     caller = await (await start(told, proxies=proxies)).call()

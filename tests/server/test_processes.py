@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from touchbase.server.supervisor import MAX_EARLY_EXITS
+
 HEAD = """
 import os, signal, sys
 from touchbase.server.supervisor import Supervisor
@@ -64,4 +66,9 @@ def test_a_process_that_dies_is_replaced_and_all_end_together() -> None:
 def test_processes_that_cannot_run_are_not_started_for_ever() -> None:
     for work in ("fails", "breaks"):
         with running(work) as parent:
-            assert parent.wait(10) == 1
+            status = parent.wait(10)
+            assert parent.stdout is not None
+            starts = parent.stdout.read().splitlines()
+
+        assert status == 1
+        assert len(starts) >= MAX_EARLY_EXITS

@@ -43,7 +43,7 @@ async def test_what_the_server_answers_itself_is_found_in_the_log(
 ) -> None:
     noted = Noted()
     operations = Operations(broken, memory, lambda: 0, Metrics())
-    caller = await (await start(operations, observe=noted, own_sites=OriginGuard(()))).call()
+    caller = await (await start(operations, observe=noted, origin_guard=OriginGuard(()))).call()
     host = b"evil.example" if status == 421 else b"localhost"
 
     await caller.send(request_line + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
@@ -65,7 +65,7 @@ async def test_a_browsers_question_is_found_in_the_log(start: Start) -> None:
 
 
 async def test_a_listed_page_can_read_that_there_are_too_many_requests(start: Start) -> None:
-    running = await start(max_requests=0, dress=partial(Cors, origins=[SITE.decode()]))
+    running = await start(max_requests=0, wrap_app=partial(Cors, origins=[SITE.decode()]))
     caller = await running.call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + SITE + b"\r\n\r\n")
@@ -95,7 +95,7 @@ async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read
 ) -> None:
     origins = [SITE.decode()]
     served = Operations(broken if status == 500 else echo, memory, lambda: 0, Metrics())
-    running = await start(Cors(served, origins), dress=partial(Cors, origins=origins), grants=CorsHeaders(origins))
+    running = await start(Cors(served, origins), wrap_app=partial(Cors, origins=origins), cors_headers=CorsHeaders(origins))
     caller = await running.call()
 
     await caller.send(said)
@@ -117,7 +117,7 @@ async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: 
 
 
 async def test_an_unlisted_page_cannot_read_a_refusal_and_a_caller_is_not_told_of_the_one_before(start: Start) -> None:
-    caller = await (await start(grants=CorsHeaders([SITE.decode()]))).call()
+    caller = await (await start(cors_headers=CorsHeaders([SITE.decode()]))).call()
     await caller.send(b"GET /" + HEAD + b"\r\n")
     await caller.answer()
 

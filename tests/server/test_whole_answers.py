@@ -136,7 +136,7 @@ async def test_it_is_offered_only_where_nobody_has_something_to_add(start: Start
     origin = "https://page.example"
     asked = GET.replace(b"\r\n\r\n", b"\r\nOrigin: https://page.example\r\n\r\n")
     plain = await spoken(start, app, asked)
-    caller = await (await start(Cors(app, [origin]), grants=CorsHeaders([origin]))).call()
+    caller = await (await start(Cors(app, [origin]), cors_headers=CorsHeaders([origin]))).call()
     await caller.send(asked)
     _, granted, body = await caller.answer()
 

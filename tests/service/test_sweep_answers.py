@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.conftest import ByHand
 
-from touchbase.app import assembled, worker_alone
+from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
 from touchbase.events.worker import InboxWorker
 from touchbase.http.dependencies import no_adapter
@@ -102,7 +102,7 @@ async def test_the_worker_of_a_server_sweeps_and_so_does_one_alone(sqlite_url: s
 
     async with asyncio.timeout(30):
         if alone:
-            async with worker_alone(settings, lambda: NOW + LIFETIME) as worker:
+            async with standalone_workers(settings, lambda: NOW + LIFETIME) as worker:
                 await worker.drain()
         else:
             async with assembled(settings, lambda: NOW + LIFETIME) as application:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.conftest import ByHand
 
-from touchbase.app import assembled, worker_alone
+from touchbase.app import assembled, standalone_workers
 from touchbase.clients.commands import EnsureClient
 from touchbase.config import Settings
 from touchbase.inbox import cleanup as inbox_cleanup
@@ -75,7 +75,7 @@ async def test_the_worker_of_a_server_sweeps_and_so_does_one_alone(sqlite_url: s
 
     async with asyncio.timeout(30):
         if alone:
-            async with worker_alone(settings, lambda: THEN) as worker:
+            async with standalone_workers(settings, lambda: THEN) as worker:
                 await worker.drain()
         else:
             async with assembled(settings, lambda: THEN) as application:

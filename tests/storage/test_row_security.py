@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Databases
 from tests.storage.ops import OPS
 
-from touchbase.app import assembled, worker_alone
+from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
 from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
 from touchbase.config import Settings
@@ -300,7 +300,7 @@ async def test_a_server_on_such_a_role_says_so_in_its_log(
         settings = Settings(database=url)
         async with assembled(settings):
             pass
-        async with worker_alone(settings):
+        async with standalone_workers(settings):
             pass
 
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]

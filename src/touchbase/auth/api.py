@@ -131,7 +131,7 @@ async def rotate(call: Call) -> Response:
     response = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
     for changed in (known.key_id, known.replaces):
         if changed is not None:
-            call.api.door.forget(changed)
+            call.api.authenticator.forget(changed)
     return response
 
 
@@ -139,7 +139,7 @@ async def revoke(call: Call) -> Response:
     """`DELETE` that revokes a key; in this process at once, in others within a second."""
     known = await _key(call)
     await call.api.parts.store.write(RevokeKey(known.key_id, call.api.parts.clock()))
-    call.api.door.forget(known.key_id)
+    call.api.authenticator.forget(known.key_id)
     return Response(204)
 
 
@@ -160,7 +160,7 @@ def _shown(call: Call, made: ApiKey, client_id: str | None, at: Micros, text: st
     """Return the response with a key's text; the response stored for repeats leaves it out."""
     plain = described(made, client_id, at)
     headers = [(b"location", call.api.parts.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
-    return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, kept_body=encode(plain))
+    return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, stored_body=encode(plain))
 
 
 async def _client_id(call: Call, key: ApiKey) -> str | None:

@@ -179,6 +179,6 @@ def as_values(client: Client) -> dict[str, object]:
     import msgspec
 
     from touchbase.clients.api.settings import described
-    from touchbase.server.access_log import client_in_logs
+    from touchbase.server.access_log import client_log_name
 
-    return {**msgspec.to_builtins(described(client)), "log_name": client_in_logs(client.client_id)}
+    return {**msgspec.to_builtins(described(client)), "log_name": client_log_name(client.client_id)}

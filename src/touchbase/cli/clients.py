@@ -154,12 +154,12 @@ def _settings_in(file: Path) -> ClientSettings:
     import msgspec
 
     from touchbase.clients.api.settings import ClientRequest, checked
-    from touchbase.http.body_errors import loaded
+    from touchbase.http.body_errors import parse_json
     from touchbase.http.json_body import read_struct
 
     data = read_file(file)
     try:
-        loaded(data)  # by itself, so that what is told of a place in it is true
+        parse_json(data)  # by itself, so that what is told of a place in it is true
         body = b'{"settings": %b}' % data
         asked = read_struct(body, msgspec.json.Decoder(ClientRequest), ClientRequest, lambda partly: checked(partly.settings))
         return checked(asked.settings)

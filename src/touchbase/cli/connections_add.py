@@ -171,7 +171,7 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
     import msgspec
 
     from touchbase.connections.api import ConnectionSettingsBody, settings_of
-    from touchbase.http.body_errors import salvaged
+    from touchbase.http.body_errors import decode_leniently
 
     usual = msgspec.to_builtins(ConnectionSettingsBody())
     values = msgspec.to_builtins(msgspec.convert(known, ConnectionSettingsBody, from_attributes=True))
@@ -188,7 +188,7 @@ def _with(known: ConnectionSettings, given: tuple[str, ...]) -> ConnectionSettin
             values[name][key] = None if value == "null" else value
         else:
             values[name].pop(key, None)
-    made, faults = salvaged(values, ConnectionSettingsBody)
+    made, faults = decode_leniently(values, ConnectionSettingsBody)
     _refuse([replace(fault, pointer=f"/settings{fault.pointer}") for fault in faults])
     return settings_of(made)
 

@@ -35,7 +35,7 @@ async def _drain(settings: Settings, as_json: bool) -> None:
     from touchbase import app
     from touchbase.server.server import freeze_gc
 
-    async with app.worker_alone(settings) as workers:
+    async with app.standalone_workers(settings) as workers:
         freeze_gc()
         report, calls = await workers.drain()
     if as_json:
@@ -51,7 +51,7 @@ async def _work(settings: Settings) -> None:
     from touchbase import app
     from touchbase.server.server import freeze_gc
 
-    async with app.worker_alone(settings, keeps_house=True) as workers:
+    async with app.standalone_workers(settings, with_maintenance=True) as workers:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, workers.stop)

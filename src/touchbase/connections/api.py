@@ -192,7 +192,7 @@ async def connect(call: Call) -> Response:
     def answer(kept: Connection) -> Response:
         # A secret is shown this once: the answer is kept without it.
         hidden = encode(described(kept, refused=refused)) if made else None
-        return Response(201, encode(described(kept, made, refused=refused)), headers=[(b"location", place)], kept_body=hidden)
+        return Response(201, encode(described(kept, made, refused=refused)), headers=[(b"location", place)], stored_body=hidden)
 
     return await call.settle(lambda writes: api.connections.connect(wanted, writes), answer)
 

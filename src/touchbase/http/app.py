@@ -1,4 +1,4 @@
-"""The web application, given its parts."""
+"""The web application: its routes, built from its dependencies."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from touchbase.events import api as events_api
 from touchbase.http import docs_page
 from touchbase.http import health as http_health
 from touchbase.http.asgi_types import App, Receive, Scope, Send
-from touchbase.http.buffer_body import of_client, whole
+from touchbase.http.buffer_body import buffer_body, of_client
 from touchbase.http.dependencies import AuthMode, Dependencies, Limits, Metrics, NoMetrics
-from touchbase.http.endpoint import Api, Call, Resource, answered
-from touchbase.http.idempotency import once
+from touchbase.http.endpoint import Api, Call, Resource, run_handler
+from touchbase.http.idempotency import idempotent
 from touchbase.http.openapi import description
 from touchbase.http.responses import Response
 from touchbase.inbox.api import deliveries, refused
@@ -36,27 +36,27 @@ _CONNECTIONS = f"{_CLIENT}/connections"
 
 
 def build_app(parts: Dependencies) -> App:
-    """The ASGI 3 application. It needs no lifespan messages and answers them; it never closes the store.
+    """Build the ASGI 3 application. It needs no lifespan messages but accepts them; it never closes the store.
 
-    For the request log and the metrics it leaves in the scope: `touchbase.route` (a short name such as `contacts.create`,
-    absent when no path matched), `touchbase.template` (the path's template, likewise), `touchbase.client` (the client_id,
-    to be hashed) and `touchbase.request_id`.
+    It sets in the scope, for the access log and the metrics: `touchbase.route` (a short name such as `contacts.create`,
+    absent if no path matched), `touchbase.template` (the path's template, likewise), `touchbase.client` (the client_id,
+    which the log hashes) and `touchbase.request_id`.
     """
     api = Api(parts)
-    # The interface's four POSTs are found by the path alone, before any routing.
+    # The four most frequent POSTs are matched by their path alone, before the router.
     creates = {CONTACTS.path: creating(api, CONTACTS), COMPANIES.path: creating(api, COMPANIES)}
     receivers = {name: Receiver(api, channel) for name, channel in RECEIVERS.items()}
     routed = _router(api)
 
     def app(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        # Not a coroutine itself: to find whose a request is costs no step of one.
+        # A plain function: dispatching costs no step of a coroutine.
         if scope["type"] != "http":
             return routed(scope, receive, send)
         path: str = scope["path"]
         if scope["method"] == "POST" and (create := creates.get(path)) is not None:
             return create(scope, receive, send)
-        place = path.split("/", 3)
-        receiver = receivers.get(place[2]) if len(place) > 3 and place[1] == "public" else None
+        segments = path.split("/", 3)
+        receiver = receivers.get(segments[2]) if len(segments) > 3 and segments[1] == "public" else None
         return (receiver or routed)(scope, receive, send)
 
     return app
@@ -74,18 +74,18 @@ def _router(api: Api) -> Router:
         resource: Any = each.endpoint
         resource.template = each.path
 
-    async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-        await answered(api, scope, receive, send, _nothing_here)
+    async def no_route(scope: Scope, receive: Receive, send: Send) -> None:
+        await run_handler(api, scope, receive, send, _not_found)
 
-    return Router(routes, redirect_slashes=False, default=nowhere)
+    return Router(routes, redirect_slashes=False, default=no_route)
 
 
 def _records(api: Api, kind: ResourceType[Any, Any, Any], **more: Any) -> list[Route]:
-    calls, name = RecordResource(kind), kind.type.plural
+    handlers, name = RecordResource(kind), kind.type.plural
     return [
-        Route(kind.path, Resource(api, name, also=("POST",), GET=calls.list)),
-        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=calls.get, PATCH=whole(calls.change, of_client), **more)),
-        Route(f"{kind.path}/{{id}}/timeline", Resource(api, f"{name}.timeline", GET=calls.timeline)),
+        Route(kind.path, Resource(api, name, also=("POST",), GET=handlers.list)),
+        Route(f"{kind.path}/{{id}}", Resource(api, f"{name}.one", GET=handlers.get, PATCH=buffer_body(handlers.change, of_client), **more)),
+        Route(f"{kind.path}/{{id}}/timeline", Resource(api, f"{name}.timeline", GET=handlers.timeline)),
     ]
 
 
@@ -94,36 +94,39 @@ def _admin(api: Api) -> list[Route]:
         Route("/admin/v1/status", Resource(api, "status", GET=http_health.status)),
         Route("/admin/v1/deliveries", Resource(api, "deliveries", GET=deliveries.deliveries)),
         Route("/admin/v1/deliveries/groups", Resource(api, "deliveries.groups", GET=events_api.groups)),
-        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=once(whole(events_api.replay_many)))),
+        Route("/admin/v1/deliveries/replay", Resource(api, "deliveries.replay_many", POST=idempotent(buffer_body(events_api.replay_many)))),
         Route("/admin/v1/deliveries/{id}", Resource(api, "deliveries.one", GET=deliveries.delivery)),
-        Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=once(deliveries.replay))),
+        Route("/admin/v1/deliveries/{id}/replay", Resource(api, "deliveries.replay", POST=idempotent(deliveries.replay))),
         Route("/admin/v1/refusals", Resource(api, "refusals", GET=refused.refusals)),
-        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients, POST=once(whole(life.create)))),
+        Route("/admin/v1/clients", Resource(api, "clients", GET=settings.clients, POST=idempotent(buffer_body(life.create)))),
         Route(
             _CLIENT,
             Resource(
                 api,
                 "clients.one",
                 GET=settings.client,
-                PUT=whole(settings.put_client),
-                PATCH=whole(life.rename),
+                PUT=buffer_body(settings.put_client),
+                PATCH=buffer_body(life.rename),
                 DELETE=life.delete,
             ),
         ),
-        Route(f"{_CLIENT}/suspend", Resource(api, "clients.suspend", POST=once(life.suspend))),
-        Route(f"{_CLIENT}/resume", Resource(api, "clients.resume", POST=once(life.resume))),
-        Route(f"{_CLIENT}/rotate-id", Resource(api, "clients.rotate_id", POST=once(whole(life.rotate_id)))),
-        Route("/admin/v1/keys", Resource(api, "keys", GET=auth_api.keys, POST=once(whole(auth_api.create)))),
+        Route(f"{_CLIENT}/suspend", Resource(api, "clients.suspend", POST=idempotent(life.suspend))),
+        Route(f"{_CLIENT}/resume", Resource(api, "clients.resume", POST=idempotent(life.resume))),
+        Route(f"{_CLIENT}/rotate-id", Resource(api, "clients.rotate_id", POST=idempotent(buffer_body(life.rotate_id)))),
+        Route("/admin/v1/keys", Resource(api, "keys", GET=auth_api.keys, POST=idempotent(buffer_body(auth_api.create)))),
         Route("/admin/v1/keys/{key_id}", Resource(api, "keys.one", GET=auth_api.key, DELETE=auth_api.revoke)),
-        Route("/admin/v1/keys/{key_id}/rotate", Resource(api, "keys.rotate", POST=once(whole(auth_api.rotate)))),
-        Route(_CONNECTIONS, Resource(api, "connections", GET=connections_api.connections, POST=once(whole(connections_api.connect)))),
+        Route("/admin/v1/keys/{key_id}/rotate", Resource(api, "keys.rotate", POST=idempotent(buffer_body(auth_api.rotate)))),
+        Route(
+            _CONNECTIONS,
+            Resource(api, "connections", GET=connections_api.connections, POST=idempotent(buffer_body(connections_api.connect))),
+        ),
         Route(
             f"{_CONNECTIONS}/{{channel}}/{{tool}}",
             Resource(
                 api,
                 "connections.one",
                 GET=connections_api.connection,
-                PATCH=whole(connections_api.change),
+                PATCH=buffer_body(connections_api.change),
                 DELETE=connections_api.disconnect,
             ),
         ),
@@ -146,11 +149,11 @@ def _description(api: Api) -> list[Route]:
 
 @cache
 def _document(version: str, keys_needed: bool, public_url: str) -> bytes:
-    """The OpenAPI document as JSON; making it takes 50 ms, so applications in one process share it."""
+    """Return the OpenAPI document as JSON; cached, because building it takes 50 ms."""
     return msgspec.json.encode(description(version, keys_needed=keys_needed, public_url=public_url))
 
 
-async def _nothing_here(call: Call) -> Response:
+async def _not_found(call: Call) -> Response:
     path: str = call.scope["path"]
     slash = path.endswith("/") and path != "/"
-    raise NotFound("there is nothing at this address; " + ("try it without the slash at its end" if slash else "/docs lists what there is"))
+    raise NotFound("no such address; " + ("try it without the slash at its end" if slash else "/docs lists all addresses"))

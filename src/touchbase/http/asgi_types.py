@@ -1,4 +1,4 @@
-"""The types of ASGI 3, as far as we use them."""
+"""The types of ASGI 3 that the application uses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Faults: everything that is wrong with a body, each with its JSON pointer.
+"""Validation errors of a body: all faults, each with its JSON pointer.
 
-Reading a good body costs one pass of msgspec, which stops at the first fault. Only when it refuses is the
-body read again here, slowly, value by value against the same types: what is right is kept, what is wrong
-is noted and stands in as empty, so that the rules beyond types can be asked too.
+A valid body costs one pass of msgspec, which stops at the first fault. Only an invalid body is decoded again here,
+value by value against the same types: valid values stay, invalid ones become faults and empty values, so that
+the rules beyond types can be checked too.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from msgspec import inspect as types
 from touchbase.common.field_limits import NAME, why_not_storable
 from touchbase.errors import Fault, Invalid, MalformedBody
 
-# An integer longer than this is out of every range; reading it digit by digit would take long.
+# An integer with more digits is out of every range; converting it would be slow.
 _LONGEST_INTEGER = 25
-MOST_TOLD = 100
-"""Faults from which on halves of surrogate pairs, and names that we do not know, are not told any more."""
+MAX_FAULTS = 100
+"""Faults above which unpaired surrogates and unknown names are not reported any more."""
 
 
 class _OutOfRange:
-    """An integer with more digits than anything that we take."""
+    """An integer with more digits than any accepted value."""
 
 
 _OUT_OF_RANGE = _OutOfRange()
 
 
-def loaded(body: bytes) -> Any:
-    """The JSON of a body as plain values; raises `MalformedBody`."""
+def parse_json(body: bytes) -> Any:
+    """Decode the JSON of a body into plain values; raises `MalformedBody`."""
     if not body.strip():
-        raise MalformedBody("the body is empty; send a JSON object, {} where there is nothing to say")
+        raise MalformedBody("the body is empty; send a JSON object, {} if there are no members")
     if body.startswith(BOM_UTF8):
-        raise MalformedBody("the body begins with a byte order mark (EF BB BF), which JSON may not have; save it as UTF-8 without one")
+        raise MalformedBody("the body begins with a byte order mark (EF BB BF), which JSON must not have; save it as UTF-8 without one")
     try:
         return json.loads(body.decode("utf-8"), parse_int=_integer, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -49,16 +49,16 @@ def loaded(body: bytes) -> Any:
         raise MalformedBody(f"the body is not JSON: {error}") from None
 
 
-def salvaged(data: Any, wanted: type[msgspec.Struct]) -> tuple[Any, list[Fault]]:
-    """The body as `wanted` with empty values in place of wrong ones, and a fault for each of these."""
+def decode_leniently(data: Any, wanted: type[msgspec.Struct]) -> tuple[Any, list[Fault]]:
+    """Decode the body as `wanted`, with an empty value and a fault in place of each invalid value."""
     faults: list[Fault] = []
-    made = _value(data, _described(wanted), "", faults)
-    _half_pairs(data, [], faults)
-    return made, _once_each(faults)
+    made = _value(data, _type_info(wanted), "", faults)
+    _find_surrogates(data, [], faults)
+    return made, _unique(faults)
 
 
 def with_rules(faults: list[Fault], rules: Callable[[], object]) -> list[Fault]:
-    """These faults and those that `rules` raises about other values than theirs."""
+    """Add the faults that `rules` raises about other values."""
     try:
         rules()
     except Invalid as invalid:
@@ -75,17 +75,17 @@ def _within(pointer: str, wrong: set[str]) -> bool:
     return True
 
 
-def _once_each(faults: list[Fault]) -> list[Fault]:
+def _unique(faults: list[Fault]) -> list[Fault]:
     return list({fault.pointer: fault for fault in reversed(faults)}.values())[::-1]
 
 
 @lru_cache
-def _described(wanted: type[msgspec.Struct]) -> types.Type:
+def _type_info(wanted: type[msgspec.Struct]) -> types.Type:
     return types.type_info(wanted)
 
 
 def _value(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) -> Any:
-    """The value as `kind`, or an empty one and a fault."""
+    """Decode a value as `kind`; append a fault and return an empty value if it is invalid."""
     read = _READERS.get(type(kind))
     if read is not None:
         return read(data, kind, pointer, faults)
@@ -96,12 +96,12 @@ def _value(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) -> An
     return _empty(kind)
 
 
-def _beneath(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]) -> Any:
+def _metadata(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]) -> Any:
     return _value(data, kind.type, pointer, faults)
 
 
-def _of_union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
-    # Our unions are "something or null": there is one way to be wrong.
+def _union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
+    # All unions are "a type or null", so an invalid value is a fault of that type.
     if data is None and any(isinstance(one, types.NoneType) for one in kind.types):
         return None
     something = next(one for one in kind.types if not isinstance(one, types.NoneType))
@@ -122,9 +122,9 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
             faults.append(Fault(below, "required", "is required"))
     if kind.forbid_unknown_fields:
         known = [field.encode_name for field in kind.fields]
-        told = f"is no field of this object; there are {', '.join(known)}"
+        detail = f"is no field of this object; its fields are {', '.join(known)}"
         unknown = (name for name in data if name not in known)
-        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", told) for name in islice(unknown, max(0, MOST_TOLD - len(faults)))]
+        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MAX_FAULTS - len(faults)))]
     return kind.cls(**values)
 
 
@@ -136,8 +136,8 @@ def _list(data: Any, kind: types.ListType, pointer: str, faults: list[Fault]) ->
         faults.append(Fault(pointer, "too_long", f"must have at most {kind.max_length} items, and has {len(data)}"))
         return []
     if kind.min_length is not None and len(data) < kind.min_length:
-        faults.append(Fault(pointer, "too_short", "must not be empty"))  # no list of ours has to have more than one item
-    return [_value(item, kind.item_type, f"{pointer}/{place}", faults) for place, item in enumerate(data)]
+        faults.append(Fault(pointer, "too_short", "must not be empty"))  # no list requires more than one item
+    return [_value(item, kind.item_type, f"{pointer}/{index}", faults) for index, item in enumerate(data)]
 
 
 def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) ->
 
 
 _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = {
-    types.UnionType: _of_union,
-    types.Metadata: _beneath,
+    types.UnionType: _union,
+    types.Metadata: _metadata,
     types.StructType: _struct,
     types.ListType: _list,
     types.DictType: _dict,
@@ -219,30 +219,30 @@ def _name(data: Any) -> str:
     return names.get(type(data), "an integer")
 
 
-def _half_pairs(data: Any, path: list[str], faults: list[Fault]) -> None:
-    """Halves of surrogate pairs anywhere in the body, also where it is not ours to read; no more of them than can be of use.
+def _find_surrogates(data: Any, path: list[str], faults: list[Fault]) -> None:
+    """Append faults for unpaired surrogates anywhere in the body, also in unknown members, up to `MAX_FAULTS`.
 
-    Only they get a pointer: names can be nearly as long as the body, and there can be as many values.
+    A pointer is built only for a fault: names can be nearly as long as the body, and there can be as many values.
     """
     if isinstance(data, str):
         why = why_not_storable(data.replace("\0", ""))
-        if why is not None and len(faults) < MOST_TOLD:
+        if why is not None and len(faults) < MAX_FAULTS:
             faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
     elif isinstance(data, dict):
         for name, item in data.items():
             path.append(_escaped(name))
-            _half_pairs(item, path, faults)
-            _half_pairs(name, path, faults)
+            _find_surrogates(item, path, faults)
+            _find_surrogates(name, path, faults)
             path.pop()
     elif isinstance(data, list):
-        for place, item in enumerate(data):
-            path.append(str(place))
-            _half_pairs(item, path, faults)
+        for index, item in enumerate(data):
+            path.append(str(index))
+            _find_surrogates(item, path, faults)
             path.pop()
 
 
 def _escaped(name: str) -> str:
-    """A name as a part of a JSON pointer, cut where none of ours is as long; characters that no answer can carry are shown as U+FFFD."""
+    """Escape a name for a JSON pointer, cut to the length of the longest known name; unpaired surrogates become U+FFFD."""
     shown = name[:NAME].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return shown.replace("~", "~0").replace("/", "~1")
 

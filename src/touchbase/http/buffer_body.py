@@ -1,7 +1,7 @@
-"""Whole bodies: a handler runs once the body is there, so that who calls, and what is found, are as they are then.
+"""Buffering of bodies: a handler runs after the whole body has arrived.
 
-A body may take its time. What was true when its first byte came (a key, a client, a connection) may have ended
-by the last one, and must not open anything any more.
+A body may arrive slowly. A key, client or connection that was valid at the first byte may be revoked by the
+last one, so the handler checks it after the body.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 
 Owner = Callable[[Call], Awaitable[int]]
-"""Lets in who may call at all; the number of the client that the call is for."""
+"""Authorizes a request; returns the number of its client."""
 
 
 async def of_administrator(call: Call) -> int:
-    """Lets administrators in; the number of the client that this one is limited to, or 0."""
+    """Authorize an administrator; return the number of the client that the key is limited to, or 0."""
     return await call.administrator() or 0
 
 
 async def of_client(call: Call) -> int:
-    """Lets in who may write records; the number of the client that the call is for."""
+    """Authorize a key that may write records; return the number of the request's client."""
     return (await call.client(WRITE)).number
 
 
-def whole(handler: Handler, owner: Owner = of_administrator) -> Handler:
-    """The handler, which lets in by itself, run once the body is whole. Nobody's body is read whom `owner` does not let in."""
+def buffer_body(handler: Handler, owner: Owner = of_administrator) -> Handler:
+    """Run the handler after the body has arrived; `owner` authorizes the request before its body is read, the handler again after."""
 
     async def with_body(call: Call) -> Response:
-        await whole_body(call, owner)
+        await read_whole_body(call, owner)
         return await handler(call)
 
     return with_body
 
 
-async def whole_body(call: Call, owner: Owner) -> bytes:
-    """The body, from a caller who may call at all; whoever reads it after this finds it as if nobody had."""
+async def read_whole_body(call: Call, owner: Owner) -> bytes:
+    """Authorize the request and read its body; later reads get the same body again."""
     await owner(call)
     limits = call.api.parts.limits
     body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
-    call.receive = _again(body)
+    call.receive = _receive_buffered(body)
     return body
 
 
-def _again(body: bytes) -> Receive:
+def _receive_buffered(body: bytes) -> Receive:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 

@@ -1,4 +1,4 @@
-"""Parts: what the web application is made of; `app.py` hands them over."""
+"""The dependencies of the web application, which `app.py` provides."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ AuthMode = Literal["none", "api-key"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a request may cost us. Limits of single fields stand in `common/field_limits.py`."""
+    """Limits of a request. `common/field_limits.py` has the limits of single fields."""
 
     api_body_bytes: int = MIB
-    """As sent, and again after gzip is undone."""
+    """As sent, and again after gzip is decompressed."""
     webhook_body_bytes: int = 4 * MIB
     body_seconds: float = 10.0
     """From the first byte of the body to its last."""
@@ -39,111 +39,111 @@ class Limits:
     """Between two pieces of the body."""
     nesting: int = 64
     drained_bytes: int = 32 * MIB
-    """How much of a body that is too long is still read and thrown away, so that the sender sees the answer."""
+    """Bytes of a too long body that are still read and discarded, so that the sender sees the response."""
 
 
 class Metrics(Protocol):
-    """What the application counts; requests and latencies are counted around it, by `scope["touchbase.template"]`."""
+    """Counters of the application; the server counts requests and latencies, by `scope["touchbase.template"]`."""
 
     def delivery_received(self, channel: str, repeated: bool) -> None:
-        """A webhook call is on disk; `repeated` when it is one that we had."""
+        """Count a stored webhook; `repeated` if an equal one was stored before."""
         ...
 
     def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
-        """A webhook call was refused, for a cause of `inbox.refused`; `tool` is the one that it looks like."""
+        """Count a refused webhook, with a cause of `inbox.refused`; `tool` is the tool that its content suggests."""
         ...
 
     def request_refused(self, code: str) -> None:
-        """An answer was a problem with this code."""
+        """Count a problem response with this code."""
         ...
 
 
 class NoMetrics:
-    """Counts nothing."""
+    """Metrics that count nothing."""
 
     def delivery_received(self, channel: str, repeated: bool) -> None:
-        """Counts nothing."""
+        """Do nothing."""
 
     def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
-        """Counts nothing."""
+        """Do nothing."""
 
     def request_refused(self, code: str) -> None:
-        """Counts nothing."""
+        """Do nothing."""
 
 
 class NoTools:
-    """Knows no tool, so that none can be connected and none proves anything."""
+    """An empty set of tools: none can be connected, and none verifies a webhook."""
 
     def tools(self, channel: str) -> Sequence[str]:
-        """There are none."""
+        """Return no tools."""
         return ()
 
     def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Nothing is proved."""
+        """Return False."""
         return False
 
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
-        """No tool has records."""
+        """Return None: no tool has records."""
         return None
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Nothing is proved."""
+        """Return False."""
         return False
 
     def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """No tool has a test call."""
+        """Return False: no tool sends test webhooks."""
         return False
 
     def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
-        """No tool is recognised."""
+        """Recognise no tool."""
         return None, False
 
     def secrets_of(self, connection: Connection) -> Sequence[str]:
-        """The secrets as they are."""
+        """Return the connection's secrets unchanged."""
         return connection.secrets
 
     def most_secrets(self, channel: str, tool: str) -> int:
-        """As many as any connection has."""
+        """Return the limit of any connection."""
         return SECRETS
 
     def why_not_secret(self, channel: str, tool: str, secret: str) -> str | None:
-        """Any secret fits."""
+        """Accept any secret."""
         return None
 
     def is_public(self, channel: str, tool: str, secret: str) -> bool:
-        """No secret is a public key."""
+        """Return False: no secret is a public key."""
         return False
 
     def has_window(self, channel: str, tool: str) -> bool:
-        """No tool signs."""
+        """Return False: no tool signs webhooks."""
         return False
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
-        """Nobody is asked."""
+        """Return None: no tool has an API."""
         return None
 
 
 def no_adapter(request: WebhookRequest) -> Translation:
-    """No tool is known."""
-    raise UnrecognisedPayload("no adapter is here to read it")
+    """Raise `UnrecognisedPayload`: there are no adapters."""
+    raise UnrecognisedPayload("there is no adapter for it")
 
 
 def no_answer(body: bytes) -> ProtocolResponse | None:
-    """No tool demands a body."""
+    """Return None: no tool requires a response body."""
     return None
 
 
 def no_worker(client: int) -> None:
-    """No worker needs waking."""
+    """Wake no worker."""
 
 
 def no_maintenance() -> None:
-    """No housekeeper needs waking."""
+    """Wake no maintenance task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Everything that the web application needs from outside."""
+    """The parts that the web application is built from."""
 
     store: ProcessingStore
     clock: Clock
@@ -151,30 +151,30 @@ class Dependencies:
     limits: Limits = field(default_factory=Limits)
     version: str = "0"
     on_stored: Callable[[int], None] = no_worker
-    """Called with the client's number once a new delivery is kept, so that the inbox worker wakes."""
+    """Called with the client's number after a new delivery is stored, to wake the inbox worker."""
     read: Read = no_adapter
-    """The adapters' reading of a call, for rehearsals."""
+    """Translates a webhook with the adapters, for dry runs and erasure."""
     senders: Tools = field(default_factory=NoTools)
     connections: Connections | None = None
-    """Those that the inbox worker looks at too, so that a change is seen there at once; None: a set of its own."""
+    """Shared with the inbox worker, so that it sees a change at once; None: the application creates its own."""
     public_url: str = ""
-    """The address under which tools and callers reach us, without a slash at its end; empty: what the call's Host header says."""
+    """The server's public address, without a slash at its end; empty: the request's Host header."""
     fetch_allowed: Sequence[str] = ()
-    """Origins that tools' records may be asked of although they are not https."""
+    """Origins from which records may be fetched although they are not public or not https."""
     protocol_answer: Callable[[bytes], ProtocolResponse | None] = no_answer
-    """The adapters' word on the two bodies of CRMs that demand one in return. Must be quick, and must not raise."""
+    """The response body that a CRM's protocol requires, or None. Must be quick, and must not raise."""
     metrics: Metrics = field(default_factory=NoMetrics)
     key_uses: KeyUsage = field(default_factory=KeyUsage)
-    """Where uses of keys are noted, for somebody else to write down."""
+    """Collects the last use of keys, which `Maintenance` stores."""
     on_deleting: Callable[[], None] = no_maintenance
-    """Called once a client is to be removed, so that the housekeeper wakes."""
+    """Called after a client is marked for deletion, to wake `Maintenance`."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    """What clients and keys may ask for in a second."""
+    """Rate limits of clients and keys."""
     failed_keys: KeyThrottle = field(default_factory=KeyThrottle)
     refused: RefusedWebhooks | None = None
-    """Where refused webhook calls are noted, for the housekeeper to store; None: they are only counted."""
+    """Collects refused webhooks, which `Maintenance` stores; None: they are only counted."""
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)
 
     def reached_at(self, path: str) -> bytes:
-        """One of our paths as callers reach it: a proxy may have put us under a path of its own, which `public_url` then names."""
+        """Return a path with the prefix of `public_url`, under which a proxy may serve the application."""
         return (urlsplit(self.public_url).path + path).encode()

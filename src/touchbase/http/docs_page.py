@@ -1,4 +1,4 @@
-"""The readable page of the interface, from files that the package ships; nothing is fetched from elsewhere."""
+"""The interactive documentation page, from files in the package; it loads nothing from other sites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILES = {
     "swagger-ui.css": ("static/swagger-ui/swagger-ui.css", b"text/css; charset=utf-8"),
     "LICENSE": ("static/swagger-ui/LICENSE", b"text/plain; charset=utf-8"),
 }
-# Nothing on the page may come from, go to, or be framed by anybody else.
+# The page may load from, send to, and be framed by no other site.
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -24,12 +24,12 @@ SAFE = [(b"content-security-policy", POLICY)]
 
 
 async def page(call: Call) -> Response:
-    """`GET` of the page itself."""
+    """Handle `GET` of the page."""
     return Response(200, _read("static/docs.html"), b"text/html; charset=utf-8", SAFE)
 
 
 async def file(call: Call) -> Response:
-    """`GET` of a file that the page needs."""
+    """Handle `GET` of a file of the page."""
     known = FILES.get(call.path("name"))
     if known is None:
         raise NotFound("there is no such file")

@@ -1,4 +1,4 @@
-"""What every call shares: the parts, who calls, and turning what goes wrong into an answer."""
+"""What all endpoints share: dependencies, authentication, resources with methods, and error handling."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import record_id
-from touchbase.http.rate_limit_headers import STANDING, standing
-from touchbase.http.request_body import CallerLeft
+from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
+from touchbase.http.request_body import ClientDisconnected
 from touchbase.http.response_recorder import ResponseRecorder
-from touchbase.http.responses import Response, request_id_of, send_answer, send_problem
+from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency.service import InFlightKeys
 from touchbase.inbox.refused_service import RefusedWebhooks
 from touchbase.inbox.signature_check import SenderChecks
@@ -33,25 +33,25 @@ log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
 
 IN_PROGRESS = "touchbase.in_progress"
-"""Where a request's scope holds the number of the client whose share of the requests in progress it takes up."""
+"""Key in a request's scope: the number of the client under which the request counts as in progress."""
 
 KEY_ID = "touchbase.key_id"
-"""Where a request's scope holds the id of the key that it came with, once that was found to be true."""
+"""Key in a request's scope: the id of its API key, after authentication."""
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
 OPERATOR = 0
-"""Stands for an administrator of all clients where requests in progress are counted; no client has this number."""
+"""The number under which requests of administrators of all clients count as in progress; no client has it."""
 
 
 class Api:
-    """The parts at work: whom they know, and whom they let in."""
+    """The state of the web application: authentication, clients, connections, limits."""
 
     def __init__(self, parts: Dependencies) -> None:
         self.parts = parts
         self.clients = Clients(parts.store, parts.clock)
         self.connections = parts.connections or Connections(parts.store, parts.clock)
-        self.turns = InFlightKeys()
-        self.door = Authenticator(
+        self.in_flight = InFlightKeys()
+        self.authenticator = Authenticator(
             parts.store, self.clients, parts.clock, keys_needed=parts.auth == "api-key", uses=parts.key_uses, failed_keys=parts.failed_keys
         )
         self.limiter = parts.limiter
@@ -60,63 +60,63 @@ class Api:
         self._open = parts.auth == "none"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
-        """The client that a call about records is for, its request counted and begun.
+        """Authenticate a request for records, count it against the rate limits, and return its client.
 
-        Raises what `Authenticator.client` and `Limiter` do. Whoever asks must say `ended` in the end, whatever comes of it.
+        Raises the errors of `Authenticator.client` and `RateLimiter`. The caller must call `finish_request` in the end, also after errors.
         """
-        key = None if self._open else key_in(headers)
-        client = await self.caller(headers, key, needed, now, scope)
+        key = None if self._open else key_from_headers(headers)
+        client = await self.authenticate(headers, key, needed, now, scope)
         scope["touchbase.client"] = client.client_id
         key_id = None if key is None else key_id_of(key)
         if key_id is not None:
             scope[KEY_ID] = key_id
-        if IN_PROGRESS not in scope:  # a request that asks twice is one
+        if IN_PROGRESS not in scope:  # count a request once, also if it authenticates twice
             bucket = self.limiter.request(client, key_id, now)
             if bucket is not None:
-                scope[STANDING] = standing(bucket)
+                scope[RATE_LIMIT_HEADERS] = rate_limit_headers(bucket)
             self.begin(client.number, scope)
         return client
 
-    async def caller(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
-        """The client that a call about records is for, now, nothing counted; raises what `Authenticator.client` does."""
+    async def authenticate(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
+        """Authenticate a request for records without counting it; raises the errors of `Authenticator.client`."""
         named = headers.get(CLIENT_ID)
         if named is not None and sum(1 for name, _ in scope["headers"] if name == CLIENT_ID) > 1:
             raise Invalid([Fault(CLIENT_HEADER, "repeated", "is given more than once; send one")])
         if self._open:
             client = self.clients.cached(DEFAULT_CLIENT, now) if named is None else None
         else:
-            client = None if key is None else self.door.cached(key, named, needed, now)
+            client = None if key is None else self.authenticator.cached(key, named, needed, now)
         if client is None or client.state != ACTIVE:
-            client = await self.door.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
+            client = await self.authenticator.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
         return client
 
     async def holder(self, headers: Headers, now: Micros, scope: Scope) -> Principal:
-        """Who calls to administrate, the request counted and begun; raises what `Authenticator.holder` and `Limiter` do."""
-        key = key_in(headers)
-        holder = await self.door.holder(_text(key), ADMIN, peer_of(scope))
+        """Authenticate and count an administrator's request; raises the errors of `Authenticator.holder` and `RateLimiter`."""
+        key = key_from_headers(headers)
+        holder = await self.authenticator.holder(_text(key), ADMIN, peer_of(scope))
         if IN_PROGRESS not in scope:
             bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
             if bucket is not None:
-                scope[STANDING] = standing(bucket)
+                scope[RATE_LIMIT_HEADERS] = rate_limit_headers(bucket)
             self.begin(OPERATOR if holder.client is None else holder.client, scope)
         return holder
 
     def begin(self, client: int, scope: Scope) -> None:
-        """Give a request of a client its place among those in progress, once; raises `Overloaded`."""
+        """Count a client's request as in progress, once; raises `Overloaded`."""
         if IN_PROGRESS not in scope:
             self.limiter.begin(client)
             scope[IN_PROGRESS] = client
 
-    def ended(self, scope: Scope) -> None:
-        """Give the request's place to others, if it has one."""
+    def finish_request(self, scope: Scope) -> None:
+        """Count the request as no longer in progress, if it was counted."""
         client = scope.get(IN_PROGRESS)
         if client is not None:
             del scope[IN_PROGRESS]
             self.limiter.end(client)
 
 
-def key_in(headers: Headers) -> bytes | None:
-    """The key that a call carries, as a bearer token or in `X-Api-Key`."""
+def key_from_headers(headers: Headers) -> bytes | None:
+    """Return the request's API key, from a bearer token or `X-Api-Key`."""
     given = headers.get(b"authorization")
     if given is not None:
         scheme, _, token = given.partition(b" ")
@@ -126,7 +126,7 @@ def key_in(headers: Headers) -> bytes | None:
 
 
 def author_of(scope: Scope) -> Author:
-    """Who asks for the write that a request is, as the record's history will name it."""
+    """Return the author of a request's write, for the record's history."""
     return Author(scope.get(KEY_ID), scope["touchbase.request_id"])
 
 
@@ -136,30 +136,30 @@ def _text(raw: bytes | None) -> str | None:
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through a handler."""
+    """One request, as handlers see it."""
 
     api: Api
     scope: Scope
     receive: Receive
     headers: Headers
-    keeper: ResponseRecorder | None = None
-    """Where the request carries an idempotency key and its route honours it (`http/idempotency.py`)."""
+    recorder: ResponseRecorder | None = None
+    """Set if the request has an idempotency key and its route supports it (`http/idempotency.py`)."""
 
     @property
     def query(self) -> bytes:
-        """The query string as it came."""
+        """The raw query string."""
         query: bytes = self.scope["query_string"]
         return query
 
     def path(self, name: str) -> str:
-        """A parameter of the path; `NotFound` for a text that no store can hold, because nothing has such a name."""
+        """Return a parameter of the path; raises `NotFound` for a text that no store can contain."""
         text = str(self.scope["path_params"][name])
         if why_not_storable(text) is not None:
-            raise NotFound("there is nothing at this address")
+            raise NotFound("no such address")
         return text
 
     def id(self, one: str) -> int:
-        """The id in the path; `NotFound`, naming what `one` is, for a text that can be none."""
+        """Return the id in the path; raises `NotFound`, with `one` as the object's name, for an invalid id."""
         text = self.path("id")
         found = record_id(text)
         if found is None:
@@ -167,79 +167,79 @@ class Call:
         return found
 
     async def client(self, scope: str) -> Client:
-        """The client that this call is for."""
+        """Authenticate the request with this scope and return its client."""
         return await self.api.client(self.headers, scope, self.api.parts.clock(), self.scope)
 
     async def administrator(self) -> int | None:
-        """The client's number that this administrator is limited to; None for all."""
+        """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
         return (await self.holder()).client
 
     async def holder(self) -> Principal:
-        """Who calls to administrate."""
+        """Authenticate an administrator."""
         return await self.api.holder(self.headers, self.api.parts.clock(), self.scope)
 
-    async def settle(self, write: Callable[[Writes], Awaitable[R]], answer: Callable[[R], Response]) -> Response:
-        """The answer to the write that a `POST` is all about.
+    async def settle(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
+        """Execute the write of a `POST` and return its response.
 
-        With an idempotency key the answer is kept in the transaction of that write. So `write` sends the one
-        command that may succeed through what it is given; `answer` is asked with that command's result,
-        perhaps on another thread and more than once: it must be quick and change nothing.
+        With an idempotency key, the response is stored in the transaction of the write. So `write` must send its
+        command through its argument. `respond` builds the response from the command's result, perhaps on another
+        thread and more than once: it must be quick and have no side effects.
         """
-        if self.keeper is None:
-            return answer(await write(self.api.parts.store))
-        return await self.keeper.settle(write, answer)
+        if self.recorder is None:
+            return respond(await write(self.api.parts.store))
+        return await self.recorder.settle(write, respond)
 
 
 Handler = Callable[[Call], Awaitable[Response]]
 
 
 class Resource:
-    """One address: a handler for each method, HEAD where there is GET, 405 for the others."""
+    """The handlers of one path by method; HEAD if there is GET, 405 for other methods."""
 
     def __init__(self, api: Api, name: str, also: tuple[str, ...] = (), **handlers: Handler) -> None:
         self._api = api
         self._name = name
         self.template = ""
-        """The path that it is at, for the metrics; the router says it."""
+        """The path's template, for the metrics; `http.app` sets it."""
         self._handlers = handlers
-        # `also` names methods that are answered before routing comes here.
+        # `also` names methods that are handled before routing.
         self._allowed = sorted({*handlers, *also, *(["HEAD"] if "GET" in handlers else [])})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         method = scope["method"]
         handler = self._handlers.get("GET" if method == "HEAD" else method)
         scope["touchbase.route"] = f"{self._name}.{method.lower()}" if handler else self._name
         scope["touchbase.template"] = self.template
         if handler is None:
-            handler = self._refuse
-        await answered(self._api, scope, receive, send, handler)
+            handler = self._method_not_allowed
+        await run_handler(self._api, scope, receive, send, handler)
 
-    async def _refuse(self, call: Call) -> Response:
+    async def _method_not_allowed(self, call: Call) -> Response:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
 
 
-async def answered(api: Api, scope: Scope, receive: Receive, send: Send, handler: Handler) -> None:
-    """Run a handler and send its answer, or the problem that it raised."""
+async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, handler: Handler) -> None:
+    """Run a handler and send its response, or the problem that it raised."""
     headers: Headers = dict(scope["headers"])
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
     try:
-        answer = await handler(Call(api, scope, receive, headers))
-    except CallerLeft:
+        response = await handler(Call(api, scope, receive, headers))
+    except ClientDisconnected:
         return
     except Exception as error:
-        await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
+        await send_problem(scope, send, as_touchbase_error(error, scope), request_id, api.parts.metrics)
         return
     finally:
-        api.ended(scope)
-    await send_answer(scope, send, answer, request_id)
+        api.finish_request(scope)
+    await send_response(scope, send, response, request_id)
 
 
-def explained(error: Exception, scope: Scope) -> TouchbaseError:
-    """The error as one that we can answer; one that nobody foresaw is logged and is our fault."""
+def as_touchbase_error(error: Exception, scope: Scope) -> TouchbaseError:
+    """Return the error as a `TouchbaseError`; log an unexpected one and return `InternalError`."""
     if isinstance(error, TouchbaseError):
         return error
     request_id = scope.get("touchbase.request_id")
     log.error("request %s failed", request_id, exc_info=error)
-    return InternalError("this is a fault of ours, noted with the request id; the request may be sent again")
+    return InternalError("internal error, logged with the request id; the request may be sent again")

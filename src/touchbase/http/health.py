@@ -1,4 +1,4 @@
-"""How the server is, in words: what `/health/ready` keeps from strangers."""
+"""The server's status for administrators, with the details that `/health/ready` may hide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from touchbase.sql.store import Store
 
 
 class StatusOut(Struct):
-    """How the server is."""
+    """The server's status."""
 
     ready: Annotated[bool, Meta(description="Whether the store can write.")]
     reason: Annotated[str | None, Meta(description="Why it cannot.")]
@@ -24,9 +24,9 @@ class StatusOut(Struct):
 
 
 async def status(call: Call) -> Response:
-    """`GET` of how the server is; for administrators of all clients."""
+    """Handle `GET` of the status; for administrators of all clients."""
     if await call.administrator() is not None:
-        raise Forbidden("this key belongs to one client; how the server is may ask one that belongs to none")
+        raise Forbidden("this key belongs to one client; the status needs a key without a client")
     parts = call.api.parts
     reason = await _why_not_ready(parts.store)
     return Response(body=encode(StatusOut(reason is None, reason, list(parts.store.warnings), parts.version)))

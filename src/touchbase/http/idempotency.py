@@ -1,8 +1,8 @@
-"""`Idempotency-Key`: a `POST` that may be sent again without being carried out again.
+"""`Idempotency-Key`: a retried `POST` gets the stored response and is not executed again.
 
-A route opts in by wrapping its handler: `POST=once(handler)`. That alone makes repeats get the first
-answer; a handler that writes goes through `call.settle`, which keeps the answer in the write's own
-transaction. After the draft "The Idempotency-Key HTTP Header Field" (draft-ietf-httpapi-idempotency-key-header).
+A route opts in by wrapping its handler: `POST=idempotent(handler)`. Then retries get the first response. A
+handler that writes uses `call.settle`, which stores the response in the write's own transaction.
+Source: the draft "The Idempotency-Key HTTP Header Field" (draft-ietf-httpapi-idempotency-key-header).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from hashlib import blake2b
 
 from touchbase.errors import Fault, Invalid
-from touchbase.http.buffer_body import Owner, of_administrator, whole_body
+from touchbase.http.buffer_body import Owner, of_administrator, read_whole_body
 from touchbase.http.endpoint import Call, Handler
 from touchbase.http.request_body import unpack
 from touchbase.http.response_recorder import ResponseRecorder, replayed
@@ -21,50 +21,50 @@ from touchbase.idempotency.service import ReplayedResponse, find_answer
 
 HEADER = "Idempotency-Key"
 IDEMPOTENCY_KEY = b"idempotency-key"
-# A token that stands for itself, or a string as structured fields write it (RFC 8941): both of visible ASCII.
+# A bare token, or a quoted string of structured fields (RFC 8941): both of visible ASCII.
 _BARE = re.compile(rb"[!#-~][!-~]*")
 _QUOTED = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])+)"')
 _ESCAPED = re.compile(rb"\\(.)")
 
 
-def once(handler: Handler, owner: Owner = of_administrator) -> Handler:
-    """The handler, carried out once for each idempotency key; without the header as it is.
+def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
+    """Wrap the handler so that it runs once for each idempotency key; a request without the header is not changed.
 
-    `owner` lets in who may call the handler at all, and answers the number under which keys are kept:
-    nobody else gets an answer that was kept for somebody.
+    `owner` authorizes the request and returns the number under which responses are stored, so that a stored
+    response is only sent to its owner.
     """
 
-    async def honouring(call: Call) -> Response:
+    async def with_key(call: Call) -> Response:
         if IDEMPOTENCY_KEY not in call.headers:
             return await handler(call)
         request = await _request(call, owner)
         api = call.api
         try:
-            async with api.turns.turn(request):
-                kept = await find_answer(api.parts.store, request)
-                if kept is not None:
-                    raise ReplayedResponse(kept)
-                call.keeper = ResponseRecorder(api.parts.store, request)
-                answer = await handler(call)
-                await call.keeper.keep(answer)
-                return answer
+            async with api.in_flight.turn(request):
+                stored = await find_answer(api.parts.store, request)
+                if stored is not None:
+                    raise ReplayedResponse(stored)
+                call.recorder = ResponseRecorder(api.parts.store, request)
+                response = await handler(call)
+                await call.recorder.store(response)
+                return response
         except ReplayedResponse as repeated:
             return replayed(repeated.kept, call.scope["touchbase.request_id"])
 
-    return honouring
+    return with_key
 
 
 async def _request(call: Call, owner: Owner) -> RequestKey:
-    """The request with its key. Its body is read, and the handler finds it as if it were not."""
+    """Return the request's key and fingerprint. Reads the body; the handler can read it again."""
     given = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
-    body, key = await whole_body(call, owner), idempotency_key(given)
+    body, key = await read_whole_body(call, owner), idempotency_key(given)
     plain = unpack(body, call.headers.get(b"content-encoding", b""), call.api.parts.limits.api_body_bytes)
-    # Who calls is asked once more: answers are kept for those who may have them now.
+    # Authorize again after the body: the stored response requires a key that is valid now.
     return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.parts.clock())
 
 
 def idempotency_key(given: list[bytes]) -> str:
-    """The key that these header fields name; raises `Invalid`."""
+    """Parse the key from the header fields; raises `Invalid`."""
     if len(given) != 1:
         raise _malformed("is given more than once; send one")
     bare, quoted = _BARE.fullmatch(given[0]), _QUOTED.fullmatch(given[0])
@@ -77,10 +77,10 @@ def idempotency_key(given: list[bytes]) -> str:
 
 
 def fingerprint(path: str, query: bytes, body: bytes) -> bytes:
-    """Sixteen bytes that tell this request from any other of the same owner."""
-    place = path.encode("utf-8", "surrogateescape")
-    digest = blake2b(b"%d %d " % (len(place), len(query)), digest_size=16)
-    for part in (place, query, body):
+    """Hash a request into sixteen bytes that identify it among the requests of the same owner."""
+    raw_path = path.encode("utf-8", "surrogateescape")
+    digest = blake2b(b"%d %d " % (len(raw_path), len(query)), digest_size=16)
+    for part in (raw_path, query, body):
         digest.update(part)
     return digest.digest()
 

@@ -1,4 +1,4 @@
-"""Reading a JSON body: from bytes to checked values, quickly when all is well and thoroughly when not."""
+"""JSON bodies: from bytes to validated values; fast for valid bodies, with all faults for invalid ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from touchbase.errors import Invalid, MalformedBody
 from touchbase.http.asgi_types import Headers, Receive
-from touchbase.http.body_errors import loaded, salvaged, with_rules
+from touchbase.http.body_errors import decode_leniently, parse_json, with_rules
 from touchbase.http.dependencies import Limits
 from touchbase.http.problems import UnsupportedMediaType
 from touchbase.http.request_body import read_body, unpack
@@ -23,7 +23,7 @@ _ALIKE = bytes.maketrans(b"{}", b"[]")
 
 
 async def read_json(receive: Receive, headers: Headers, limits: Limits) -> bytes:
-    """The bytes of a JSON body, unpacked, valid UTF-8 and not nested beyond the limit."""
+    """Read a JSON body: decompressed, valid UTF-8 and not nested beyond the limit."""
     kind = headers.get(b"content-type")
     if kind is not None and kind != b"application/json":
         check_json_type(kind)
@@ -45,40 +45,40 @@ def check_json_type(content_type: bytes) -> None:
     """Raise `UnsupportedMediaType` unless this is JSON, whatever its parameters."""
     name = content_type.partition(b";")[0].strip().lower()
     if name and name != b"application/json" and not (name.startswith(b"application/") and name.endswith(b"+json")):
-        raise UnsupportedMediaType(f"Content-Type {name.decode('latin-1')!r} is not read here; send application/json")
+        raise UnsupportedMediaType(f"Content-Type {name.decode('latin-1')!r} is not supported; send application/json")
 
 
 def check_nesting(body: bytes, deepest: int) -> None:
     """Raise `MalformedBody` when brackets are nested deeper than `deepest`, or do not match."""
     brackets = _BUT_BRACKETS.sub(b"", body).translate(_ALIKE)
     for _ in range(deepest):
-        # Each turn takes the innermost level away. Whether the kinds match is for the parser to say.
+        # Each iteration removes the innermost level. The parser checks whether the kinds of brackets match.
         brackets = brackets.replace(b"[]", b"")
     if brackets:
         raise MalformedBody(f"the body is nested deeper than {deepest} levels, or its brackets do not match")
 
 
 def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Callable[[S], object]) -> S:
-    """The body as `wanted`.
+    """Decode the body as `wanted`.
 
-    When its types or texts are wrong, raises `MalformedBody`, or `Invalid` with all of its faults, those of
-    `rules` included. A body whose types are right has its rules checked by whoever uses it.
+    Raises `MalformedBody`, or `Invalid` with all faults, including the ones of `rules`, if types or texts are
+    invalid. If they are valid, the caller checks the rules.
     """
     refusal: Exception | None = None
     try:
-        asked = decoder.decode(body)
-        # The escape is the only way for a NUL to be in a JSON text that msgspec accepts.
+        decoded = decoder.decode(body)
+        # Only this escape can put a NUL into a JSON text that msgspec accepts.
         if b"\\u0000" not in body:
-            return asked
+            return decoded
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         refusal = error
-    data = loaded(body)
+    data = parse_json(body)
     made: Any
-    made, faults = salvaged(data, wanted)
+    made, faults = decode_leniently(data, wanted)
     if faults:
         raise Invalid(with_rules(faults, lambda: rules(made)))
     if refusal is not None:
-        # Of a name that is there twice `loaded` takes the last value, while msgspec refuses the first one that is wrong.
-        _, at, place = str(refusal).rpartition(" - at ")
-        raise MalformedBody(f"the body cannot be read{' at ' + place if at else ': ' + place}; perhaps it has one name twice")
-    return asked
+        # Of a duplicate name `parse_json` takes the last value, while msgspec refuses the first invalid one.
+        _, at, position = str(refusal).rpartition(" - at ")
+        raise MalformedBody(f"the body cannot be decoded{' at ' + position if at else ': ' + position}; perhaps it has one name twice")
+    return decoded

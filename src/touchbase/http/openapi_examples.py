@@ -1,4 +1,4 @@
-"""Examples in the description of the interface. Nobody in them exists."""
+"""Examples in the OpenAPI document; all persons and companies are fictitious."""
 
 from __future__ import annotations
 
@@ -72,23 +72,23 @@ _INSTEAD = "send on_duplicate=return to get it or on_duplicate=update to merge i
 _RATE = "at most 50000 a second, or 500000 at once after a pause"
 _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "400": ("malformed_body", "the body is not JSON: Expecting value: line 1 column 10 (char 9)", {}),
-    "401": ("unauthorized", "this call needs a key: send it as Authorization: Bearer tb_...", {}),
+    "401": ("unauthorized", "this request needs a key: send it as Authorization: Bearer tb_...", {}),
     "403": ("insufficient_scope", "this key lacks the scope records:write; use one that has it", {}),
     "404": ("not_found", "there is no contact with id 1042", {}),
     "408": ("body_too_slow", "the body must arrive within 10 seconds, and no pause in it may last 5", {}),
     "409": ("duplicate", f"this contact exists already, with id 1; {_INSTEAD}", {"existing_id": 1}),
     "412": ("precondition_failed", "the record has changed since you read it; read it again and repeat the change", {}),
     "413": ("too_large", "the body may have at most 1048576 bytes", {}),
-    "415": ("unsupported_media_type", "Content-Type 'text/plain' is not read here; send application/json", {}),
+    "415": ("unsupported_media_type", "Content-Type 'text/plain' is not supported; send application/json", {}),
     "422": ("invalid", f"/email {_NO_EMAIL}", {"errors": [{"pointer": "/email", "code": "email", "detail": _NO_EMAIL}]}),
     "429": ("rate_limited", f"too many requests with this key: {_RATE}; try again in 1 s", {}),
     "503": ("overloaded", "too many writes are waiting; send this again in a moment", {}),
 }
-"""A code that a status comes with, what it says, and what else is in the body."""
+"""For each status an error code, its detail and its other members."""
 
 
-def problem(status: str) -> dict[str, Any]:
-    """What a problem with this status looks like."""
+def problem_example(status: str) -> dict[str, Any]:
+    """Return an example of a problem with this status."""
     code, detail, more = _PROBLEMS[status]
     number = STATUS[code]
     title = TITLES.get(number) or HTTPStatus(number).phrase

@@ -51,7 +51,7 @@ STATUS = {
 # As RFC 9110 names them; Python's own names differ between its versions.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 _WHOLE = {"": "the body", "?": "the query"}
-"""What a pointer means that names no part."""
+"""The names of pointers to a whole body or query."""
 PROBLEM_JSON = b"application/problem+json"
 
 
@@ -61,12 +61,12 @@ class MethodNotAllowed(TouchbaseError):
     code = "method_not_allowed"
 
     def __init__(self, method: str, allowed: Sequence[str]) -> None:
-        super().__init__(f"{method} is not possible here; {', '.join(allowed)} is")
+        super().__init__(f"{method} is not allowed here; use {' or '.join(allowed)}")
         self.allowed = tuple(allowed)
 
 
 class UnsupportedMediaType(TouchbaseError):
-    """The body is of a kind, or packed in a way, that we do not read."""
+    """The body's Content-Type or Content-Encoding is not supported."""
 
     code = "unsupported_media_type"
 
@@ -84,7 +84,7 @@ class BodyTooSlow(TouchbaseError):
 
 
 class InternalError(TouchbaseError):
-    """A fault of ours."""
+    """An unexpected error of the server."""
 
     code = "internal_error"
 
@@ -115,7 +115,7 @@ _decode = msgspec.json.Decoder(Problem).decode
 
 
 def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
-    """Status, body and extra headers of the answer to a request that failed."""
+    """Return status, body and additional headers of the response to a failed request."""
     status = STATUS.get(error.code, 500)
     body = Problem("about:blank", TITLES.get(status) or HTTPStatus(status).phrase, status, error.detail, error.code, request_id)
     if isinstance(error, Invalid):
@@ -128,7 +128,7 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
 
 
 def with_request_id(body: bytes, request_id: str) -> bytes:
-    """The same problem as the answer to another request."""
+    """Return the problem body with another request id."""
     found = _decode(body)
     found.request_id = request_id
     return _encode(found)
@@ -149,13 +149,13 @@ def _headers(error: TouchbaseError) -> list[tuple[bytes, bytes]]:
     if isinstance(error, RateLimited):
         return refusal_headers(error)
     if isinstance(error, (TooLarge, BodyTooSlow)):
-        # Part of the body may still be on its way, and nobody wants to read it as the next request.
+        # Part of the body may still arrive, and must not be parsed as the next request.
         return [(b"connection", b"close")]
     return []
 
 
 def _challenge(error: TouchbaseError) -> bytes:
-    """What is wrong with the caller's key, as RFC 6750 says it; without a key, only that one is needed."""
+    """Return the `WWW-Authenticate` challenge of RFC 6750 for this error."""
     if isinstance(error, InvalidKey):
         return b'Bearer error="invalid_token", realm="touchbase"'
     if isinstance(error, InsufficientScope):

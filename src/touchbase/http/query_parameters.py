@@ -1,4 +1,4 @@
-"""Query parameters: read, checked, and every fault named; and the cursors that lists hand out."""
+"""Query parameters, with all faults of a query, and the cursors of lists."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ STRUCTURES = ("NESTED", "FLAT")
 YES_OR_NO = ("true", "false")
 MOST_PARAMETERS = 50
 LARGEST_PAGE = 200
-USUAL_PAGE = 50
+DEFAULT_PAGE = 50
 
 
 class Parameters:
-    """The parameters of one request. Ask for each, then call `done`, which raises `Invalid` with every fault."""
+    """The query parameters of one request. Read each, then call `done`, which raises `Invalid` with every fault."""
 
     def __init__(self, query: bytes) -> None:
         self.faults: list[Fault] = []
@@ -45,7 +45,7 @@ class Parameters:
         return []
 
     def text(self, name: str) -> str | None:
-        """A text without white space around it; blank is a fault."""
+        """Return a text without surrounding white space; blank is a fault."""
         self._known.add(name)
         value = self._given.get(name)
         if value is None:
@@ -61,7 +61,7 @@ class Parameters:
         return None
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str | None:
-        """One of these."""
+        """Return one of the choices."""
         value = self.text(name)
         if value is None or value in choices:
             return value
@@ -69,7 +69,7 @@ class Parameters:
         return None
 
     def integer(self, name: str, least: int, most: int) -> int | None:
-        """An integer within bounds."""
+        """Return an integer within limits."""
         value = self.text(name)
         if value is None:
             return None
@@ -79,17 +79,17 @@ class Parameters:
         return None
 
     def time(self, name: str) -> Micros | None:
-        """A moment, ISO 8601; UTC where it names no offset."""
+        """Return an ISO 8601 time; UTC if it has no offset."""
         value = self.text(name)
         # A plus sign that was not escaped arrives as a space.
         return moment(value and value.replace(" ", "+"), f"?{name}", self.faults)
 
     def limit(self) -> int:
-        """How long a page may be."""
-        return self.integer("limit", 1, LARGEST_PAGE) or USUAL_PAGE
+        """Return the maximum number of items of a page."""
+        return self.integer("limit", 1, LARGEST_PAGE) or DEFAULT_PAGE
 
     def cursor(self, listing: str, kind: type[Any]) -> Any:
-        """Where a page begins: the values that `cursor_text` was given for the same listing; None, the first page, where it is blank."""
+        """Return the position that `cursor_text` encoded for the same listing; None, the first page, if it is blank."""
         if "cursor" not in self._repeated and not self._given.get("cursor", "").strip():
             self._known.add("cursor")
             return None
@@ -99,15 +99,15 @@ class Parameters:
         found = cursor_value(value, listing, kind)
         if found is not None:
             return found
-        self._fault("cursor", "cursor", "is none of this listing's; begin again without it")
+        self._fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
         return None
 
     def structure(self) -> bool:
-        """Whether custom fields are answered FLAT."""
+        """Return whether the response has custom fields in the format FLAT."""
         return self.choice("structure", STRUCTURES) == "FLAT"
 
     def done(self, *, strict: bool = False) -> None:
-        """Raise what is wrong; with `strict` a parameter that nobody asked for is a fault too."""
+        """Raise `Invalid` if there are faults; with `strict` an unknown parameter is a fault too."""
         if strict:
             for name in sorted(self._given.keys() - self._known):
                 self.faults.append(
@@ -121,7 +121,7 @@ class Parameters:
 
 
 def moment(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:
-    """The moment that a text names, if there is one; a text that names none is one more fault."""
+    """Parse a time, or append a fault; None for None."""
     if text is None:
         return None
     try:
@@ -132,7 +132,7 @@ def moment(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None
 
 
 def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:
-    """The place that `cursor_text` was given for the same listing; None when the text is none of its."""
+    """Decode the position that `cursor_text` encoded for the same listing; None for any other text."""
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         found = msgspec.json.decode(raw, type=tuple[str, kind])  # type: ignore[valid-type]
@@ -142,35 +142,35 @@ def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:
     return found[1] if is_ours else None
 
 
-def _is_storable(place: Any) -> bool:
-    """Whether a store can hold this, so that it can be compared with what it holds; a store would fail on what is not."""
-    if isinstance(place, int):
-        return -(2**63) <= place < 2**63
-    if isinstance(place, str):
-        return why_not_storable(place) is None
-    return place is None or all(map(_is_storable, place))
+def _is_storable(position: Any) -> bool:
+    """Return whether a store can compare with this value; a store would fail on others."""
+    if isinstance(position, int):
+        return -(2**63) <= position < 2**63
+    if isinstance(position, str):
+        return why_not_storable(position) is None
+    return position is None or all(map(_is_storable, position))
 
 
-def cursor_text(listing: str, place: object) -> str:
-    """A place in a listing as an opaque text."""
-    return urlsafe_b64encode(msgspec.json.encode((listing, place))).rstrip(b"=").decode("ascii")
+def cursor_text(listing: str, position: object) -> str:
+    """Encode a position in a listing as an opaque text."""
+    return urlsafe_b64encode(msgspec.json.encode((listing, position))).rstrip(b"=").decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
-    """How a record is answered, and what is done about one that exists."""
+    """The format of the response, and the handling of an existing record."""
 
     flat: bool = False
     on_duplicate: str | None = None
     restore_erased: bool = False
 
 
-USUAL = RecordOptions()
+DEFAULT_OPTIONS = RecordOptions()
 
 
 @lru_cache(maxsize=256)
-def creating_options(query: bytes) -> RecordOptions:
-    """The parameters of a creating call; others are ignored."""
+def create_options(query: bytes) -> RecordOptions:
+    """Parse the parameters of a request that creates a record; others are ignored."""
     parameters = Parameters(query)
     restore = parameters.choice("restore_erased", YES_OR_NO) == "true"
     made = RecordOptions(parameters.structure(), parameters.choice("on_duplicate", ON_DUPLICATE), restore)
@@ -180,7 +180,7 @@ def creating_options(query: bytes) -> RecordOptions:
 
 @lru_cache(maxsize=256)
 def is_flat(query: bytes) -> bool:
-    """Whether custom fields are answered FLAT; other parameters are ignored."""
+    """Return whether the response has custom fields in the format FLAT; other parameters are ignored."""
     parameters = Parameters(query)
     flat = parameters.structure()
     parameters.done()
@@ -188,7 +188,7 @@ def is_flat(query: bytes) -> bool:
 
 
 def record_id(text: str) -> int | None:
-    """An id from a path, or None when it can be none."""
+    """Parse an id from a path; None if it is not a valid id."""
     if not (text.isascii() and text.isdigit() and len(text) < 17):
         return None
     number = int(text)

@@ -1,4 +1,4 @@
-"""Bodies: reading one within its limits of size and time, and undoing gzip within the same size."""
+"""Request bodies: read within limits of size and time, and decompressed within the same limit of size."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from touchbase.http.dependencies import Limits
 from touchbase.http.problems import BodyTooSlow, TooLarge, UnsupportedMediaType
 
 MOST_PIECES = 16
-"""Pieces of gzip, each whole in itself, that may make up one body."""
+"""Concatenated gzip members of one body."""
 
 
-class CallerLeft(Exception):
-    """The caller went away before its body was whole: there is nobody to answer."""
+class ClientDisconnected(Exception):
+    """The HTTP client disconnected before its body was complete; no response is possible."""
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int, limits: Limits) -> bytes:
-    """The whole body as it arrived.
+    """Read the whole body, without decompressing it.
 
-    Raises `TooLarge`, `BodyTooSlow` and `CallerLeft`. A body that is too long is read on and thrown away
-    for a while, since most callers read no answer before they have sent everything.
+    Raises `TooLarge`, `BodyTooSlow` and `ClientDisconnected`. A body that is too long is read and discarded up to
+    a limit, because most HTTP clients read no response before they have sent everything.
     """
     announced = headers.get(b"content-length", b"")
     too_long = announced.isdigit() and int(announced) > limit
     if too_long and (b"expect" in headers or int(announced) > limits.drained_bytes):
         raise _too_large(limit)
-    # Nearly always the whole body is here already. Taking the first step by hand tells, without a timer.
+    # Usually the whole body is here already. Starting the coroutine by hand shows it, without a timer.
     step = receive()
     message: Message | None = None
     if isinstance(step, types.CoroutineType):
@@ -51,15 +51,15 @@ async def read_body(receive: Receive, headers: Headers, limit: int, limits: Limi
 
 @types.coroutine
 def _resumed(step: Coroutine[Any, Any, Message], waiting_for: Any) -> Generator[Any, Any, Message]:
-    """Go on with a coroutine whose first step was taken, as if it had been awaited from the start."""
+    """Continue a coroutine after its first step, as if it had been awaited from the start."""
     try:
         while True:
             try:
-                answer = yield waiting_for
+                result = yield waiting_for
             except BaseException as error:
                 waiting_for = step.throw(error)
             else:
-                waiting_for = step.send(answer)
+                waiting_for = step.send(result)
     except StopIteration as stop:
         message: Message = stop.value
         return message
@@ -78,7 +78,7 @@ async def _read_in_pieces(step: Awaitable[Message], message: Message | None, rec
             except TimeoutError:
                 raise BodyTooSlow(_slow(limits)) from None
         if message["type"] == "http.disconnect":
-            raise CallerLeft
+            raise ClientDisconnected
         piece: bytes = message.get("body", b"")
         size += len(piece)
         if size <= limit:
@@ -96,33 +96,33 @@ async def _read_in_pieces(step: Awaitable[Message], message: Message | None, rec
 
 
 def unpack(body: bytes, encoding: bytes, limit: int) -> bytes:
-    """The body with its `Content-Encoding` undone; raises `TooLarge`, `MalformedBody` and `UnsupportedMediaType`."""
+    """Decompress the body by its `Content-Encoding`; raises `TooLarge`, `MalformedBody` and `UnsupportedMediaType`."""
     name = encoding.strip().lower()
     if name in (b"", b"identity"):
         return body
     if name not in (b"gzip", b"x-gzip"):
-        raise UnsupportedMediaType(f"Content-Encoding {name.decode('latin-1')!r} is not read here; send gzip, or no Content-Encoding")
+        raise UnsupportedMediaType(f"Content-Encoding {name.decode('latin-1')!r} is not supported; send gzip, or no Content-Encoding")
     return gunzip(body, limit)
 
 
 def gunzip(body: bytes, limit: int) -> bytes:
-    """What a gzip body holds, if that is at most `limit` bytes; more is never expanded."""
+    """Decompress a gzip body, never more than `limit` bytes."""
     whole: list[bytes] = []
     left = limit
     while body:
         if len(whole) == MOST_PIECES:
-            # What follows a piece is copied to be looked at: a body of nothing but small ones would cost the square of its length.
-            raise MalformedBody(f"the body is gzip in more than {MOST_PIECES} pieces; pack it as one")
+            # The data after each member is copied, so a body of only small members would take quadratic time.
+            raise MalformedBody(f"the body has more than {MOST_PIECES} gzip members; compress it as one")
         stream = zlib.decompressobj(wbits=31)
         try:
             piece = stream.decompress(body, left + 1)
         except zlib.error as error:
-            raise MalformedBody(f"the body is said to be gzip and cannot be expanded: {error}") from None
+            raise MalformedBody(f"the body has Content-Encoding gzip and cannot be decompressed: {error}") from None
         left -= len(piece)
         if left < 0:
             raise TooLarge(f"the body expands to more than {limit} bytes")
         if not stream.eof:
-            raise MalformedBody("the body is said to be gzip and ends too early")
+            raise MalformedBody("the body has Content-Encoding gzip and ends too early")
         whole.append(piece)
         body = stream.unused_data
     return b"".join(whole)

@@ -1,4 +1,4 @@
-"""Answers that are kept for an idempotency key: written down, read again, and tied to the request's write."""
+"""Stored responses of idempotency keys: encoded, decoded, and stored in the request's own transaction."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[int, bytes, bytes, list[tuple[bytes, bytes]]]).decode
 
 
-def to_keep(answer: Response) -> StoredResponse:
-    """The answer written down; a secret in its body is left out."""
-    body = answer.body if answer.kept_body is None else answer.kept_body
-    return StoredResponse(_encode((answer.status, answer.content_type, body, answer.headers)), *(answer.record or (None, None)))
+def to_stored(response: Response) -> StoredResponse:
+    """Encode a response for the store, without secrets in its body."""
+    body = response.body if response.stored_body is None else response.stored_body
+    return StoredResponse(_encode((response.status, response.content_type, body, response.headers)), *(response.record or (None, None)))
 
 
-def replayed(kept: StoredResponse, request_id: str) -> Response:
-    """A kept answer as the answer to this request: the same but for the request's own id."""
-    status, content_type, body, headers = _decode(kept.answer)
+def replayed(stored: StoredResponse, request_id: str) -> Response:
+    """Decode a stored response, with this request's id."""
+    status, content_type, body, headers = _decode(stored.answer)
     if content_type == PROBLEM_JSON:
         body = with_request_id(body, request_id)
     return Response(status, body, content_type, [*headers, REPLAYED])
 
 
 class ResponseRecorder:
-    """Keeps the answer to one request."""
+    """Stores the response to one request."""
 
     def __init__(self, store: Store, request: RequestKey) -> None:
         self._store = store
         self._request = request
         self._made: Response | None = None
 
-    async def settle(self, write: Callable[[Writes], Awaitable[R]], answer: Callable[[R], Response]) -> Response:
-        """Carry out the write and keep its answer with it; raises `Repeated` when that was done before."""
+    async def settle(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
+        """Execute the write and store its response in one transaction; raises `ReplayedResponse` if it was executed before."""
 
         def made(result: object) -> StoredResponse:
-            self._made = _told(result) if isinstance(result, TouchbaseError) else answer(result)  # type: ignore[arg-type]
-            return to_keep(self._made)
+            self._made = _problem_response(result) if isinstance(result, TouchbaseError) else respond(result)  # type: ignore[arg-type]
+            return to_stored(self._made)
 
         result = await write(IdempotentWrites(self._store, self._request, made))
-        return answer(result) if self._made is None else self._made
+        return respond(result) if self._made is None else self._made
 
-    async def keep(self, answer: Response) -> None:
-        """Keep the answer of a handler that settled nothing, in a transaction of its own; raises `Repeated`."""
+    async def store(self, response: Response) -> None:
+        """Store the response of a handler without a write, in a transaction of its own; raises `ReplayedResponse`."""
         if self._made is None:
-            await keep_answer(self._store, self._request, to_keep(answer))
+            await keep_answer(self._store, self._request, to_stored(response))
 
 
-def _told(error: TouchbaseError) -> Response:
+def _problem_response(error: TouchbaseError) -> Response:
     status, body, headers = problem(error, "")
     return Response(status, body, PROBLEM_JSON, headers)

@@ -1,4 +1,4 @@
-"""Answers: sending one over ASGI, and what every answer carries."""
+"""Responses: sending one over ASGI, with the headers of every response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import Headers, Scope, Send
 from touchbase.http.dependencies import Metrics
 from touchbase.http.problems import PROBLEM_JSON, problem
-from touchbase.http.rate_limit_headers import STANDING
+from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
 
 JSON = b"application/json"
 _serials = UniqueIds()
@@ -18,20 +18,20 @@ _serials = UniqueIds()
 
 @dataclass(slots=True)
 class Response:
-    """A status, a body and headers besides `Content-Type`, `Content-Length` and `X-Request-Id`."""
+    """A status, a body and headers in addition to `Content-Type`, `Content-Length` and `X-Request-Id`."""
 
     status: int = 200
     body: bytes = b""
     content_type: bytes = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    kept_body: bytes | None = None
-    """What may be kept of a body that shows a secret."""
+    stored_body: bytes | None = None
+    """The body to store for an idempotency key, if `body` contains a secret."""
     record: tuple[int, int] | None = None
-    """Kind and id of the record whose values are in the body."""
+    """Kind and id of the record in the body."""
 
 
 def request_id_of(headers: Headers) -> bytes:
-    """The caller's `X-Request-Id` if it is a sane one, else one of ours."""
+    """Return the HTTP client's `X-Request-Id` if it is valid, else a new one."""
     given = headers.get(HEADER)
     if given is not None and is_valid_request_id(given):
         return given
@@ -39,20 +39,20 @@ def request_id_of(headers: Headers) -> bytes:
     return f"{process}{number:08x}".encode()
 
 
-async def send_answer(scope: Scope, send: Send, answer: Response, request_id: bytes) -> None:
-    """Send an answer; to HEAD without its body."""
-    content = [] if answer.status == 204 else [(b"content-type", answer.content_type)]
-    headers = [*content, (b"x-request-id", request_id), *scope.get(STANDING, ()), *answer.headers]
-    await send_whole(scope, send, answer.status, headers, answer.body)
+async def send_response(scope: Scope, send: Send, response: Response, request_id: bytes) -> None:
+    """Send a response; to HEAD without its body."""
+    content = [] if response.status == 204 else [(b"content-type", response.content_type)]
+    headers = [*content, (b"x-request-id", request_id), *scope.get(RATE_LIMIT_HEADERS, ()), *response.headers]
+    await send_complete(scope, send, response.status, headers, response.body)
 
 
 async def send_empty(scope: Scope, send: Send, request_id: bytes) -> None:
     """Send 200 without a body."""
-    await send_whole(scope, send, 200, [(b"x-request-id", request_id)], b"")
+    await send_complete(scope, send, 200, [(b"x-request-id", request_id)], b"")
 
 
-async def send_whole(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    """Send an answer and its length; in one message where the server takes that."""
+async def send_complete(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    """Send a whole response with its length; in one message if the server supports it."""
     if EXTENSION in scope.get("extensions", ()):
         await send({"type": EXTENSION, "status": status, "headers": headers, "body": body})
         return
@@ -63,7 +63,7 @@ async def send_whole(scope: Scope, send: Send, status: int, headers: list[tuple[
 
 
 async def send_problem(scope: Scope, send: Send, error: TouchbaseError, request_id: bytes, metrics: Metrics) -> None:
-    """Send a problem body, and count it."""
+    """Send a problem response, and count it."""
     metrics.request_refused(error.code)
     status, body, headers = problem(error, request_id.decode("ascii"))
-    await send_answer(scope, send, Response(status, body, PROBLEM_JSON, headers), request_id)
+    await send_response(scope, send, Response(status, body, PROBLEM_JSON, headers), request_id)

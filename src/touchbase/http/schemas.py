@@ -1,4 +1,4 @@
-"""Bodies, field for field as in the interface; the OpenAPI description is made from these very types."""
+"""Types of members of bodies, which the OpenAPI document is generated from."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DeliveryStateOut = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})
 
 
 class ProblemOut(Struct):
-    """What went wrong with an event that was applied all the same."""
+    """A problem of an event that was applied nevertheless."""
 
     code: str
     detail: Annotated[str, Meta(description="What happened and what to do, for people.")]
 
 
 def problems_out(problems: Mapping[str, str]) -> list[ProblemOut]:
-    """Problems as they are shown."""
+    """Return problems as they appear in responses."""
     return [ProblemOut(code, detail) for code, detail in described(problems)]
 
 

@@ -1,1 +1,1 @@
-"""The HTTP server around the application: uvicorn with deadlines and bounds, logs, metrics and health."""
+"""The HTTP server around the application: uvicorn with deadlines and limits, logs, metrics and health."""

@@ -1,7 +1,7 @@
-"""What is noted of every request: its duration in the metrics, and one log line.
+"""Access log: the duration of every request in the metrics, and one log line.
 
-The line holds the route's name, never the path: a webhook's path holds its client's id, which is as good
-as a password. Neither bodies nor query strings nor headers are noted, and the client only as a hash.
+The line contains the route's name, never the path: a webhook's path contains its client's id, which works like
+a password. The log contains no bodies, query strings or headers, and the client only as a hash.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import Any
 
 import msgspec
 
-from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp
+from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp, text_into
 from touchbase.server.metrics import Metrics
 from touchbase.server.proxy_headers import address_of
 from touchbase.server.request_cycle import Cycle
-from touchbase.server.text_logs import text_into
 
 UNKNOWN_ROUTE = "none"
 NO_TEMPLATE = "unmatched"
-"""The route in the metrics of a request whose path matches no template, or that was answered before its path was matched."""
+"""The route in the metrics of a request whose path matches no template, or whose response was sent before routing."""
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True):
@@ -41,13 +40,13 @@ class RequestLine(msgspec.Struct, omit_defaults=True):
 
 
 @lru_cache(maxsize=4096)
-def client_in_logs(client_id: str) -> str:
-    """A client's name in log lines: the same every time, and of no use to a reader who wants to call us."""
+def client_log_name(client_id: str) -> str:
+    """Hash a client's id for log lines: stable, and useless for sending requests."""
     return blake2b(client_id.encode("utf-8", "surrogatepass"), digest_size=6, person=b"touchbase-log").hexdigest()
 
 
 class AccessLog:
-    """Notes every request that ends."""
+    """Records every request that ends."""
 
     def __init__(self, metrics: Metrics, writer: LineWriter | None, lowest: str = "info", *, as_text: bool = False) -> None:
         self.metrics = metrics
@@ -56,16 +55,16 @@ class AccessLog:
         self._encode = text_into if as_text else msgspec.json.Encoder().encode_into
 
     def __call__(self, cycle: Cycle) -> None:
-        """Note one request: its answer is on its way, or its caller is gone."""
+        """Record one request whose response was written or whose HTTP client disconnected."""
         seconds = perf_counter() - cycle.started
         scope: Any = cycle.scope
-        noted = scope.get
-        route = noted("touchbase.route", UNKNOWN_ROUTE)
-        self.metrics.request_ended(noted("touchbase.template", NO_TEMPLATE), scope["method"], cycle.status, seconds)
+        get = scope.get
+        route = get("touchbase.route", UNKNOWN_ROUTE)
+        self.metrics.request_ended(get("touchbase.template", NO_TEMPLATE), scope["method"], cycle.status, seconds)
         writer = self.writer
         if writer is None:
             return
-        client = noted("touchbase.client")
+        client = get("touchbase.client")
         line = RequestLine(
             self._stamp.now(),
             "info",
@@ -75,8 +74,8 @@ class AccessLog:
             cycle.status,
             round(seconds * 1000, 2),
             cycle.sent_bytes,
-            noted("touchbase.request_id", ""),
-            client_in_logs(client) if client else "",
+            get("touchbase.request_id", ""),
+            client_log_name(client) if client else "",
             address_of(scope),
         )
         self._encode(line, writer.buffer, -1)

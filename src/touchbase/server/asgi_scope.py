@@ -1,4 +1,4 @@
-"""What a request asks for, as the application sees it, and nothing that two servers could read differently."""
+"""The ASGI scope of a request, and the checks against request smuggling: no request that two servers could read differently."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from touchbase.server.error_responses import MALFORMED, NO_HOST, OTHER_HOST, OTH
 SCHEMES = (b"http", b"https")
 _SLASH = re.compile("%2f", re.IGNORECASE)
 Ends = tuple[Any, Any, Any]
-"""Our address, the caller's, and the scheme of a connection."""
+"""The server's address, the peer's address, and the scheme of a connection."""
 
 
 def make_scope(target: bytes, host: bytes, version: str, method: str, headers: list[tuple[bytes, bytes]], ends: Ends) -> dict[str, Any]:
-    """The ASGI scope of a request for this target on a connection with these ends; raises `Refused`."""
+    """Build the ASGI scope of a request for this target on a connection with these ends; raises `Refused`."""
     raw_path, query = split_target(target, host)
     server, client, scheme = ends
     return {
@@ -38,16 +38,16 @@ def make_scope(target: bytes, host: bytes, version: str, method: str, headers: l
 
 
 def path_of(raw: str) -> str:
-    """The path that is routed: escapes undone, but for `%2F`, which is part of a segment and parts none; a proxy in front reads it so."""
+    """Decode a path for routing, except `%2F`, which does not separate segments; a proxy in front reads it the same way."""
     if "%" not in raw:
         return raw
     return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))
 
 
 def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
-    """Path and query of a request's target.
+    """Split a request's target into path and query.
 
-    A whole URL, as callers send it to proxies, is one of ours if it names the same host as the Host
+    A target may be a whole URL (absolute form, as sent to proxies) if it names the same host as the Host
     header; anything else (another host, `*`, `host:port`, a fragment) raises `Refused`.
     """
     if target[:1] != b"/":
@@ -65,17 +65,17 @@ def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
 
 
 def check_version(version: str, *, chunked: bool, hosts: int) -> None:
-    """Raise `Refused` for a version of HTTP that we do not speak, and for what a request of its version may not be."""
+    """Raise `Refused` for an unsupported version of HTTP, and for a request that its version does not allow."""
     if version not in ("1.1", "1.0"):
         raise Refused(OTHER_VERSION)
     if chunked and version == "1.0":
-        # A proxy of that age passes chunks on without knowing what they are.
+        # An HTTP/1.0 proxy forwards chunks without knowing their framing.
         raise Refused(MALFORMED)
     if hosts != 1 and (hosts or version == "1.1"):
         raise Refused(NO_HOST)
 
 
 def head_without_upgrade(method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
-    """The head of a request that wished for another protocol, as it is read anew without that wish."""
+    """Rebuild the head of a request without its `Upgrade` header, to parse it a second time."""
     lines = [b"%b: %b\r\n" % (name, value) for name, value in headers if name not in (b"upgrade", b"connection")]
     return b"%b %b HTTP/1.1\r\n%bconnection: close\r\n\r\n" % (method, url, b"".join(lines))

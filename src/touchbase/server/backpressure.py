@@ -1,7 +1,7 @@
 """Backpressure: after a 503, stop reading from the connection for 0.5 s.
 
-Refusing a request costs about as much as serving one. HTTP clients that send again at once, without heeding `Retry-After`,
-would take the server's time from those that it can serve. What they send waits in the system's buffers, and costs nothing there.
+Refusing a request costs about as much as serving one. HTTP clients that ignore `Retry-After` and send again at once
+would take the server's time from other clients. Their requests wait in the system's buffers, at no cost.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from http import HTTPStatus
 from typing import Protocol
 
 PAUSE_SECONDS = 0.5
-"""Until the next request of such a connection is read."""
+"""Seconds before the server reads the connection's next request."""
 
 
 class Flow(Protocol):
-    """Reading from a connection, stopped and resumed."""
+    """Flow control of a connection."""
 
     def pause_reading(self) -> None:
         """Stop reading."""
 
     def resume_reading(self) -> None:
-        """Read again."""
+        """Resume reading."""
 
 
 class Connection(Protocol):
-    """A connection, as far as a pause needs it."""
+    """The part of a connection that a pause needs."""
 
     @property
     def cycle(self) -> object:
@@ -33,11 +33,11 @@ class Connection(Protocol):
 
     @property
     def proxies(self) -> object | None:
-        """Set where the connection is a trusted proxy's."""
+        """Not None if the peer is a trusted proxy."""
 
     @property
     def flow(self) -> Flow:
-        """Its reading."""
+        """Its flow control."""
 
     @property
     def loop(self) -> AbstractEventLoop:
@@ -49,13 +49,13 @@ class Connection(Protocol):
 
 
 def pause_reading_after_503(connection: Connection) -> None:
-    """Stop reading from a connection whose last response was a 503; not from a proxy's, which carries requests of others too."""
+    """Stop reading from a connection whose last response was a 503; a trusted proxy's is exempt, as it carries requests of many clients."""
     if getattr(connection.cycle, "status", None) != HTTPStatus.SERVICE_UNAVAILABLE or connection.proxies is not None:
         return
     connection.flow.pause_reading()
-    connection.loop.call_later(PAUSE_SECONDS, _read_on, connection)
+    connection.loop.call_later(PAUSE_SECONDS, _resume_reading, connection)
 
 
-def _read_on(connection: Connection) -> None:
+def _resume_reading(connection: Connection) -> None:
     if not connection.transport.is_closing():
         connection.flow.resume_reading()

@@ -1,7 +1,7 @@
-"""The text of `/metrics`: the values of all serving processes, in the format that the caller asks for.
+"""The text of `/metrics`: the values of all server processes, in the requested format.
 
-Where several processes serve, each keeps its values in files of a folder that their parent made, and the process that is
-asked adds them up (https://prometheus.github.io/client_python/multiprocess/).
+With several processes, each stores its values in files of a folder that their parent created, and the process that
+serves `/metrics` sums them (https://prometheus.github.io/client_python/multiprocess/).
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from touchbase.server.metrics import Metrics, count_in_files
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
 NEWEST = "process_start_time_seconds"
-"""Of several processes the newest start counts, so that a replaced process shows; all else of them is added up."""
+"""The maximum over all processes is exposed, so that a replaced process shows; all other process metrics are summed."""
 
 
 class SharedMetrics:
-    """The folder with the values of several processes, each known by its number."""
+    """The folder with the metrics of several processes, each with its number."""
 
     def __init__(self) -> None:
         self.parent = os.getpid()
-        # In memory where that can be had: a write to a mapped file on a full disk would end the process.
+        # In memory if possible: a write to a mapped file on a full disk would kill the process.
         in_memory = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="touchbase-metrics-", dir=in_memory))
 
     def join(self, process: int) -> None:
-        """Count as this process from now on; to be called before any metric is made."""
+        """Store this process's metrics under its number; call it before any metric is created."""
         count_in_files(self.folder, process)
         self._pid_file(process).write_text(str(os.getpid()))
 
     def ended(self, process: int) -> None:
-        """Forget the gauges of a process that has ended; its counters stay, and its successor continues them."""
+        """Remove the gauges of a process that has ended; its counters stay, and its successor continues them."""
         mark_process_dead(process, str(self.folder))
         self._pid_file(process).unlink(missing_ok=True)
 
@@ -52,7 +52,7 @@ class SharedMetrics:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def pids(self) -> list[str]:
-        """The ids of the processes that serve now."""
+        """Return the ids of the running server processes."""
         return [file.read_text() for file in self.folder.glob("*.pid")]
 
     def _pid_file(self, process: int) -> Path:
@@ -60,7 +60,7 @@ class SharedMetrics:
 
 
 class Exposition:
-    """Writes the metrics of all processes."""
+    """Encodes the metrics of all processes."""
 
     def __init__(self, metrics: Metrics, version: str, shared: SharedMetrics | None = None) -> None:
         self._metrics = metrics
@@ -68,13 +68,13 @@ class Exposition:
         self._shared = shared
 
     def text(self, accept: str, store: Iterable[Metric]) -> tuple[str, bytes]:
-        """The content type and the body for a caller with this `Accept` header; `store` is what was read for this answer."""
+        """Return content type and body for this `Accept` header; `store`: the metrics read from the store."""
         build = GaugeMetricFamily("touchbase_build_info", "1, with the version that runs.", labels=("version",))
         build.add_metric((self._version,), 1)
         page = _Page([build, *self._counted(), *store, *self._processes()])
         try:
             encode, content_type = choose_encoder(accept)
-        except TypeError:  # a version that is no number
+        except TypeError:  # the version in the header is not a number
             encode, content_type = choose_encoder("")
         return content_type, encode(page)
 
@@ -82,7 +82,7 @@ class Exposition:
         own = list(self._metrics.registry.collect())
         if self._shared is None:
             return own
-        total = {each.name: each for each in _added_up(self._shared.folder)}
+        total = {each.name: each for each in _summed(self._shared.folder)}
         return [total.get(each.name) or Metric(each.name, each.documentation, each.type) for each in own]
 
     def _processes(self) -> Iterable[Metric]:
@@ -97,8 +97,8 @@ class Exposition:
         return total.values()
 
 
-def _added_up(folder: Path) -> Iterable[Metric]:
-    """The values of all processes. A file that a process is just making is empty: nothing is counted in it yet."""
+def _summed(folder: Path) -> Iterable[Metric]:
+    """Return the summed values of all processes. A file that a process has just created is empty, and is skipped."""
     metrics: Iterable[Metric] = MultiProcessCollector.merge([str(file) for file in folder.glob("*.db") if _has_values(file)])
     return metrics
 
@@ -110,19 +110,19 @@ def _has_values(file: Path) -> bool:
 
 
 class _Page(CollectorRegistry):
-    """Metrics that were collected already, as the library's encoders take them."""
+    """Collected metrics, in the form that the library's encoders accept."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         super().__init__()
         self._metrics = metrics
 
     def collect(self) -> Iterable[Metric]:
-        """These metrics."""
+        """Return the metrics."""
         return self._metrics
 
 
 def store_metrics(warnings: int, inbox: InboxCounts | None, now: Micros) -> list[Metric]:
-    """Metrics that are read from the store; those of the inbox have no values where it could not be read."""
+    """Build the metrics of the store; `inbox` None (it could not be read) leaves the inbox metrics without values."""
     warned = GaugeMetricFamily("touchbase_store_warnings", "Warnings about the store.", value=warnings)
     waiting = GaugeMetricFamily("touchbase_inbox_deliveries", "Deliveries in the states that may still change.", labels=("state",))
     oldest = GaugeMetricFamily(

@@ -1,4 +1,4 @@
-"""What operators and their machines ask of the server: metrics and health, beside the application."""
+"""Endpoints for operators and monitoring: `/metrics`, `/health/live` and `/health/ready`."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from touchbase.server.error_responses import ErrorResponse, request_id_in
 from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
-from touchbase.server.request_cycle import send_refusal
+from touchbase.server.request_cycle import send_error_response
 from touchbase.sql.readiness import check_in_time
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase")
 
-Answer = tuple[str, bytes] | ErrorResponse
+Result = tuple[str, bytes] | ErrorResponse
+"""Content type and body, or an error response."""
 Load = Callable[[], tuple[int, int]]
 """Open connections, and requests in progress."""
 
-CANNOT_WRITE = "The store cannot write now. Its operator finds the reason in the log, and under /admin/v1/status."
-WRONG_METHOD = ErrorResponse(405, "method_not_allowed", "Ask with GET.", (("allow", "GET, HEAD"),))
+CANNOT_WRITE = "The store cannot write now. The reason is in the log and at /admin/v1/status."
+WRONG_METHOD = ErrorResponse(405, "method_not_allowed", "Use GET.", (("allow", "GET, HEAD"),))
 
 
 class Operations:
-    """Answers `/metrics`, `/health/live` and `/health/ready`; everything else is the application's.
+    """An ASGI application that serves `/metrics`, `/health/live` and `/health/ready` and passes other requests to `app`.
 
-    With `shared`, `/metrics` is about all processes that share it. Where it is `for_strangers`, readiness is yes or no:
-    reasons and warnings are for the log and `/admin/v1/status`.
+    With `shared`, `/metrics` covers all processes that share it. With `hide_details`, the readiness response has no
+    reasons and warnings; they are in the log and at `/admin/v1/status`.
     """
 
     def __init__(
@@ -46,15 +47,15 @@ class Operations:
         metrics: Metrics,
         *,
         version: str = "",
-        for_strangers: bool = False,
+        hide_details: bool = False,
         shared: SharedMetrics | None = None,
     ) -> None:
         self.app = app
         self.store = store
         self.clock = clock
         self.metrics = metrics
-        self._for_strangers = for_strangers
-        self._why_not: str | None = None
+        self._hide_details = hide_details
+        self._last_reason: str | None = None
         self.writer: LineWriter | None = None
         self.load: Load = lambda: (0, 0)
         self.stopping: Callable[[], bool] = lambda: False
@@ -67,37 +68,37 @@ class Operations:
         }
 
     def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
-        """The ASGI application. Not a coroutine itself, so that passing a request on costs one dictionary access."""
+        """Serve or pass on a request. A plain function, so that passing a request on costs one dictionary access."""
         return (self._own.get(scope.get("path")) or self.app)(scope, receive, send)
 
     def publish(self) -> None:
-        """Set the gauges, so that every process that is asked knows this one's; to be called about once a second."""
+        """Set this process's gauges, so that every process can expose them; call it about once a second."""
         connections, requests = self.load()
         self.metrics.set_load(connections, requests, self.store.queue_depth, self.writer.dropped if self.writer else 0)
 
-    async def _metrics(self, scope: Any) -> Answer:
+    async def _metrics(self, scope: Any) -> Result:
         self.publish()
         try:
             inbox = await self.store.read(CountInbox())
         except TouchbaseError:
-            inbox = None  # the other metrics are of use while the store cannot be read
+            inbox = None  # the other metrics are useful while the store cannot be read
         store = store_metrics(len(self.store.warnings), inbox, self.clock())
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
-        # One at a time on a thread: it takes tens of milliseconds where many series are, and requests go on.
+        # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:
             return await asyncio.to_thread(self._exposition.text, accept, store)
 
-    async def _live(self, scope: Any) -> Answer:
+    async def _live(self, scope: Any) -> Result:
         return "application/json", b'{"status":"live"}'
 
-    async def _ready(self, scope: Any) -> Answer:
+    async def _ready(self, scope: Any) -> Result:
         if self.stopping():
-            return ErrorResponse(503, "shutting_down", "The server is being stopped.")
+            return ErrorResponse(503, "shutting_down", "The server is stopping.")
         refusal = await self._check()
-        self._note(refusal)
+        self._log_readiness(refusal)
         if refusal is not None:
-            return replace(refusal, detail=CANNOT_WRITE) if self._for_strangers else refusal
-        warnings = () if self._for_strangers else self.store.warnings
+            return replace(refusal, detail=CANNOT_WRITE) if self._hide_details else refusal
+        warnings = () if self._hide_details else self.store.warnings
         return "application/json", msgspec.json.encode({"status": "ready", **({"warnings": list(warnings)} if warnings else {})})
 
     async def _check(self) -> ErrorResponse | None:
@@ -107,23 +108,23 @@ class Operations:
             return ErrorResponse(503, error.code, error.detail)
         return None
 
-    def _note(self, refusal: ErrorResponse | None) -> None:
-        """Say in the log why the server is not ready, each reason once, and that it is again."""
-        why_not = None if refusal is None else refusal.detail
-        if why_not == self._why_not:
+    def _log_readiness(self, refusal: ErrorResponse | None) -> None:
+        """Log why the server is not ready, each reason once, and when it is ready again."""
+        reason = None if refusal is None else refusal.detail
+        if reason == self._last_reason:
             return
-        self._why_not = why_not
-        if why_not is None:
+        self._last_reason = reason
+        if reason is None:
             LOG.info("ready again")
         else:
-            LOG.warning("not ready: %s", why_not)
+            LOG.warning("not ready: %s", reason)
 
-    def _route(self, path: str, name: str, answer: Callable[[Any], Awaitable[Answer]]) -> Callable[[Any, Any, Any], Awaitable[None]]:
+    def _route(self, path: str, name: str, respond: Callable[[Any], Awaitable[Result]]) -> Callable[[Any, Any, Any], Awaitable[None]]:
         async def handle(scope: Any, receive: Any, send: Any) -> None:
             scope["touchbase.route"], scope["touchbase.template"] = name, path
-            found = await answer(scope) if scope["method"] in ("GET", "HEAD") else WRONG_METHOD
+            found = await respond(scope) if scope["method"] in ("GET", "HEAD") else WRONG_METHOD
             if isinstance(found, ErrorResponse):
-                await send_refusal(scope, send, found)
+                await send_error_response(scope, send, found)
                 return
             content_type, body = found
             headers = [

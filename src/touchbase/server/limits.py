@@ -1,4 +1,4 @@
-"""What one connection may take, and what all of them share."""
+"""The limits of a server's connections, and the state that they share."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from touchbase.server.bodies import Bodies
+from touchbase.server.body_memory import BodyMemory
 from touchbase.server.error_responses import Headers
 from touchbase.server.origin_guard import OriginGuard
-from touchbase.server.proxy_headers import Proxies
+from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.request_cycle import Cycle
 
 NEVER = float("inf")
 LINGER = 2.0
-"""Seconds that a refused caller gets to read the refusal before the connection is torn down."""
-PER_CHUNK = 16
-"""Bytes that a chunk of a body may have around it; more is held against the sender."""
+"""Seconds that the peer gets to read an error response before the connection is closed."""
+CHUNK_OVERHEAD = 16
+"""Bytes of framing that a chunk of a body may have; the excess counts against the limit of headers."""
 
 
-def _as_it_is(app: Any) -> Any:
+def _unwrapped(app: Any) -> Any:
     return app
 
 
-def _nothing(origin: bytes) -> Headers:
+def _no_headers(origin: bytes) -> Headers:
     return ()
 
 
-def _not_noted(scope: Any) -> None:
-    """Nothing is noted."""
+def _ignore(scope: Any) -> None:
+    """Do nothing."""
 
 
 class Idle(Protocol):
     """A connection between two requests."""
 
-    def give_way(self) -> None:
-        """Close the connection, so that another one gets its place."""
+    def close_idle(self) -> None:
+        """Close the connection, so that another one may be opened."""
 
 
 @dataclass(slots=True)
 class ServerLimits:
-    """The bounds of every connection of a server; times in seconds. The settings say what each means."""
+    """The limits of every connection of a server; times in seconds. `config.Settings` describes each."""
 
     header_timeout: float
     keep_alive: float
@@ -52,22 +52,22 @@ class ServerLimits:
     observe: Callable[[Cycle], None]
     """Called once for every request that ends."""
     max_connections_per_address: int = 0
-    """0: as many as there may be at all."""
+    """0: no limit of its own."""
     addresses: dict[str, int] = field(default_factory=dict)
     """Open connections of each peer."""
-    bodies: Bodies = field(default_factory=Bodies)
+    bodies: BodyMemory = field(default_factory=BodyMemory)
     """The memory for bodies of requests in progress."""
     idle: dict[Idle, None] = field(default_factory=dict)
-    """Connections between two requests, the longest idle first; one of them gives way when all places are taken."""
+    """Connections between two requests, the longest idle first; one of them is closed when `max_connections` is reached."""
     defaults: bytes = b""
-    """Header lines of every answer; the server renews them, for they hold the date."""
-    proxies: Proxies | None = None
-    """Whose word on their callers is taken; None: nobody's."""
-    dress: Callable[[Any], Any] = _as_it_is
-    """What an application that answers in place of ours is put into, so that a listed page can read it (`browsers.Cors`)."""
-    grants: Callable[[bytes], Headers] = _nothing
-    """What a page of this origin is told beside an answer that no application gives (`browsers.Grants`)."""
-    on_foreign: Callable[[Any], None] = _not_noted
-    """Called with the scope of a call that `own_sites` refuses."""
-    own_sites: OriginGuard | None = None
-    """What is answered without keys, under which names, and to which pages; None: everything."""
+    """Header lines of every response; the server renews them once a second because they contain the date."""
+    proxies: TrustedProxies | None = None
+    """The proxies whose `X-Forwarded-*` headers are trusted; None: no proxy."""
+    wrap_app: Callable[[Any], Any] = _unwrapped
+    """Wraps applications that send error responses, so that pages of listed origins can read them (`origin_guard.Cors`)."""
+    cors_headers: Callable[[bytes], Headers] = _no_headers
+    """CORS headers, by origin, of error responses that no application sends (`origin_guard.CorsHeaders`)."""
+    on_foreign_origin: Callable[[Any], None] = _ignore
+    """Called with the scope of a request that `origin_guard` refuses."""
+    origin_guard: OriginGuard | None = None
+    """Checks the host and origin of requests without keys; None: no check."""

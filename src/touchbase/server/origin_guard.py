@@ -1,9 +1,8 @@
-"""What pages in a browser may do: nothing, unless their origin is listed.
+"""Origin checks and CORS: which web pages may send requests to this server.
 
-A browser carries a page's calls to wherever the page likes, also to the machine it runs on. With keys that is
-no danger, for a page does not hold them. Without keys the machine's own address is all that guards the data, and
-a page of a stranger must not get past it: neither by calling across origins nor under a name of the
-stranger's that suddenly means this machine (DNS rebinding).
+A browser sends a page's requests to any address, also to the machine that it runs on. With keys that is harmless,
+because a page has no key. Without keys only the loopback address protects the data, so pages of other sites must be
+refused, both for cross-origin requests and under a foreign host name that resolves to this machine (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -15,40 +14,40 @@ from ipaddress import ip_address
 from typing import Any, Protocol
 
 from touchbase.server.error_responses import BY_PUBLIC_NAME, FOREIGN_HOST, FOREIGN_ORIGIN, ErrorResponse, request_id_in
-from touchbase.server.proxy_headers import Proxies
+from touchbase.server.proxy_headers import TrustedProxies
 
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
-TAKEN = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, X-Api-Key, X-Client-Id, X-Request-Id"
-SHOWN = (
+ALLOWED_HEADERS = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, X-Api-Key, X-Client-Id, X-Request-Id"
+EXPOSED_HEADERS = (
     b"Allow, Deprecation, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
     b"WWW-Authenticate, X-Request-Id"
 )
-REMEMBERED = b"600"
-"""Seconds that a browser may go by the answer to its first question."""
+PREFLIGHT_MAX_AGE = b"600"
+"""Seconds that a browser may cache a preflight response."""
 
 RECEIVERS = ("/public/emailcampaign-webhook/", "/public/crm-webhook/")
 CROSS_SITE = b"cross-site"
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 
 
-class Asked(Protocol):
-    """What a request says of where it comes from; an empty text where it says nothing."""
+class RequestOrigin(Protocol):
+    """The headers of a request that show its origin; empty if the request has none."""
 
     host: bytes
     origin: bytes
     fetch_site: bytes
-    """`Sec-Fetch-Site`: what a browser says of the page that calls."""
+    """`Sec-Fetch-Site`: the browser's relation between the page's site and this one."""
     forwarded_host: bytes
-    """`X-Forwarded-Host` as it came, whoever wrote it: it takes rights away and gives none."""
-    proxies: Proxies | None
-    """The listed proxies, on a connection of one of them."""
+    """`X-Forwarded-Host` as received, from any peer: it can only restrict a request."""
+    proxies: TrustedProxies | None
+    """The trusted proxies, if the peer is one of them."""
 
 
 class OriginGuard:
-    """What a server without keys answers, by the name it is called under, the way the call came, and the page that sends it.
+    """Checks the host name, proxy and origin of requests to a server without keys.
 
-    `public` are names under which other machines reach this server: what comes by one of them, or through a listed proxy, is for the
-    webhook addresses only. With `any_name` something in front checks who calls, and all other names are as good as our own.
+    `public` are names under which other machines reach this server: requests under them, or through a trusted proxy, may use
+    webhook addresses only. With `any_name`, something in front authenticates requests, and all other host names are accepted.
     """
 
     def __init__(self, names: Iterable[str], origins: Collection[str] = (), *, public: Iterable[str] = (), any_name: bool = False) -> None:
@@ -58,27 +57,27 @@ class OriginGuard:
         self._is_own = lru_cache(maxsize=1024)(lambda host: _is_own(host.decode("latin-1"), own))
         self._is_public = lru_cache(maxsize=1024)(lambda host: _name(host.decode("latin-1")) in outside)
 
-    def refusal(self, path: str, method: str, asked: Asked) -> ErrorResponse | None:
-        """Why this call is not taken, or None."""
+    def refusal(self, path: str, method: str, request: RequestOrigin) -> ErrorResponse | None:
+        """Return the error response to this request, or None if it may proceed."""
         is_webhook = path.startswith(RECEIVERS)
-        hosts = [asked.host, *_listed(asked.forwarded_host)]
-        if not is_webhook and (asked.proxies is not None or any(self._is_public(host) for host in hosts)):
+        hosts = [request.host, *_split(request.forwarded_host)]
+        if not is_webhook and (request.proxies is not None or any(self._is_public(host) for host in hosts)):
             return BY_PUBLIC_NAME
         is_own = self._any_name or all(not host or self._is_own(host) for host in hosts)
         if not is_own and not is_webhook:
             return FOREIGN_HOST
-        origin = asked.origin
-        if origin in self._origins or not (origin or asked.fetch_site == CROSS_SITE):
+        origin = request.origin
+        if origin in self._origins or not (origin or request.fetch_site == CROSS_SITE):
             return None
         if origin:
-            # Under a name that is not ours, the page may be of whoever owns the name, as after DNS rebinding.
-            is_same = is_own and origin.partition(b"://")[2].lower() == asked.host.lower()
+            # Under a foreign name, the page may belong to the name's owner, as after DNS rebinding.
+            is_same = is_own and origin.partition(b"://")[2].lower() == request.host.lower()
             return None if is_same else FOREIGN_ORIGIN
-        # Without an origin, a page elsewhere follows a link: that reads and changes nothing that the page could see.
+        # Without an Origin header the browser follows a link of another site, whose page cannot read the response.
         return FOREIGN_ORIGIN if is_webhook or method not in ("GET", "HEAD") else None
 
 
-def _listed(hosts: bytes) -> list[bytes]:
+def _split(hosts: bytes) -> list[bytes]:
     return [host.strip() for host in hosts.split(b",")] if hosts else []
 
 
@@ -87,7 +86,7 @@ def _name(host: str) -> str:
 
 
 def _is_own(host: str, own: frozenset[str]) -> bool:
-    """Whether a host is one that no stranger can point at us: a bare address, localhost, or a listed name."""
+    """Return whether a host is an IP address, localhost or a listed name: names that no other site's DNS controls."""
     name = _name(host)
     if name in own or name == "localhost" or name.endswith(".localhost"):
         return True
@@ -99,57 +98,57 @@ def _is_own(host: str, own: frozenset[str]) -> bool:
 
 
 class CorsHeaders:
-    """What every answer tells browsers: that the pages of the listed origins may read it."""
+    """The CORS headers of responses, which let pages of the listed origins read them."""
 
     def __init__(self, origins: Collection[str]) -> None:
         self._origins = frozenset(each.encode() for each in origins)
 
     def lists(self, origin: bytes) -> bool:
-        """Whether pages of this origin may call."""
+        """Return whether pages of this origin may send requests."""
         return origin in self._origins
 
     def __call__(self, origin: bytes) -> list[tuple[bytes, bytes]]:
-        """The headers of an answer to a page of this origin."""
-        granted = [(b"vary", b"origin")]
+        """Return the CORS headers of a response to a page of this origin."""
+        added = [(b"vary", b"origin")]
         if origin in self._origins:
-            granted += [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", SHOWN)]
-        return granted
+            added += [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", EXPOSED_HEADERS)]
+        return added
 
 
 class Cors:
-    """The application, for pages of the listed origins too (CORS); keys are theirs to send, cookies there are none."""
+    """ASGI middleware that adds CORS headers for the listed origins; pages may send keys, and there are no cookies."""
 
     def __init__(self, app: Any, origins: Collection[str]) -> None:
         self.app = app
-        self._grants = CorsHeaders(origins)
+        self._cors_headers = CorsHeaders(origins)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a browser's question whether a page may call, or pass the call on."""
+        """Respond to a preflight request, or pass the request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         origin = _header(scope, b"origin")
-        if scope["method"] == "OPTIONS" and self._grants.lists(origin) and _header(scope, b"access-control-request-method"):
-            await _answer_preflight(scope, send, origin)
+        if scope["method"] == "OPTIONS" and self._cors_headers.lists(origin) and _header(scope, b"access-control-request-method"):
+            await _send_preflight_response(scope, send, origin)
             return
-        granted = scope["touchbase.granted"] = self._grants(origin)
-        scope["extensions"] = {}  # an answer in one message would pass by what is granted
+        added = scope["touchbase.granted"] = self._cors_headers(origin)
+        scope["extensions"] = {}  # a response in one message would bypass `send_with_headers`
 
-        async def send_granted(message: Any) -> None:
+        async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *granted]
+                message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
-        await self.app(scope, receive, send_granted)
+        await self.app(scope, receive, send_with_headers)
 
 
-async def _answer_preflight(scope: Any, send: Any, origin: bytes) -> None:
+async def _send_preflight_response(scope: Any, send: Any, origin: bytes) -> None:
     scope["touchbase.route"] = "preflight"
     headers = [
         (b"access-control-allow-origin", origin),
         (b"access-control-allow-methods", METHODS),
-        (b"access-control-allow-headers", TAKEN),
-        (b"access-control-max-age", REMEMBERED),
+        (b"access-control-allow-headers", ALLOWED_HEADERS),
+        (b"access-control-max-age", PREFLIGHT_MAX_AGE),
         (b"vary", b"origin, access-control-request-method, access-control-request-headers"),
         (b"x-request-id", request_id_in(scope).encode()),
     ]

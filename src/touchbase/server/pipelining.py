@@ -1,9 +1,9 @@
-"""How far a connection is read ahead of its answers.
+"""Pipelining: how far a connection parses ahead of its responses.
 
-A caller may send many requests before it reads the first answer. All that came in one piece would be parsed at once, and
-everybody else waits meanwhile: fifty callers with ninety requests each held the others up for 70 ms. So it is parsed in
-portions, and while a request waits behind the one in progress nothing more is parsed. What has been read by then is kept,
-and reading stops: whoever sends on fills the buffers between us, and then has to wait.
+An HTTP client may send many requests before it reads the first response. Parsing all of them at once blocks the event loop:
+fifty clients with ninety requests each delayed the others by 70 ms. So the server parses in portions, and parses nothing more
+while a request waits behind the one in progress. Bytes that it has already read stay in a buffer, and it stops reading:
+a client that sends on fills the system's buffers and has to wait.
 """
 
 from __future__ import annotations
@@ -14,51 +14,51 @@ from collections.abc import Callable, Iterator, Sized
 from uvicorn.protocols.http.flow_control import FlowControl
 
 BLANK_LINE = b"\r\n\r\n"
-SEVERAL = 2
-"""Blank lines in one piece from which on it may hold more than one request."""
+MIN_BLANK_LINES = 2
+"""Blank lines from which on one piece of data may contain more than one request."""
 PORTION = 128
-"""Bytes that are parsed at once, with what follows up to the next blank line: one request, or a few of the shortest."""
+"""Bytes to parse at once, plus the bytes up to the next blank line: one request, or a few of the shortest."""
 
 
 class Flow(FlowControl):
-    """uvicorn's switch for reading, which stays off while there is something that was read too early."""
+    """uvicorn's flow control, which also keeps reading paused while there is unparsed data."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         super().__init__(transport)
-        self.held = b""
-        """What was read and is not parsed yet."""
+        self.buffered = b""
+        """Data that was read and is not parsed yet."""
 
-    def take(self, data: bytes, feed: Callable[[bytes], None], waiting: Sized) -> None:
-        """Feed this in portions, until a request waits behind the one in progress; keep what is left then."""
+    def feed(self, data: bytes, parse: Callable[[bytes], None], waiting: Sized) -> None:
+        """Parse the data in portions until a request waits behind the one in progress; buffer the remaining data."""
         if waiting:
-            self.hold(data)
-        elif data.count(BLANK_LINE) < SEVERAL:
-            feed(data)
+            self.buffer(data)
+        elif data.count(BLANK_LINE) < MIN_BLANK_LINES:
+            parse(data)
         else:
             for portion, end in portions(data):
-                feed(portion)
+                parse(portion)
                 if waiting:
-                    self.hold(data[end:])
+                    self.buffer(data[end:])
                     return
 
-    def hold(self, data: bytes) -> None:
-        """Keep this for later, and read no more until then."""
-        self.held += data
+    def buffer(self, data: bytes) -> None:
+        """Buffer the data and pause reading."""
+        self.buffered += data
         self.pause_reading()
 
-    def release(self) -> bytes:
-        """What was kept, which is no longer."""
-        held, self.held = self.held, b""
-        return held
+    def take_buffered(self) -> bytes:
+        """Return the buffered data and clear the buffer."""
+        buffered, self.buffered = self.buffered, b""
+        return buffered
 
     def resume_reading(self) -> None:
-        """Read on, unless something is kept."""
-        if self.read_paused and not self.held:
+        """Resume reading, unless there is buffered data."""
+        if self.read_paused and not self.buffered:
             super().resume_reading()
 
 
 def portions(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """This in pieces in which not many requests can begin, and where each ends: no request's head is whole before a blank line."""
+    """Split data into portions in which few requests can begin, each with its end offset: a request's head ends at a blank line."""
     start = 0
     while start < len(data):
         found = data.find(BLANK_LINE, start + PORTION)

@@ -1,8 +1,8 @@
-"""One HTTP connection: uvicorn's httptools protocol, with deadlines and bounds.
+"""One HTTP connection: uvicorn's httptools protocol, with deadlines and limits.
 
-Every connection carries the moment by which it must have moved on (`deadline`); the server looks at all
-of them a few times a second (`sweep`), which is cheaper than a timer for every request. The deadlines
-and sizes of bodies are the application's (`http/request_body.py`): only it knows what a body is for.
+Every connection has a `deadline`; the server checks all of them a few times a second (`sweep`), which is cheaper
+than a timer for every request. The application sets the deadlines and sizes of bodies (`http/request_body.py`),
+which depend on the route.
 """
 
 from __future__ import annotations
@@ -17,77 +17,77 @@ from touchbase.common.asgi import LOCAL_PEER, peer_at
 from touchbase.server import backpressure, error_responses
 from touchbase.server.asgi_scope import check_version, head_without_upgrade
 from touchbase.server.error_responses import ErrorResponse, Refused, request_id_for, request_id_in
-from touchbase.server.limits import LINGER, NEVER, PER_CHUNK, ServerLimits
+from touchbase.server.limits import CHUNK_OVERHEAD, LINGER, NEVER, ServerLimits
 from touchbase.server.pipelining import Flow
-from touchbase.server.request_cycle import Cycle, refusing
+from touchbase.server.request_cycle import Cycle, error_app
 from touchbase.server.request_head import HeadReader
 
-POLITE = 2
-"""A caller with so many times the connections it may have is not told any more, just cut."""
+ABORT_FACTOR = 2
+"""An address with this many times its limit of connections gets no error response any more; its connections are aborted."""
 
 
 class Connection(HeadReader):
-    """Parses requests, starts the application for each, and lets go of callers that stall."""
+    """Parses requests, starts the application for each, and closes stalled connections."""
 
-    def __init__(self, bounds: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
-        super().__init__(bounds, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
+    def __init__(self, limits: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+        super().__init__(limits, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
         self.running: Cycle | None = None
         self.refused = False
-        self.said_all = False
-        self.begun_anew = b""
+        self.at_eof = False
+        self.replayed_head = b""
         self.peer = LOCAL_PEER
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, unless there are too many, of all callers or of this one."""
+        """Accept the connection, unless there are too many in all or from this address."""
         super().connection_made(transport)
         self.flow: Flow = Flow(transport)
-        self.deadline = self.loop.time() + self.bounds.header_timeout
-        proxies = self.bounds.proxies
+        self.deadline = self.loop.time() + self.limits.header_timeout
+        proxies = self.limits.proxies
         if proxies is not None and self.client and proxies.trust(self.client[0]):
             self.proxies = proxies
-        # A trusted proxy holds connections for many callers: what it may have is its own business.
+        # A trusted proxy carries connections of many HTTP clients, so it has no limit per address.
         self.peer = LOCAL_PEER if self.proxies is not None else peer_at(self.client)
-        of_peer = self.bounds.addresses.get(self.peer, 0) + 1
-        self.bounds.addresses[self.peer] = of_peer
-        most = self.bounds.max_connections_per_address
-        if len(self.connections) > self.bounds.max_connections and not self._find_room():
+        of_peer = self.limits.addresses.get(self.peer, 0) + 1
+        self.limits.addresses[self.peer] = of_peer
+        most = self.limits.max_connections_per_address
+        if len(self.connections) > self.limits.max_connections and not self._close_an_idle_connection():
             self.refuse(error_responses.TOO_MANY_CONNECTIONS)
         elif most and of_peer > most and self.peer != LOCAL_PEER:
-            if of_peer > POLITE * most:
+            if of_peer > ABORT_FACTOR * most:
                 transport.abort()
             else:
                 self.refuse(error_responses.TOO_MANY_OF_ADDRESS)
 
-    def _find_room(self) -> bool:
-        """Whether an idle connection gave way to this one."""
-        for idle in self.bounds.idle:
-            idle.give_way()
+    def _close_an_idle_connection(self) -> bool:
+        """Close the longest idle connection; return False if none is idle."""
+        for idle in self.limits.idle:
+            idle.close_idle()
             return True
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection; all who are at work for it are told."""
+        """Forget the connection and notify its requests in progress."""
         self.connections.discard(self)
-        self.bounds.idle.pop(self, None)
+        self.limits.idle.pop(self, None)
         for cycle in (self.running, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:
-                cycle.leave()
+                cycle.disconnect()
         for queued, _ in self.pipeline:
-            queued.let_go_of_body()
+            queued.release_body()
         self.pipeline.clear()
-        self.flow.release()
+        self.flow.take_buffered()
         self.flow.resume_writing()
-        # They know us: a connection for every call would be a heap of rings for the collector, which stops everybody.
+        # Break reference cycles: the garbage collector blocks the event loop, and there may be a connection per request.
         self.parser = self.cycle = self.running = None  # type: ignore[assignment]
         if exc is None:
             self.transport.close()
-        left = self.bounds.addresses.pop(self.peer, 0) - 1
-        if left > 0:
-            self.bounds.addresses[self.peer] = left
+        remaining = self.limits.addresses.pop(self.peer, 0) - 1
+        if remaining > 0:
+            self.limits.addresses[self.peer] = remaining
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, as far as no request has to wait."""
-        self.flow.take(data, self._feed, self.pipeline)
+        """Feed the parser until a request waits behind the one in progress."""
+        self.flow.feed(data, self._feed, self.pipeline)
 
     def _feed(self, data: bytes) -> None:
         """Feed the parser, one request at a time."""
@@ -97,7 +97,7 @@ class Connection(HeadReader):
             self._feed_part(part)
 
     def _feed_part(self, data: bytes) -> None:
-        """Feed the parser; what it cannot read is refused."""
+        """Feed the parser; refuse malformed data."""
         self.chunk_bytes = len(data)
         if self.in_headers:
             self.header_bytes += len(data)
@@ -106,9 +106,9 @@ class Connection(HeadReader):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            # No other protocol is spoken here: the request is answered as HTTP and the connection ends.
-            if self.begun_anew:
-                self._begin_anew(data[upgrade.args[0] :])
+            # No other protocol is supported: the request is served as HTTP and the connection ends.
+            if self.replayed_head:
+                self._parse_again(data[upgrade.args[0] :])
             else:
                 self.cycle.keep_alive = False
         except httptools.HttpParserError as error:
@@ -116,40 +116,40 @@ class Connection(HeadReader):
             self.refuse(
                 cause.refusal
                 if isinstance(cause, Refused)
-                else error_responses.of_parser(str(error), second=bool(self.in_headers and self.lengths))
+                else error_responses.parser_error(str(error), second=bool(self.in_headers and self.lengths))
             )
         else:
             if self.in_headers:
                 self.wait_for_head()
-                if self.header_bytes > self.bounds.max_header_bytes:
+                if self.header_bytes > self.limits.max_header_bytes:
                     self.refuse(error_responses.HEADERS_TOO_LARGE)
-            elif self.chunked and self.framing > self.bounds.max_header_bytes:
+            elif self.chunked and self.framing > self.limits.max_header_bytes:
                 self.refuse(error_responses.TOO_MUCH_FRAMING)
 
-    def _begin_anew(self, rest: bytes) -> None:
-        """Read a request once more, without its wish for another protocol: the parser left its body unread."""
-        head, self.begun_anew = self.begun_anew, b""
+    def _parse_again(self, rest: bytes) -> None:
+        """Parse a request again without its `Upgrade` header: the parser did not read its body."""
+        head, self.replayed_head = self.replayed_head, b""
         self.line.next()
         self.parser = httptools.HttpRequestParser(self)
         self._feed(head + rest)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The caller has said everything; it may still listen for answers, and then the connection stays open for them."""
-        self.refused = self.said_all = True
+        """Handle the end of the peer's data; return True while responses are due, which keeps the connection open for them."""
+        self.refused = self.at_eof = True
         if self.pipeline and self.pipeline[0][0].more_body:
-            self.pipeline.popleft()[0].let_go_of_body()  # the rest of this one never comes; those before it are owed their answers
+            self.pipeline.popleft()[0].release_body()  # the end of its body never arrives; earlier requests still get their responses
         running = self.running
         return running is not None and not running.response_complete and not running.more_body
 
     def on_headers_complete(self) -> None:
-        """Start the application on this request, or queue it behind the one before."""
+        """Start the application for this request, or queue the request behind the one in progress."""
         version = self.parser.get_http_version()
         check_version(version, chunked=self.chunked, hosts=self.hosts)
         if not self.line.is_as_understood(self.parser.get_method(), self.url, version):
             raise Refused(error_responses.MALFORMED)
         self._check_size()
         if self.lengths and self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
-            self.begun_anew = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
+            self.replayed_head = head_without_upgrade(self.parser.get_method(), self.url, self.headers)
             return
         scope = self._make_scope(version)
         self.in_headers = False
@@ -159,7 +159,7 @@ class Connection(HeadReader):
         before = self.cycle
         self.cycle = cycle = Cycle(
             self,
-            self.bounds,
+            self.limits,
             scope,
             keep_alive=version != "1.0" and self.parser.should_keep_alive(),
             expect_100_continue=self.expect_100_continue,
@@ -178,31 +178,31 @@ class Connection(HeadReader):
         task.add_done_callback(self.tasks.discard)
 
     def _app_for(self, scope: Any) -> Any:
-        """The application, or what answers in its place."""
-        if len(self.tasks) >= self.bounds.max_requests:
-            return self.bounds.dress(refusing(error_responses.TOO_MANY_REQUESTS))
-        sites = self.bounds.own_sites
-        if sites is not None and (refusal := sites.refusal(scope["path"], scope["method"], self)) is not None:
-            self.bounds.on_foreign(scope)
-            return self.bounds.dress(refusing(refusal))
+        """Return the application, or one that sends an error response in its place."""
+        if len(self.tasks) >= self.limits.max_requests:
+            return self.limits.wrap_app(error_app(error_responses.TOO_MANY_REQUESTS))
+        guard = self.limits.origin_guard
+        if guard is not None and (refusal := guard.refusal(scope["path"], scope["method"], self)) is not None:
+            self.limits.on_foreign_origin(scope)
+            return self.limits.wrap_app(error_app(refusal))
         return self.app
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body; what is sent after the answer is thrown away."""
+        """Buffer a part of a body; data after the response is discarded."""
         cycle = self.cycle
         if self.chunked:
-            self.framing = max(0, self.framing - len(body) - PER_CHUNK)
+            self.framing = max(0, self.framing - len(body) - CHUNK_OVERHEAD)
         else:
             self.line.body_left -= len(body)
         if cycle.response_complete:
             return
-        cycle.take(body)
+        cycle.append_body(body)
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
 
     def on_message_complete(self) -> None:
-        """The end of a request."""
-        if self.begun_anew:
+        """Handle the end of a request."""
+        if self.replayed_head:
             return
         self.line.next()
         cycle = self.cycle
@@ -210,25 +210,25 @@ class Connection(HeadReader):
         if cycle.response_complete:
             self.wait_for_more()
         else:
-            cycle.tell()
+            cycle.notify()
 
     def on_response_complete(self) -> None:
-        """Go on with the next pipelined request, or wait for one."""
+        """Start the next pipelined request, or wait for one."""
         self.server_state.total_requests += 1
         if self.lingering:
             return
         if self.transport.is_closing():
-            self.wait(self.bounds.send_timeout)
+            self.wait(self.limits.send_timeout)
             return
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start(cycle, app)
-        if self.flow.held and not self.pipeline:
-            self.data_received(self.flow.release())
+        if self.flow.buffered and not self.pipeline:
+            self.data_received(self.flow.take_buffered())
         self.flow.resume_reading()
         if self.lingering or (self.running is not None and not self.running.response_complete):
             return
-        if self.said_all:
+        if self.at_eof:
             self.transport.close()
         elif self.refused:
             self.linger()
@@ -237,29 +237,29 @@ class Connection(HeadReader):
             backpressure.pause_reading_after_503(self)
 
     def refuse(self, refusal: ErrorResponse) -> None:
-        """Answer with `refusal` where the caller can tell what it answers, and end the connection."""
+        """Send the error response, unless the peer would take it for another request's, and end the connection."""
         self.refused = True
         if self.busy and not (self.cycle.more_body and not self.pipeline and not self.cycle.response_started):
-            # An earlier answer is still to come: the caller would take this one for it.
+            # An earlier response is due: the peer would take this one for it.
             self.deadline = NEVER
             return
         if self.busy:
-            # The body of this very request is broken: the application sees its caller gone.
-            self.cycle.leave()
-        # What is known of the request, as far as it was read; there may be none yet.
+            # This request's body is malformed: the application sees a disconnect.
+            self.cycle.disconnect()
+        # The headers read so far; there may be no request yet.
         headers, origin = (self.headers, self.origin) if self.in_headers or self.busy else ([], b"")
         request_id = request_id_in(self.cycle.scope) if self.busy else request_id_for(headers)
-        self.transport.write(refusal.message(self.bounds.defaults, request_id, self.bounds.grants(origin)))
+        self.transport.write(refusal.message(self.limits.defaults, request_id, self.limits.cors_headers(origin)))
         self.linger()
 
     def linger(self) -> None:
-        """Say no more, but read on for a moment.
+        """Close the sending side, and read and discard data for `LINGER` seconds.
 
-        Closing with bytes unread would reset the connection and take the answer with it.
+        Closing with unread data would reset the connection and lose the response.
         """
         self.refused = self.lingering = True
         self.deadline = self.loop.time() + LINGER
-        self.flow.release()
+        self.flow.take_buffered()
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -267,7 +267,7 @@ class Connection(HeadReader):
             self.transport.close()
 
     def sweep(self, now: float) -> None:
-        """Let go of a caller whose deadline has passed."""
+        """Close or refuse the connection if its deadline has passed."""
         if now < self.deadline:
             return
         if self.transport.is_closing() or self.lingering or self.flow.write_paused:
@@ -277,4 +277,4 @@ class Connection(HeadReader):
         elif self.busy:
             self.deadline = NEVER
         else:
-            self.give_way()
+            self.close_idle()

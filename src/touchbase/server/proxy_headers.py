@@ -1,9 +1,8 @@
-"""Who calls, where proxies stand between the caller and us.
+"""Proxy headers: the HTTP client's address, scheme and host behind trusted proxies.
 
-The address at the other end of a connection is a fact; `X-Forwarded-For`, `-Proto` and `-Host` are what
-somebody says. They are believed on connections that come from a proxy that the operator has listed, and on
-no others. What is believed takes the place of the connection's own facts in the scope, so that nobody
-behind this module needs to know of proxies. `Forwarded` (RFC 7239) is not read.
+Any peer can send `X-Forwarded-For`, `-Proto` and `-Host`, so they count only on connections from a proxy that
+the operator has listed. They then replace the connection's own values in the scope, and no other module needs
+to know of proxies. `Forwarded` (RFC 7239) is not supported.
 """
 
 from __future__ import annotations
@@ -20,60 +19,60 @@ _SCHEMES = {b"http": "http", b"https": "https"}
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """The caller's address, as far as it can be known; empty where a connection has none (a Unix socket)."""
+    """Return the HTTP client's address; empty if the connection has none (a Unix socket)."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
-class Proxies:
-    """The proxies whose word on their callers is taken."""
+class TrustedProxies:
+    """The proxies whose `X-Forwarded-*` headers are trusted."""
 
     def __init__(self, networks: Iterable[str]) -> None:
         self._networks = [ip_network(each) for each in networks]
 
     def trust(self, address: str) -> bool:
-        """Whether a connection from this address comes from one of them."""
+        """Return whether this is the address of a trusted proxy."""
         found = _address(address)
-        return found is not None and self._has(found)
+        return found is not None and self._includes(found)
 
     def apply_forwarded_headers(self, scope: MutableMapping[str, Any]) -> None:
-        """Put what a trusted proxy says of its caller in the place of what its connection shows.
+        """Replace client, scheme and host in the scope with the values of the `X-Forwarded-*` headers.
 
-        The caller is the rightmost address of `X-Forwarded-For` that is not a trusted proxy itself: whatever
-        stands further left, the caller may have written. Of `-Proto` and `-Host` the last value counts.
+        The client is the rightmost address of `X-Forwarded-For` that is not a trusted proxy: addresses further
+        left may be forged. Of `-Proto` and `-Host` the last value counts.
         """
-        said: dict[bytes, bytes] = {}
+        forwarded: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
             if name.startswith(b"x-forwarded-"):
-                said[name] = said[name] + b"," + value if name in said else value
-        if not said:
+                forwarded[name] = forwarded[name] + b"," + value if name in forwarded else value
+        if not forwarded:
             return
-        if chain := said.get(b"x-forwarded-for"):
-            scope["client"] = (self._caller(chain.decode("latin-1"), scope["client"][0]), 0)
-        scheme = _SCHEMES.get(_last(said.get(b"x-forwarded-proto", b"")).lower())
+        if chain := forwarded.get(b"x-forwarded-for"):
+            scope["client"] = (self._client_address(chain.decode("latin-1"), scope["client"][0]), 0)
+        scheme = _SCHEMES.get(_last(forwarded.get(b"x-forwarded-proto", b"")).lower())
         if scheme is not None:
             scope["scheme"] = scheme
-        host = _last(said.get(b"x-forwarded-host", b""))
+        host = _last(forwarded.get(b"x-forwarded-host", b""))
         if _HOST.fullmatch(host):
             others = [(name, value) for name, value in scope["headers"] if name != b"host"]
             scope["headers"] = [(b"host", host), *others]
 
-    def _caller(self, chain: str, peer: str) -> str:
+    def _client_address(self, chain: str, peer: str) -> str:
         for each in reversed(chain.split(",")):
             found = _address(each.strip())
             if found is None:
                 break
             peer = str(found)
-            if not self._has(found):
+            if not self._includes(found):
                 break
         return peer
 
-    def _has(self, address: Address) -> bool:
+    def _includes(self, address: Address) -> bool:
         return any(address in network for network in self._networks)
 
 
 def _address(text: str) -> Address | None:
-    """An address that may carry a port, as some proxies write it; an IPv4 address in IPv6 clothes is an IPv4 address."""
+    """Parse an address with an optional port, as some proxies write it; an IPv4-mapped IPv6 address becomes the IPv4 address."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

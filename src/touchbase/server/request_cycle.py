@@ -1,8 +1,8 @@
-"""One request and its answer on a connection.
+"""ASGI for one request and its response on a connection.
 
-ASGI for one request, made for what is asked thousands of times a second: nothing is made before it is needed, the answer's head and body
-leave in one write, headers that are on every answer are joined once a second instead of once an answer, and whoever observes requests is
-told when one ends, which costs no wrapper around the application. Whoever has all of an answer may send it in one message (`whole_answer`).
+Optimised for thousands of requests a second: objects are created when needed, the response's head and body leave in one
+write, default headers are joined once a second, and the observer is called when a request ends, without a wrapper around the
+application. An application may send a whole response in one message (`common.asgi_extension`).
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from touchbase.common.asgi import EXTENSION, peer_of
 from touchbase.errors import Overloaded
-from touchbase.server.bodies import Bodies
-from touchbase.server.error_responses import BROKEN, NO_ROOM, SHUTTING_DOWN, UNLESS_SAID, ErrorResponse, Headers, request_id_in
+from touchbase.server.body_memory import BodyMemory
+from touchbase.server.error_responses import BROKEN, DEFAULT_HEADERS, NO_ROOM, SHUTTING_DOWN, ErrorResponse, Headers, request_id_in
 
 LOG = logging.getLogger("uvicorn.error")
 CLIENT_WENT_AWAY = 499
-"""What logs and metrics say of a request whose caller left before the answer."""
+"""The status in logs and metrics of a request whose HTTP client disconnected before the response."""
 
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-WITHOUT_BODY = (204, 304)
-USUAL = b"".join(b"%b: %b\r\n" % header for header in UNLESS_SAID.items())
-NOTED = frozenset((b"content-length", b"connection", *UNLESS_SAID))
+CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
+STATUSES_WITHOUT_BODY = (204, 304)
+DEFAULT_LINES = b"".join(b"%b: %b\r\n" % header for header in DEFAULT_HEADERS.items())
+EXAMINED_HEADERS = frozenset((b"content-length", b"connection", *DEFAULT_HEADERS))
 
 
-class Told(Protocol):
-    """What all requests of a server share."""
+class ServerContext(Protocol):
+    """The state that all requests of a server share."""
 
     @property
     def defaults(self) -> bytes:
-        """Header lines of every answer."""
+        """Header lines of every response."""
         ...
 
     @property
-    def bodies(self) -> Bodies:
+    def bodies(self) -> BodyMemory:
         """The memory for bodies."""
         ...
 
@@ -50,98 +50,100 @@ class Told(Protocol):
         ...
 
 
-class Line(Protocol):
-    """The connection, as its request sees it."""
+class ClientConnection(Protocol):
+    """The part of a connection that a request needs."""
 
     transport: asyncio.Transport
     loop: asyncio.AbstractEventLoop
 
     @property
     def flow(self) -> FlowControl:
-        """Whether the caller is read from, and takes what it is sent."""
+        """Flow control of both directions."""
         ...
 
     def on_response_complete(self) -> None:
-        """The answer is on its way."""
+        """Handle the end of a response."""
 
     def linger(self) -> None:
-        """Say no more, but read on for a moment."""
+        """Close the sending side, and read and discard data for a moment."""
 
 
 class Cycle:
-    """Runs the application for one request and writes its answer."""
+    """Runs the application for one request and writes its response."""
 
     __slots__ = (
-        "body", "body_size", "chunked", "disconnected", "flow", "head", "heard", "keep_alive", "left", "line", "more_body", "no_room",
-        "response_complete", "response_started", "scope", "sent_bytes", "shared", "started", "status", "transport", "waiter",
-        "waiting_for_100_continue",
+        "body", "body_refused", "body_size", "bytes_left", "chunked", "connection", "context", "disconnected", "flow",
+        "has_message", "head", "keep_alive", "more_body", "response_complete", "response_started", "scope", "sent_bytes",
+        "started", "status", "transport", "waiter", "waiting_for_100_continue",
     )  # fmt: skip
 
-    def __init__(self, line: Line, shared: Told, scope: dict[str, Any], *, keep_alive: bool, expect_100_continue: bool) -> None:
-        self.line = line
-        self.shared = shared
+    def __init__(
+        self, connection: ClientConnection, context: ServerContext, scope: dict[str, Any], *, keep_alive: bool, expect_100_continue: bool
+    ) -> None:
+        self.connection = connection
+        self.context = context
         self.scope = scope
-        self.transport = line.transport
-        self.flow = line.flow
+        self.transport = connection.transport
+        self.flow = connection.flow
         self.keep_alive = keep_alive
         self.waiting_for_100_continue = expect_100_continue
         self.disconnected = self.response_started = self.response_complete = False
         self.body: bytes | bytearray = b""
-        """What has come of the request's body and was not taken yet."""
+        """Bytes of the request's body that the application has not received yet."""
         self.body_size = 0
-        """Bytes of the body that are counted for as long as the request lasts."""
-        self.no_room = False
-        """Whether nothing of the body is taken any more: there was no room for it, or the request is over."""
+        """Bytes of the body that count in `context.bodies` until the request ends."""
+        self.body_refused = False
+        """Whether the body is discarded: it exceeded the memory for bodies, or the request is over."""
         self.more_body = True
-        self.heard = False
-        """Whether there is something for `receive` to tell."""
+        self.has_message = False
+        """Whether `receive` has a message to return."""
         self.waiter: asyncio.Future[None] | None = None
         self.chunked = False
-        self.left: int | None = None
-        """Bytes of the answer's body that are still to come; None where nobody said how many."""
+        self.bytes_left: int | None = None
+        """Bytes of the response's body that are not written yet; None without a Content-Length."""
         self.status = 0
         self.sent_bytes = 0
         self.head = b""
         self.started = perf_counter()
 
     async def run(self, app: Any) -> None:
-        """Run the application; a fault of it or of the shutdown still gives the caller a problem body."""
+        """Run the application; send a problem response if it fails or the server shuts down."""
         try:
             await app(self.scope, self.receive, self.send)
         except asyncio.CancelledError:
-            await self._answer_instead(SHUTTING_DOWN)
+            await self._send_error_instead(SHUTTING_DOWN)
         except Overloaded:
-            await self._answer_instead(NO_ROOM)
+            await self._send_error_instead(NO_ROOM)
         except Exception:
-            LOG.exception("the application failed at request %s", request_id_in(self.scope))
-            await self._answer_instead(BROKEN)
+            LOG.exception("the application failed on request %s", request_id_in(self.scope))
+            await self._send_error_instead(BROKEN)
         else:
             if not self.response_complete and not self.disconnected:
-                LOG.error("the application left request %s without a whole answer", request_id_in(self.scope))
-                await self._answer_instead(BROKEN)
+                LOG.error("the application did not finish the response to request %s", request_id_in(self.scope))
+                await self._send_error_instead(BROKEN)
         finally:
             if not self.response_complete:
                 self.status = CLIENT_WENT_AWAY if self.disconnected else self.status
-                self.shared.observe(self)
-            self.let_go_of_body()
+                self.context.observe(self)
+            self.release_body()
 
-    async def _answer_instead(self, refusal: ErrorResponse) -> None:
+    async def _send_error_instead(self, refusal: ErrorResponse) -> None:
         if self.response_complete:
             return
         if self.response_started and not self.head:
-            # Part of an answer is out: cutting the connection is the only way left to say that it is broken.
+            # Part of a response is sent: only closing the connection shows that it is incomplete.
             self.transport.close()
             return
-        self.response_started, self.head, self.keep_alive, self.chunked, self.left = False, b"", False, False, None
-        await send_refusal(self.scope, self.send, refusal, self.scope.get("touchbase.granted", ()))
+        self.response_started, self.head, self.keep_alive, self.chunked, self.bytes_left = False, b"", False, False, None
+        await send_error_response(self.scope, self.send, refusal, self.scope.get("touchbase.granted", ()))
 
-    def take(self, body: bytes) -> None:
-        """A part of the request's body; where there is no room for it, the application is told, and nothing of the body is held."""
-        if self.no_room:
+    def append_body(self, body: bytes) -> None:
+        """Buffer a part of the request's body; if the memory is used up, discard the body and notify the application."""
+        if self.body_refused:
             return
-        if not self.shared.bodies.take(peer_of(self.scope), len(body)):
-            self.let_go_of_body()
-            self.tell()
+        if not self.context.bodies.acquire(peer_of(self.scope), len(body)):
+            self.release_body()
+            self.notify()
             return
         self.body_size += len(body)
         if not self.body:
@@ -150,47 +152,47 @@ class Cycle:
             self.body += body
         else:
             self.body = bytearray(self.body + body)
-        self.tell()
+        self.notify()
 
-    def let_go_of_body(self) -> None:
-        """Hold nothing of the body any more, and take no more of it."""
-        self.no_room, self.body = True, b""
+    def release_body(self) -> None:
+        """Discard the body, also its parts to come, and release its memory."""
+        self.body_refused, self.body = True, b""
         if self.body_size:
-            self.shared.bodies.give(peer_of(self.scope), self.body_size)
+            self.context.bodies.release(peer_of(self.scope), self.body_size)
             self.body_size = 0
 
-    def tell(self) -> None:
-        """There is something for `receive` to tell: more of the body, its end, or that the caller is gone."""
-        self.heard = True
+    def notify(self) -> None:
+        """Wake `receive`: more of the body, its end, or a disconnect."""
+        self.has_message = True
         waiter = self.waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
-    def leave(self) -> None:
-        """The caller is gone, or as good as gone."""
+    def disconnect(self) -> None:
+        """Treat the HTTP client as disconnected."""
         self.disconnected = True
-        self.tell()
+        self.notify()
 
     async def receive(self) -> dict[str, Any]:
-        """ASGI's receive; the application asks once at a time. Raises `Overloaded` where there is no room for the body."""
+        """Return the next message (ASGI's `receive`); not for concurrent use. Raises `Overloaded` if the body exceeds the memory."""
         if self.waiting_for_100_continue and not self.transport.is_closing():
-            self.transport.write(CONTINUE)
+            self.transport.write(CONTINUE_RESPONSE)
             self.waiting_for_100_continue = False
         if not self.disconnected and not self.response_complete:
             self.flow.resume_reading()
-            if not self.heard:
-                self.waiter = self.line.loop.create_future()
+            if not self.has_message:
+                self.waiter = self.connection.loop.create_future()
                 await self.waiter
-            self.heard = False
+            self.has_message = False
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
-        if self.no_room:
+        if self.body_refused:
             raise Overloaded(NO_ROOM.detail)
         body, self.body = self.body, b""
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:
-        """ASGI's send."""
+        """Send a message (ASGI's `send`)."""
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected:
@@ -203,59 +205,59 @@ class Cycle:
         elif kind == "http.response.body" and self.response_started and not self.response_complete:
             self._continue(message.get("body", b""), message.get("more_body", False))
         else:
-            raise RuntimeError(f"the application sent {kind!r} out of turn")
+            raise RuntimeError(f"the application sent {kind!r} out of order")
 
     def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
-        """Write an answer and end the request."""
+        """Write a whole response and end the request."""
         lines = self._lines(headers)
-        if self.left is not None:
-            raise RuntimeError("the length of an answer in one message is not the application's to say")
-        if status not in WITHOUT_BODY:
+        if self.bytes_left is not None:
+            raise RuntimeError("a response in one message must not have a Content-Length")
+        if status not in STATUSES_WITHOUT_BODY:
             lines = b"%bcontent-length: %d\r\n" % (lines, len(body))
         self._begin(status, lines)
-        if status in WITHOUT_BODY or self.scope["method"] == "HEAD":
+        if status in STATUSES_WITHOUT_BODY or self.scope["method"] == "HEAD":
             body = b""
         self.sent_bytes = len(body)
         self.transport.write(self.head + body)
         self._finish()
 
     def _start(self, status: int, headers: Headers) -> None:
-        """Make the answer's head; it leaves with the first part of the body."""
+        """Build the response's head; it is written with the first part of the body."""
         lines = self._lines(headers)
-        if self.left is None and status not in WITHOUT_BODY and self.scope["method"] != "HEAD":
+        if self.bytes_left is None and status not in STATUSES_WITHOUT_BODY and self.scope["method"] != "HEAD":
             self.chunked = True
             lines += b"transfer-encoding: chunked\r\n"
         self._begin(status, lines)
 
     def _lines(self, headers: Headers) -> bytes:
-        """The answer's own header lines, and those that it did not replace; notes what they say of the answer itself."""
+        """Join the response's header lines with the default ones; read Content-Length and Connection from them."""
         block = b"".join([b"%b: %b\r\n" % header for header in headers])
-        # A line break inside a name or value would let a caller write headers of ours.
+        # A line break inside a name or value would allow header injection.
         if not block.count(b"\n") == block.count(b"\r") == len(headers) or b"\0" in block:
-            raise RuntimeError("a header of the answer holds a line break")
-        usual = USUAL
+            raise RuntimeError("a header of the response contains a line break")
+        defaults = DEFAULT_LINES
         for name, value in headers:
-            if name not in NOTED:
+            if name not in EXAMINED_HEADERS:
                 continue
             if name == b"content-length":
-                self.left = int(value)
-            elif name in UNLESS_SAID:
-                usual = usual.replace(b"%b: %b\r\n" % (name, UNLESS_SAID[name]), b"")
+                self.bytes_left = int(value)
+            elif name in DEFAULT_HEADERS:
+                defaults = defaults.replace(b"%b: %b\r\n" % (name, DEFAULT_HEADERS[name]), b"")
             elif b"close" in value.lower():
                 self.keep_alive = False
-        return usual + block
+        return defaults + block
 
     def _begin(self, status: int, lines: bytes) -> None:
         if self.waiting_for_100_continue and self.more_body:
-            # The caller may or may not send its body now: nobody could tell where the next request begins.
+            # The HTTP client may or may not send its body now, so the start of the next request is unknown.
             self.keep_alive = False
         if not self.keep_alive and b"\nconnection:" not in b"\n" + lines:
             lines += b"connection: close\r\n"
-        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.shared.defaults, lines)
+        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.context.defaults, lines)
         self.response_started, self.waiting_for_100_continue, self.status = True, False, status
 
     def _continue(self, body: bytes, more_body: bool) -> None:
-        """Write a part of the body, with the head before the first; the last part ends the request."""
+        """Write a part of the body, the first one after the head; the last part ends the request."""
         if self.scope["method"] == "HEAD":
             part = b""
         elif self.chunked:
@@ -264,9 +266,9 @@ class Cycle:
                 part += b"0\r\n\r\n"
         else:
             part = body
-            self.left = (self.left or 0) - len(body)
-            if self.left < 0 or (self.left and not more_body):
-                raise RuntimeError("the body of the answer is not as long as its Content-Length")
+            self.bytes_left = (self.bytes_left or 0) - len(body)
+            if self.bytes_left < 0 or (self.bytes_left and not more_body):
+                raise RuntimeError("the length of the response's body differs from its Content-Length")
         self.sent_bytes += len(part)
         self.transport.write(self.head + part)
         self.head = b""
@@ -276,27 +278,27 @@ class Cycle:
     def _finish(self) -> None:
         self.response_complete = True
         if self.waiter is not None:
-            self.tell()
-        self.shared.observe(self)
+            self.notify()
+        self.context.observe(self)
         if not self.keep_alive and self.more_body:
-            self.line.linger()
+            self.connection.linger()
         elif not self.keep_alive:
             self.transport.close()
-        self.line.on_response_complete()
+        self.connection.on_response_complete()
 
 
-async def send_refusal(scope: Any, send: Any, refusal: ErrorResponse, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    """Send a refusal as an application would; `more` are headers beside its own."""
+async def send_error_response(scope: Any, send: Any, refusal: ErrorResponse, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Send an error response over ASGI; `more` are additional headers."""
     request_id = request_id_in(scope)
     body = refusal.body(request_id)
     await send({"type": "http.response.start", "status": refusal.status, "headers": [*refusal.headers(len(body), request_id), *more]})
     await send({"type": "http.response.body", "body": body})
 
 
-def refusing(refusal: ErrorResponse) -> Any:
-    """An application that answers every request with this refusal."""
+def error_app(refusal: ErrorResponse) -> Any:
+    """Return an ASGI application that sends this error response to every request."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send_refusal(scope, send, refusal)
+        await send_error_response(scope, send, refusal)
 
     return app

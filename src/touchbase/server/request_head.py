@@ -1,24 +1,91 @@
-"""The head of a request as it is read, and what is refused before it is whole."""
+"""The request line and headers: read, limited, and checked against request smuggling.
+
+The parser (llhttp) accepts several blanks for one, and RTSP and ICE for HTTP; a proxy in front may read such a line in another
+way. The parser's result can only be compared with the bytes of the line, and the parser does not report where a request begins.
+So it is fed parts in which a request begins at the start or not at all (`RequestLine.parts`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from touchbase.server.asgi_scope import make_scope
 from touchbase.server.deadlines import Deadlines
 from touchbase.server.error_responses import HEADERS_TOO_LARGE, MALFORMED, TOO_MANY_HEADERS, TWO_LENGTHS, Refused
 from touchbase.server.limits import ServerLimits
-from touchbase.server.request_line import RequestLine
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin", b"sec-fetch-site", b"x-forwarded-host"))
-"""Headers that say where a request ends, how to answer it, or who must not be answered."""
+"""Headers that determine where a request ends, how to respond, or whether to refuse it."""
+
+
+BLANK_LINE = b"\r\n\r\n"
+_LINE_ENDS = b"\r\n"
+
+
+class RequestLine:
+    """The request line that one connection is reading, byte for byte."""
+
+    __slots__ = ("_is_open", "_last", "body_left", "text")
+
+    def __init__(self) -> None:
+        self.text = b""
+        """The line as received, with its end; a part of it until the end is read."""
+        self.body_left = 0
+        """Bytes of a body with a Content-Length that are still to be read."""
+        self._is_open = True
+        self._last = b""
+        """The last bytes that were read, if a blank line may begin in them."""
+
+    def next(self) -> None:
+        """Begin another request: the last one is complete."""
+        self.text, self._is_open, self.body_left = b"", True, 0
+
+    def parts(self, data: bytes) -> Iterator[bytes]:
+        """Split data into parts that contain no byte after the end of a request; bytes of the line are recorded first."""
+        if self._is_open and data.find(BLANK_LINE) == len(data) - len(BLANK_LINE) and not self._last:
+            self._record(data)
+            yield data  # the usual case: one request without a body, or the head of one
+            return
+        start = 0
+        while start < len(data):
+            end = self._end(data, start)
+            part = data[start:end]
+            if self._is_open:
+                self._record(part)
+            self._last = b"" if part.endswith(BLANK_LINE) else (self._last + part[-3:])[-3:]
+            yield part
+            start = end
+
+    def is_as_understood(self, method: bytes, url: bytes, version: str) -> bool:
+        """Return whether the line has exactly the parsed values, with single spaces."""
+        return self.text == b"%b %b HTTP/%b\r\n" % (method, url, version.encode())
+
+    def _end(self, data: bytes, start: int) -> int:
+        """Return the end of the part that begins here: a request ends at a blank line or at the end of a body of known length."""
+        if self.body_left:
+            return min(start + self.body_left, len(data))
+        if self._last and not start:
+            found = (self._last + data[:3]).find(BLANK_LINE)
+            if found >= 0:
+                return found + len(BLANK_LINE) - len(self._last)
+        found = data.find(BLANK_LINE, start)
+        return len(data) if found < 0 else found + len(BLANK_LINE)
+
+    def _record(self, part: bytes) -> None:
+        text = self.text + part
+        if not self.text:
+            text = text.lstrip(_LINE_ENDS)  # line breaks before a request do not belong to it
+        end = text.find(b"\n") + 1
+        self._is_open = not end
+        self.text = text[:end] if end else text
 
 
 class HeadReader(Deadlines):
-    """A connection, as far as it reads heads."""
+    """The part of a connection that reads request heads."""
 
-    def __init__(self, bounds: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
-        super().__init__(bounds, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
+    def __init__(self, limits: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+        super().__init__(limits, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
         self.chunk_bytes = 0
         self.header_bytes = 0
         self.line = RequestLine()
@@ -26,34 +93,34 @@ class HeadReader(Deadlines):
         self.url = self.host = self.origin = self.fetch_site = self.forwarded_host = b""
         self.chunked = False
         self.framing = 0
-        self.timed = False
-        """Whether the head that is being read has its deadline already."""
+        self.has_deadline = False
+        """Whether the current head already has its deadline."""
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
-        self.bounds.idle.pop(self, None)
+        """Reset the state at the first byte of a request."""
+        self.limits.idle.pop(self, None)
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts, self.length = True, 0, 0, 0, 0
         self.host = self.origin = self.fetch_site = self.forwarded_host = b""
         self.chunked, self.framing = False, 0
-        self.timed = False
+        self.has_deadline = False
 
     def wait_for_head(self) -> None:
-        """Give the caller its time for the rest of a head, counted from the piece that the head began in."""
-        if not self.timed:
-            self.timed = True
-            self.wait(self.bounds.header_timeout)
+        """Set the deadline for the head, counted from the data that it began in."""
+        if not self.has_deadline:
+            self.has_deadline = True
+            self.wait(self.limits.header_timeout)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header field; those after a chunked body are dropped."""
+        """Store one header field; trailers of a chunked body are dropped."""
         if not self.in_headers:
             return
-        name, value = name.lower(), value.rstrip(b" \t")  # white space around a value is none of it, and the parser leaves what is behind
+        name, value = name.lower(), value.rstrip(b" \t")  # the parser leaves the white space after a value
         self.headers.append((name, value))
         if name in SPECIAL:
-            self._note(name, value)
+            self._record(name, value)
 
-    def _note(self, name: bytes, value: bytes) -> None:
+    def _record(self, name: bytes, value: bytes) -> None:
         if name == b"host":
             self.hosts += 1
             self.host = value
@@ -75,10 +142,10 @@ class HeadReader(Deadlines):
             self.length = 0 if self.chunked else int(value)
 
     def _check_size(self) -> None:
-        if len(self.headers) > self.bounds.max_headers:
+        if len(self.headers) > self.limits.max_headers:
             raise Refused(TOO_MANY_HEADERS)
-        most = self.bounds.max_header_bytes
-        # Counting costs, and is idle when all that has come in is less than what is allowed.
+        most = self.limits.max_header_bytes
+        # Count only if the received bytes may exceed the limit: counting is slow.
         if self.header_bytes + self.chunk_bytes > most:
             size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
             if size > most:

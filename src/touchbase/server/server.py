@@ -26,104 +26,104 @@ SECURITY_HEADERS = (
     ("referrer-policy", "no-referrer"),
     ("cross-origin-resource-policy", "same-origin"),
 )
-"""On every answer; `refusals.UNLESS_SAID` are the others, which an answer may replace."""
+"""Headers of every response; `error_responses.DEFAULT_HEADERS` are others, which a response may replace."""
 ONLY_HTTPS = (("strict-transport-security", "max-age=31536000"),)
-"""Where callers reach us by https, browsers are told to come no other way for a year."""
+"""With an https public URL: HSTS for a year."""
 
 BACKLOG = 2048
 TCP_NOTSENT_LOWAT_BYTES = 32_768
-"""Bytes of answers that the system takes from us for a caller before it has sent what it took already.
+"""Unsent bytes of responses that the system buffers for a connection.
 
-Left to itself, it takes megabytes for one who reads nothing, and we would make the answers that fill them."""
+Its default is megabytes, so pipelined requests of a peer that reads nothing would produce responses to fill them."""
 ACCEPT_SOCKETS = 8
-"""How often the loop listens at each socket: in a turn it accepts one caller with each ear.
+"""Copies of each listening socket: the event loop accepts one connection per copy and iteration.
 
-With one, the last of 64 who came at once waited 200 ms while others kept the loop busy, and most tools open a connection for every call."""
-SEEN_AT_ONCE = 250
-"""Connections whose deadlines are looked at in one turn of the loop: all 5,000 of a busy server took 3 ms."""
-LET_GO_AT_ONCE = 5
-"""Connections that are let go of in one turn of the loop: each may cost an answer and three calls of the system."""
-TICKS_A_SECOND = 10
-# Collections of the oldest generation took 30 ms and were the slowest requests: with these thresholds and
-# everything frozen that exists after start-up, they come once in a hundred million allocations.
+With one, the last of 64 simultaneous connections waited 200 ms under load, and most tools open a connection for every webhook."""
+MAX_CHECKED_PER_PASS = 250
+"""Connections whose deadlines are checked in one iteration of the event loop: all 5,000 of a busy server took 3 ms."""
+MAX_CLOSED_PER_PASS = 5
+"""Expired connections that are closed in one iteration of the event loop: each may cost a response and three system calls."""
+TICKS_PER_SECOND = 10
+# Collections of the oldest generation took 30 ms and caused the slowest requests. With these thresholds, and
+# all objects of the start-up frozen, they run once in a hundred million allocations.
 GC_THRESHOLDS = (50_000, 20, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Something to be done every so many tenths of a second."""
+    """A function to run every `every` tenths of a second."""
 
     every: int
-    do: Callable[[], None]
+    run: Callable[[], None]
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server with our ticks, sweeps and signals."""
+    """uvicorn's server with periodic functions, deadlines and signal handlers of Touchbase."""
 
-    def __init__(self, config: uvicorn.Config, bounds: ServerLimits, shutdown_timeout: float, ticks: Sequence[Tick] = ()) -> None:
+    def __init__(self, config: uvicorn.Config, limits: ServerLimits, shutdown_timeout: float, ticks: Sequence[Tick] = ()) -> None:
         super().__init__(config)
-        self.bounds = bounds
+        self.limits = limits
         self.shutdown_timeout = shutdown_timeout
         self.on_started: Callable[[], None] = lambda: None
-        """Called once calls are taken and signals are heard."""
-        self._told_to_stop = asyncio.Event()
-        shortest = min(bounds.header_timeout, bounds.keep_alive, bounds.send_timeout)
-        self._unseen = deque[Connection]()
-        self._ears: list[socket.socket] = []
-        self.ticks = (*ticks, Tick(1 if shortest < 1 else TICKS_A_SECOND // 2, self.sweep))
+        """Called once the server accepts connections and handles signals."""
+        self._stop_event = asyncio.Event()
+        shortest = min(limits.header_timeout, limits.keep_alive, limits.send_timeout)
+        self._unchecked = deque[Connection]()
+        self._accept_sockets: list[socket.socket] = []
+        self.ticks = (*ticks, Tick(1 if shortest < 1 else TICKS_PER_SECOND // 2, self.sweep))
 
     def sweep(self) -> None:
-        """Let go of every caller whose deadline has passed: a few in each turn of the loop, so that others have theirs."""
-        if not self._unseen:
-            self._unseen.extend(cast("set[Connection]", self.server_state.connections))
-            self._see_some()
+        """Close every connection whose deadline has passed, a few in each iteration of the event loop, so that others are not delayed."""
+        if not self._unchecked:
+            self._unchecked.extend(cast("set[Connection]", self.server_state.connections))
+            self._check_some()
 
-    def _see_some(self) -> None:
+    def _check_some(self) -> None:
         loop = asyncio.get_running_loop()
-        now, let_go = loop.time(), 0
-        for _ in range(min(SEEN_AT_ONCE, len(self._unseen))):
-            connection = self._unseen.popleft()
+        now, closed = loop.time(), 0
+        for _ in range(min(MAX_CHECKED_PER_PASS, len(self._unchecked))):
+            connection = self._unchecked.popleft()
             if connection.deadline <= now:
                 connection.sweep(now)
-                let_go += 1
-                if let_go == LET_GO_AT_ONCE:
+                closed += 1
+                if closed == MAX_CLOSED_PER_PASS:
                     break
-        if self._unseen:
-            loop.call_soon(self._see_some)
+        if self._unchecked:
+            loop.call_soon(self._check_some)
 
     def load(self) -> tuple[int, int]:
-        """Open connections, and requests in progress."""
+        """Return the numbers of open connections and requests in progress."""
         return len(self.server_state.connections), len(self.server_state.tasks)
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second: whether to stop."""
+        """Run the due functions; return whether to stop. Called ten times a second."""
         stop = await super().on_tick(counter)
-        if counter % TICKS_A_SECOND == 0:
-            self.bounds.defaults = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
+        if counter % TICKS_PER_SECOND == 0:
+            self.limits.defaults = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
         for tick in self.ticks:
             if counter % tick.every == 0:
-                tick.do()
+                tick.run()
         return stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take calls."""
-        self._ears = [listener.dup() for listener in sockets or () for _ in range(ACCEPT_SOCKETS - 1)]
-        await super().startup([*sockets, *self._ears] if sockets else None)
+        """Start to accept connections."""
+        self._accept_sockets = [listener.dup() for listener in sockets or () for _ in range(ACCEPT_SOCKETS - 1)]
+        await super().startup([*sockets, *self._accept_sockets] if sockets else None)
         self.on_started()
 
     async def main_loop(self) -> None:
-        """Tick ten times a second until told to stop."""
+        """Call `on_tick` ten times a second until the server stops."""
         counter = 0
         while not await self.on_tick(counter):
             counter += 1
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1 / TICKS_A_SECOND):
-                    await self._told_to_stop.wait()
+                async with asyncio.timeout(1 / TICKS_PER_SECOND):
+                    await self._stop_event.wait()
 
     def stop(self) -> None:
-        """Take no more requests, finish those in progress, and return from `serve`."""
+        """Accept no more requests, finish the ones in progress, and return from `serve`."""
         self.should_exit = True
-        self._told_to_stop.set()
+        self._stop_event.set()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop on a signal; a second Ctrl+C does not wait for requests in progress."""
@@ -131,8 +131,8 @@ class Server(uvicorn.Server):
         self.stop()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, let requests in progress finish, then cut what is left."""
-        for listener in (*self.servers, *(sockets or ()), *self._ears):
+        """Stop listening, let requests in progress finish, then abort the remaining connections."""
+        for listener in (*self.servers, *(sockets or ()), *self._accept_sockets):
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
@@ -150,7 +150,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on SIGTERM and SIGINT; a graceful end is a success, so the signal is not raised again."""
+        """Stop on SIGTERM and SIGINT; after a graceful end the signal is not raised again, so the exit status is 0."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -164,11 +164,11 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def make_server(app: Any, bounds: ServerLimits, *, shutdown_timeout: float, ticks: Sequence[Tick] = (), https: bool = False) -> Server:
-    """A server for this ASGI application; `https` says that its callers come that way, through a proxy."""
+def make_server(app: Any, limits: ServerLimits, *, shutdown_timeout: float, ticks: Sequence[Tick] = (), https: bool = False) -> Server:
+    """Build the server for an ASGI application; `https`: HTTP clients reach it by https, through a proxy."""
     config = uvicorn.Config(
         app,
-        http=partial(Connection, bounds),  # type: ignore[arg-type]
+        http=partial(Connection, limits),  # type: ignore[arg-type]
         ws="none",
         loop="none",
         lifespan="off",
@@ -180,21 +180,21 @@ def make_server(app: Any, bounds: ServerLimits, *, shutdown_timeout: float, tick
         headers=[*SECURITY_HEADERS, *(ONLY_HTTPS if https else ())],
         backlog=BACKLOG,
     )
-    return Server(config, bounds, shutdown_timeout, ticks)
+    return Server(config, limits, shutdown_timeout, ticks)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to this address; `OSError` says why not."""
+    """Return a socket that listens on this address; raises `OSError`."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections have it from their listener. What is on its way is not counted, so a long way costs no speed.
+        # Connections inherit it. Sent, unacknowledged bytes do not count, so a long round trip costs no throughput.
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # not every system has it
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, TCP_NOTSENT_LOWAT_BYTES)
         listener.bind(address)
-        # Bound and not listening is "in use" only to those who also try to listen.
+        # Listen now: a bound socket that does not listen would not report "address in use" to another bind.
         listener.listen(BACKLOG)
     except OSError:
         listener.close()
@@ -204,7 +204,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def freeze_gc() -> None:
-    """Take everything that exists now out of garbage collection, and collect rarely from now on."""
+    """Exclude all existing objects from garbage collection, and collect rarely from now on."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

@@ -1,4 +1,4 @@
-"""Several server processes on one listening socket: started together, replaced when one dies, stopped together."""
+"""The supervisor of several server processes on one listening socket: it starts, replaces and stops them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from collections.abc import Callable
 
 LOG = logging.getLogger("touchbase.server")
 
-STOPS = (signal.SIGTERM, signal.SIGINT)
-HEARD = (*STOPS, signal.SIGCHLD)
-TOO_SOON = 5.0
-"""A process that ends within so many seconds of its start has a fault that another start will not mend."""
-SOON_ENDS = 3
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (*STOP_SIGNALS, signal.SIGCHLD)
+MIN_UPTIME = 5.0
+"""Seconds; a process that ends sooner after its start counts as failed to start."""
+MAX_EARLY_EXITS = 3
+"""Failed starts in a row after which all processes stop."""
 
 
 class Supervisor:
-    """Runs `work(number)` in processes of its own until told to stop; `on_ended(number)` is called when one ended."""
+    """Runs `work(number)` in `count` child processes until a stop signal; calls `on_ended(number)` when one ends."""
 
     def __init__(self, count: int, work: Callable[[int], int], on_ended: Callable[[int], None] = lambda process: None) -> None:
         self.work = work
@@ -27,24 +28,24 @@ class Supervisor:
         self.count = count
         self._running: dict[int, tuple[int, float]] = {}
         self._stopping = False
-        self._soon_ends = 0
-        self._worst = 0
+        self._early_exits = 0
+        self._exit_status = 0
 
     def run(self, on_started: Callable[[], None]) -> int:
-        """Start all and wait for the end of the last; answers the exit status."""
-        # Waited for, not handled: a handler's note that came just before `wait` would lie there until a process ended.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+        """Start all processes, wait for the end of the last, and return the exit status."""
+        # `sigwait`, not handlers: a handler that runs just before `wait` would have no effect until a process ends.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             for process in range(self.count):
                 self._start(process)
             on_started()
             while self._running:
-                if signal.sigwait(HEARD) in STOPS:
+                if signal.sigwait(SIGNALS) in STOP_SIGNALS:
                     self._stop()
                 self._reap()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return self._worst
+        return self._exit_status
 
     def _start(self, process: int) -> None:
         parent = os.getpid()
@@ -52,11 +53,11 @@ class Supervisor:
         if pid:
             self._running[pid] = (process, time.monotonic())
             return
-        # Ctrl+C reaches the whole group of the terminal; this process is to be told once, by its parent.
+        # Ctrl+C signals the whole process group of the terminal; only the parent should signal this process.
         os.setpgid(0, 0)
-        for number in HEARD:
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         status = 1
         try:
             status = self.work(process) if os.getppid() == parent else 0
@@ -73,7 +74,7 @@ class Supervisor:
             os.kill(pid, signal.SIGTERM)
 
     def _reap(self) -> None:
-        """Take note of every process that has ended; one signal may stand for several."""
+        """Handle every process that has ended; one signal may stand for several."""
         while self._running:
             pid, raw_status = os.waitpid(-1, os.WNOHANG)
             if not pid:
@@ -87,13 +88,13 @@ class Supervisor:
         self.on_ended(process)
         status = os.waitstatus_to_exitcode(raw_status)
         if self._stopping:
-            # One that was still starting dies of the signal, and has answered nobody.
-            self._worst = self._worst or int(status not in (0, -signal.SIGTERM))
+            # A process that was still starting dies of the signal, and has served no request.
+            self._exit_status = self._exit_status or int(status not in (0, -signal.SIGTERM))
             return
         LOG.error("server process %d ended with status %d", pid, status)
-        self._soon_ends = self._soon_ends + 1 if time.monotonic() - started < TOO_SOON else 0
-        if self._soon_ends >= SOON_ENDS:
-            self._worst = 1
+        self._early_exits = self._early_exits + 1 if time.monotonic() - started < MIN_UPTIME else 0
+        if self._early_exits >= MAX_EARLY_EXITS:
+            self._exit_status = 1
             self._stop()
             return
         self._start(process)

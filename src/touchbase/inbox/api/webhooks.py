@@ -20,8 +20,8 @@ from touchbase.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.endpoint import Api, log
 from touchbase.http.problems import MethodNotAllowed, TooLarge
-from touchbase.http.request_body import CallerLeft, read_body
-from touchbase.http.responses import Response, request_id_of, send_answer, send_empty, send_problem
+from touchbase.http.request_body import ClientDisconnected, read_body
+from touchbase.http.responses import Response, request_id_of, send_empty, send_problem, send_response
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 
@@ -59,7 +59,7 @@ class Receiver:
                 answer = await self._keep(client_id, scope, receive, headers)
             else:
                 self._check(scope["method"], client_id)
-        except CallerLeft:
+        except ClientDisconnected:
             return
         except TouchbaseError as error:
             await send_problem(scope, send, error, request_id, metrics)
@@ -69,11 +69,11 @@ class Receiver:
             await send_problem(scope, send, OUR_FAULT, request_id, metrics)
             return
         finally:
-            self._api.ended(scope)
+            self._api.finish_request(scope)
         if answer is None:
             await send_empty(scope, send, request_id)
         else:
-            await send_answer(scope, send, Response(200, answer.body, answer.content_type.encode("latin-1")), request_id)
+            await send_response(scope, send, Response(200, answer.body, answer.content_type.encode("latin-1")), request_id)
 
     def _check(self, method: str, client_id: str) -> None:
         """Answer a tool that checks the address. Whether the client exists is not its business."""
@@ -89,7 +89,7 @@ class Receiver:
         scope["touchbase.client"] = client.client_id
         body = await self._body(client, scope, receive, headers, at)
         if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
-            client = api.clients.cached(client_id, now) or await api.door.receiver(client_id)
+            client = api.clients.cached(client_id, now) or await api.authenticator.receiver(client_id)
         connections = api.connections.cached(client.number, now)
         if connections is None:
             connections = await api.connections.of(client.number)
@@ -111,7 +111,7 @@ class Receiver:
         failed, peer = self._api.parts.failed_calls, peer_of(scope)
         failed.check(peer, client_id, at)
         try:
-            client = await self._api.door.receiver(client_id)
+            client = await self._api.authenticator.receiver(client_id)
         except NotFound:
             failed.failed(peer, at)
             self._refuse(client_id, UNKNOWN_CLIENT, scope, at)

@@ -21,13 +21,13 @@ from touchbase.errors import NotFound, PreconditionFailed
 from touchbase.history.events import NO_AUTHOR
 from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
 from touchbase.http.buffer_body import of_client
-from touchbase.http.endpoint import Api, Call, answered, author_of, explained, key_in
-from touchbase.http.idempotency import IDEMPOTENCY_KEY, once
+from touchbase.http.endpoint import Api, Call, as_touchbase_error, author_of, key_from_headers, run_handler
+from touchbase.http.idempotency import IDEMPOTENCY_KEY, idempotent
 from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters, creating_options, cursor_text, is_flat
-from touchbase.http.rate_limit_headers import STANDING
-from touchbase.http.request_body import CallerLeft
-from touchbase.http.responses import JSON, Response, request_id_of, send_problem, send_whole
+from touchbase.http.query_parameters import Parameters, create_options, cursor_text, is_flat
+from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
+from touchbase.http.request_body import ClientDisconnected
+from touchbase.http.responses import JSON, Response, request_id_of, send_complete, send_problem
 from touchbase.http.schemas import encode, problems_out
 from touchbase.records.api.schemas import (
     CompanyChange,
@@ -106,7 +106,7 @@ def creating(api: Api, kind: ResourceType[A, C, R]) -> App:
     """Return the endpoint for `POST` of one record; requests with an idempotency key go to `RecordResource.create`."""
     decoder = msgspec.json.Decoder(kind.request)
     route, template, location = f"{kind.type.plural}.create", kind.path, api.parts.reached_at(f"{kind.path}/")
-    keyed = once(RecordResource(kind).create, of_client)
+    keyed = idempotent(RecordResource(kind).create, of_client)
     store, clock, limits, request_type = api.parts.store, api.parts.clock, api.parts.limits, kind.request
     limiter = api.limiter
 
@@ -115,34 +115,40 @@ def creating(api: Api, kind: ResourceType[A, C, R]) -> App:
         scope["touchbase.template"] = template
         if IDEMPOTENCY_KEY in headers:
             scope["touchbase.route"] = route
-            await answered(api, scope, receive, send, keyed)
+            await run_handler(api, scope, receive, send, keyed)
             return
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
         try:
             began = clock()
             client = await api.client(headers, WRITE, began, scope)
-            options = creating_options(scope["query_string"])
+            options = create_options(scope["query_string"])
             body = await read_json(receive, headers, limits)
             at = clock()
             if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
-                client = await api.caller(headers, key_in(headers), WRITE, at, scope)
+                client = await api.authenticate(headers, key_from_headers(headers), WRITE, at, scope)
             asked = read_struct(body, decoder, request_type, lambda partly: kind.command(partly, client, at, None))
             limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
             command = kind.command(asked, client, at, options.on_duplicate)
             created = await create_record(store, command, client, author_of(scope), restore=options.restore_erased)
             record = created.record
             payload = encode(kind.out(record, options.flat, client.settings))
-        except CallerLeft:
+        except ClientDisconnected:
             return
         except Exception as error:
-            await send_problem(scope, send, explained(error, scope), request_id, api.parts.metrics)
+            await send_problem(scope, send, as_touchbase_error(error, scope), request_id, api.parts.metrics)
             return
         finally:
-            api.ended(scope)
+            api.finish_request(scope)
         tag, url = etag(record, options.flat, client.settings), b"%b%d" % (location, record.id)
-        fields = [(b"content-type", JSON), (b"x-request-id", request_id), (b"etag", tag), (b"location", url), *scope.get(STANDING, ())]
-        await send_whole(scope, send, 201 if created.is_new else 200, fields, payload)
+        fields = [
+            (b"content-type", JSON),
+            (b"x-request-id", request_id),
+            (b"etag", tag),
+            (b"location", url),
+            *scope.get(RATE_LIMIT_HEADERS, ()),
+        ]
+        await send_complete(scope, send, 201 if created.is_new else 200, fields, payload)
 
     return endpoint
 
@@ -158,7 +164,7 @@ class RecordResource(Generic[A, C, R]):
     async def create(self, call: Call) -> Response:
         """`POST` of one record, as `creating`, with an idempotency key."""
         client = await call.client(WRITE)
-        kind, parts, options = self._kind, call.api.parts, creating_options(call.query)
+        kind, parts, options = self._kind, call.api.parts, create_options(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
         asked = read_struct(body, self._create_decoder, kind.request, lambda partly: kind.command(partly, client, at, None))
