@@ -26,8 +26,8 @@ from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import CHANNELS, Arrival, Connection
 from touchbase.events.inbox_batch import read_delivery
 from touchbase.events.worker import translator
-from touchbase.inbox.budget import MEMORY, seconds_for
 from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import MEMORY, seconds_for
 
 HOME = Path(touchbase.adapters.registry.__file__).parent
 NOW = 1_790_000_000 * SECOND

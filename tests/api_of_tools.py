@@ -147,7 +147,7 @@ async def open_shop(store: Store, caller: HttpClient, name: str = "acme") -> Sho
 
     inbox = InboxWorker(store, ADAPTERS.translate, clock, connections=connections)
     fetch = FetchWorker(
-        store, ADAPTERS, caller.ask, clock, on_fetched=lambda told: outcomes.append((told.outcome, told.records)), sleep=clock.sleep
+        store, ADAPTERS, caller.send, clock, on_fetched=lambda told: outcomes.append((told.outcome, told.records)), sleep=clock.sleep
     )
     return Shop(store, client, clock, inbox, fetch, outcomes)
 

@@ -38,8 +38,7 @@ from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency.cleanup import ResponseCleanup
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.cleanup import DedupeCleanup
-from touchbase.inbox.refused import FOREIGN_ORIGIN
-from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.maintenance import Maintenance
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.retention.service import Retention, Unproven
@@ -104,7 +103,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         await ending.enter_async_context(_running(keeper, "housekeeping"))
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
-        fetcher = FetchWorker(store, adapters, http_client.ask, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
+        fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
         if settings.inbox_worker:
             await ending.enter_async_context(_running(worker, "inbox"))
             await ending.enter_async_context(_running(fetcher, "fetch"))
@@ -204,7 +203,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(_running(Maintenance(store, clock), "housekeeping"))
             await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
         inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
-        yield Workers(inbox, FetchWorker(store, adapters, http_client.ask, clock, on_stored=inbox.wake))
+        yield Workers(inbox, FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake))
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -309,7 +308,7 @@ def record_foreign_webhook(refused: RefusedWebhooks, scope: Mapping[str, Any]) -
     """Record a refused webhook that a page of another site sent."""
     _, _, receiver, client_id, *_ = [*str(scope["path"]).split("/"), "", "", "", ""]
     if receiver in RECEIVERS:
-        refused.note_refusal(client_id, RECEIVERS[receiver], FOREIGN_ORIGIN, headers=scope["headers"])
+        refused.record_refusal(client_id, RECEIVERS[receiver], FOREIGN_ORIGIN, headers=scope["headers"])
 
 
 def origin_guard(settings: Settings) -> OriginGuard | None:

@@ -12,7 +12,7 @@ from touchbase.clients.commands import ListClients
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.commands import ListConnections, ListFetching
-from touchbase.connections.fetch_settings import fetching_state
+from touchbase.connections.fetch_state import fetching_state
 from touchbase.connections.models import Connection
 from touchbase.encryption.commands import CheckEncryption
 from touchbase.errors import Overloaded

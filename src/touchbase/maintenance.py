@@ -1,4 +1,4 @@
-"""Housekeeping: what a server does beside its calls: noting key uses and refused calls, removing clients that are being deleted."""
+"""Maintenance in the background: store key uses and refused webhooks, delete the data of clients being deleted."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from touchbase.clients.models import Client
 from touchbase.clients.removal import removal_of
 from touchbase.common.timestamps import SECOND, Clock
 from touchbase.errors import Overloaded
-from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.housekeeping")
 PAUSE_SECONDS = 1.0
-LONGEST_REST = 0.1
+"""Time between two rounds."""
+MAX_YIELD_SECONDS = 0.1
+"""Longest pause after each step of a deletion, as long as the step took, so that other writes get half of the time."""
 
 
 class Maintenance:
-    """Looks every second whether there is something to do, until it is stopped."""
+    """Runs a round of maintenance every second, or when woken, until it is stopped."""
 
     def __init__(
         self, store: Store, clock: Clock, *, uses: KeyUsage | None = None, refused: RefusedWebhooks | None = None, removes: bool = True
@@ -31,38 +33,38 @@ class Maintenance:
         self._uses = uses or KeyUsage()
         self._refused = refused or RefusedWebhooks(clock)
         self._removes = removes
-        self._bell = asyncio.Event()
+        self._wake = asyncio.Event()
         self._stopping = False
 
     def wake(self) -> None:
-        """There is something to do."""
-        self._bell.set()
+        """Start the next round now."""
+        self._wake.set()
 
     def stop(self) -> None:
-        """Finish the piece at hand, then return from `run`."""
+        """Let `run` return after the current step."""
         self._stopping = True
-        self._bell.set()
+        self._wake.set()
 
     async def run(self) -> None:
-        """Work until stopped. A store that cannot write now is asked again."""
+        """Run rounds until stopped; retry while the store cannot write. What is recorded is stored before the return."""
         while not self._stopping:
-            self._bell.clear()
+            self._wake.clear()
             try:
                 await self.round()
             except Overloaded as error:
-                LOG.warning("housekeeping waits: %s", error.detail)
+                LOG.warning("maintenance waits: %s", error.detail)
             except Exception:
-                LOG.exception("a round of housekeeping failed; it is tried again")
+                LOG.exception("a round of maintenance failed and will be retried")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), PAUSE_SECONDS)
-        for notes in (self._uses, self._refused):
+                await asyncio.wait_for(self._wake.wait(), PAUSE_SECONDS)
+        for recorded in (self._uses, self._refused):
             try:
-                await notes.flush(self._store)
+                await recorded.flush(self._store)
             except Exception:
-                LOG.exception("%s could not be written", "when keys were used last" if notes is self._uses else "refused calls")
+                LOG.exception("%s could not be stored", "last uses of keys" if recorded is self._uses else "refused webhooks")
 
     async def round(self) -> None:
-        """Do what there is to do now."""
+        """Run one round."""
         await self._uses.flush(self._store)
         await self._refused.flush(self._store)
         if self._removes:
@@ -71,12 +73,11 @@ class Maintenance:
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()
-        async with contextlib.aclosing(removal_of(self._store, self._clock, client)) as pieces:
-            async for removal in pieces:
+        async with contextlib.aclosing(removal_of(self._store, self._clock, client)) as steps:
+            async for removal in steps:
                 if self._stopping or removal.wait_us:
                     return
-                # As long as it took, others have the store to themselves.
-                await asyncio.sleep(min(LONGEST_REST, (self._clock() - began) / SECOND))
+                await asyncio.sleep(min(MAX_YIELD_SECONDS, (self._clock() - began) / SECOND))
                 await self._uses.flush(self._store)
                 await self._refused.flush(self._store)
                 began = self._clock()

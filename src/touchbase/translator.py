@@ -25,8 +25,8 @@ from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult
 from touchbase.events.worker import Read, translator
 from touchbase.history.events import Translation
-from touchbase.inbox.budget import MEMORY, seconds_for
 from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import MEMORY, seconds_for
 
 _OUT_OF_MEMORY = 3
 

@@ -16,7 +16,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.common.content_encoding import LARGEST, LARGEST_SIGNED
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events.worker import InboxWorker
-from touchbase.inbox.payload_limits import MOST_OBJECTS, MOST_VALUES, refuse_bulk
+from touchbase.inbox.limits import MAX_OBJECTS, MAX_VALUES, check_payload
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
@@ -70,13 +70,13 @@ async def test_while_its_caller_waits_a_call_is_unfolded_only_so_far(memory: Sto
 def test_the_largest_batch_of_any_tool_is_no_bulk() -> None:
     event = {"msys": {"message_event": {"type": "delivery", "rcpt_to": "contact@example.com", "rcpt_meta": {}, "rcpt_tags": []}}}
 
-    refuse_bulk(json.dumps([event] * 10_000).encode())
-    refuse_bulk(b"x" * 10 * MOST_OBJECTS)
+    check_payload(json.dumps([event] * 10_000).encode())
+    check_payload(b"x" * 10 * MAX_OBJECTS)
 
 
 @pytest.mark.parametrize(
-    "body", [b"[" * (MOST_OBJECTS + 1), b"%7B" * (MOST_OBJECTS + 1), b"<a>" * (MOST_OBJECTS + 1), b"0," * (MOST_VALUES + 1)]
+    "body", [b"[" * (MAX_OBJECTS + 1), b"%7B" * (MAX_OBJECTS + 1), b"<a>" * (MAX_OBJECTS + 1), b"0," * (MAX_VALUES + 1)]
 )
 def test_one_more_than_the_limit_is_refused(body: bytes) -> None:
     with pytest.raises(UnrecognisedPayload, match="send fewer at a time"):
-        refuse_bulk(body)
+        check_payload(body)

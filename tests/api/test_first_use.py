@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.api.conftest import Caller, Make
 
-from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.sql.store import Store
 
 ADDRESS = "/public/crm-webhook/{}"

@@ -159,7 +159,7 @@ async def test_a_replay_of_what_was_applied_changes_nothing(call: Caller) -> Non
     assert (await call.get("/public/v2/contacts/1/timeline", x_client_id="abc")).json() == timeline
 
 
-@pytest.mark.parametrize(("query", "body", "says"), [("?dry_run=true", b"", "there are none"), ("", b'{"dry_run": true}', "knows dry_run")])
+@pytest.mark.parametrize(("query", "body", "says"), [("?dry_run=true", b"", "there are none"), ("", b'{"dry_run": true}', "has dry_run")])
 async def test_a_replay_of_one_that_asks_for_more_is_refused_and_not_done(call: Caller, query: str, body: bytes, says: str) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
     await work(call)

@@ -162,7 +162,7 @@ async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(call
     assert shown["body_removed"] == {"why": "erased", "at": "2026-11-20T09:30:00Z"}
     assert (replayed.status, replayed.problem["code"]) == (409, "payload_deleted")
     assert "2026-11-20" in replayed.problem["detail"]
-    assert "what it told of others is kept" in replayed.problem["detail"]
+    assert "its events about other people are stored" in replayed.problem["detail"]
     assert (many.json()["count"], rehearsed.json()["count"]) == (0, 0)
 
 

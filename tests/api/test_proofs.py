@@ -283,7 +283,7 @@ async def test_checks_that_read_the_body__run_beside_the_event_loop(here: Caller
 
 async def test_too_many_calls_that_wait_for_their_check__are_503_and_can_come_again(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     await connect(here, "smartlead", SECRET, channel="email_campaign")
-    monkeypatch.setattr("touchbase.inbox.signature_check.MOST_WAITING", 0)
+    monkeypatch.setattr("touchbase.inbox.signature_check.MAX_WAITING", 0)
 
     assert (await here("POST", MAILS, {"secret_key": SECRET})).status == 503
 

@@ -12,8 +12,7 @@ from touchbase.app import record_foreign_webhook
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.dependencies import Limits
-from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals
-from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.inbox.refused import NOT_VERIFIED, UNKNOWN_CLIENT, ListRefusals, RefusedWebhooks
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store
 
@@ -69,9 +68,9 @@ async def test_refusals__are_filtered_and_paged_newest_first(call: Caller) -> No
     assert noted is not None
     acme, other = [await call.parts.store.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     for client, channel, tool in ((acme, "crm", "hubspot"), (acme, "email_campaign", None), (other, "crm", "odoo")):
-        noted.note_refusal(client, channel, NOT_VERIFIED, tool=tool, at=call.clock())
+        noted.record_refusal(client, channel, NOT_VERIFIED, tool=tool, at=call.clock())
         call.clock.move(1)
-    noted.note_refusal("acmee", "crm", UNKNOWN_CLIENT, at=call.clock())
+    noted.record_refusal("acmee", "crm", UNKNOWN_CLIENT, at=call.clock())
     await flush(call)
 
     async def found(query: str) -> list[tuple[str, str, str | None]]:
@@ -102,7 +101,7 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ca
     own, reading = [await add_key(memory, acme.number, [scope], "", 1) for scope in (ADMIN, READ)]
     assert call.parts.refused is not None
     for client in (acme, other, "nobody"):
-        call.parts.refused.note_refusal(client, "crm", NOT_VERIFIED)
+        call.parts.refused.record_refusal(client, "crm", NOT_VERIFIED)
     await flush(call)
 
     listed = await call.get(HERE, x_api_key=own)

@@ -11,7 +11,7 @@ from tests.api.conftest import Caller, Make
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import to_text
-from touchbase.connections import service as connections_service
+from touchbase.connections import validation as connections_validation
 from touchbase.connections.service import Connections
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import CONTACT
@@ -99,7 +99,7 @@ async def test_a_system_without_zones_says_what_it_lacks(call: Caller, monkeypat
     def nowhere(name: str) -> ZoneInfo:
         raise ZoneInfoNotFoundError(name)
 
-    monkeypatch.setattr(connections_service, "ZoneInfo", nowhere)
+    monkeypatch.setattr(connections_validation, "ZoneInfo", nowhere)
 
     reply = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Europe/Berlin"}})
 

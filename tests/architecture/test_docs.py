@@ -21,7 +21,7 @@ from touchbase.cli import cli
 from touchbase.common import field_limits
 from touchbase.config import Settings, environment_name
 from touchbase.connections.api import ConnectionSettingsBody
-from touchbase.connections.models import CHANNELS, MAPPED, ConnectionSettings
+from touchbase.connections.models import CHANNELS, MAPPABLE_FIELDS, ConnectionSettings
 from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
 from touchbase.history.problems import SENTENCES
@@ -128,7 +128,7 @@ def test_every_setting_of_a_connection_is_written_down_with_its_default_and_no_o
 def test_every_field_that_may_be_declared_is_written_down() -> None:
     sentence = page("connections.md").partition("`fields` may name")[2].partition("and must")[0]
 
-    assert re.findall(r"`(\w+)`", sentence) == list(MAPPED)
+    assert re.findall(r"`(\w+)`", sentence) == list(MAPPABLE_FIELDS)
 
 
 def test_every_tool_that_proves_itself_in_a_way_of_its_own_is_written_down_with_it_and_no_other() -> None:

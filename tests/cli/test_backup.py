@@ -213,7 +213,7 @@ def test_without_the_encryption_key_nothing_is_restored(kept: Run) -> None:
     refused = kept("restore", "b.db")
 
     assert refused.exit_code == 1
-    assert "sealed with the encryption key" in refused.output
+    assert "encrypted with the key" in refused.output
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 

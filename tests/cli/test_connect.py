@@ -116,7 +116,7 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
         (["--setting", "objects.1=person"], 2, "--setting objects.1: "),
         (["--setting", "fields.email=a"], 2, "is for the tool 'generic'"),
         (["--setting", "status_property.Lead=stage"], 2, "hubspot has no kind of record 'Lead'; there are contact, company"),
-        (["--setting", "time_zone=Kolkata"], 2, "--setting time_zone: 'Kolkata' is no time zone of the IANA list"),
+        (["--setting", "time_zone=Kolkata"], 2, "--setting time_zone: 'Kolkata' is not an IANA time zone"),
         (["--setting", "deals_set_status=true"], 2, "--setting deal_labels: "),
     ],
 )

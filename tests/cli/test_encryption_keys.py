@@ -65,7 +65,7 @@ def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(seale
     listed, checked = sealed("clients", "list"), sealed("encryption-keys", "check")
 
     assert (listed.exit_code, checked.exit_code) == (1, 1)
-    assert "which is not at hand" in listed.output
+    assert "which is missing or wrong" in listed.output
     assert "cannot be opened: the secret of hubspot (crm) of client 'acme' is sealed with the encryption key" in checked.output
     assert "replace-lost" in checked.output
     assert not Path(KEY).exists()
@@ -88,7 +88,7 @@ def test_a_server_does_not_start_without_the_key(sealed: Run) -> None:
 
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
-    assert "sealed with the encryption key" in ended.stderr
+    assert "encrypted with the key" in ended.stderr
     assert "TOUCHBASE_ENCRYPTION_KEY" in ended.stderr
 
 

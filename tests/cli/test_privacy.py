@@ -65,7 +65,7 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
     [
         (["--client", "acme"], "say who: --email, --linkedin or --id"),
         (["--client", "acme", "--email", "nobody"], "--email is not an e-mail address"),
-        (["--client", "acme", "--linkedin", "n/a"], "--linkedin names nobody"),
+        (["--client", "acme", "--linkedin", "n/a"], "--linkedin is not the address of a LinkedIn profile"),
         (["--client", "nosuch", "--email", "a@b.com", "--yes"], "touchbase clients list"),
         (["--client", "acme", "--id", "99", "--yes"], "no contact with id 99"),
         (["--client", "acme", "--lift", "--id", "1"], "--email or --linkedin"),
@@ -162,10 +162,10 @@ def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
     replayed = filled("inbox", "replay", "1")
 
     assert "body removed on 2" in shown
-    assert "as it told of a person who was erased" in shown
+    assert "because a person in it was erased" in shown
     assert (as_json["body"], as_json["body_removed"]["why"]) == (None, "erased")
     assert replayed.exit_code == 1
-    assert "cannot be applied again" in replayed.output
+    assert "cannot be replayed" in replayed.output
 
 
 def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None:

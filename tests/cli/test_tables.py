@@ -17,7 +17,7 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 from touchbase.cli import cli, tables
 from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
 from touchbase.clients.commands import FindClient
-from touchbase.inbox.refused import CAUSES, NoteRefusals, RefusedWebhook
+from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
 
 WITHOUT_JSON = {"serve", "completion"}
@@ -171,7 +171,7 @@ def wide(store: Run) -> str:
         headers = {"user-agent": "a sender of many words " * 9}
         cause = max(CAUSES, key=len)
         one = RefusedWebhook(client.number, 1, "email_campaign", cause, "activecampaign", 123_456, headers, client_id)
-        await opened.write(NoteRefusals(client.number, [one]))
+        await opened.write(StoreRefusals(client.number, [one]))
         await opened.close()
 
     asyncio.run(refuse())

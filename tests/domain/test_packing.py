@@ -15,7 +15,7 @@ from touchbase.inbox.delivery import Delivery
 
 NOON = 1_790_000_000_000_000
 DELIVERY = Delivery(
-    1, "acme", 7, EMAIL_CAMPAIGN, "received", NOON, headers={"a": "b"}, body=b"{}", guarded=True, told={("", "email", "a@b.co")}
+    1, "acme", 7, EMAIL_CAMPAIGN, "received", NOON, headers={"a": "b"}, body=b"{}", guarded=True, addresses={("", "email", "a@b.co")}
 )
 EVENT = Event("email_sent", NOON, "a@b.co", step="2", changed=[Change("stage", "won")], fields={"name": None}, thin=True)
 SIGHTING = EventSubject(EVENT, CONTACT, "test", "a@b.co", None, ("test", "person", "5"), NOON, "key", NOON, None, {}, own_id=True)
@@ -33,4 +33,4 @@ def test_a_value_arrives_as_it_was_without_the_names_of_its_fields(value: object
 def test_what_comparing_leaves_out_arrives_too() -> None:
     found = pickle.loads(pickle.dumps(DELIVERY, pickle.HIGHEST_PROTOCOL))
 
-    assert (found.guarded, found.told) == (True, {("", "email", "a@b.co")})
+    assert (found.guarded, found.addresses) == (True, {("", "email", "a@b.co")})

@@ -20,7 +20,7 @@ from touchbase.connections.commands import ClaimFetch, FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
-from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
+from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store
 
@@ -264,7 +264,7 @@ async def furnish(a: Side) -> None:
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
-    await store.write(NoteRefusals(a.number, [refused]))
+    await store.write(StoreRefusals(a.number, [refused]))
     await _keys(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 
@@ -282,10 +282,10 @@ async def _ask_hubspot(store: Store, number: int) -> None:
     """A worker has asked HubSpot in vain: one record is noted, others are still wanted, and it is asked again later."""
     claimed = await store.write(ClaimFetch(number, "hubspot", BEYOND, TIME_OF_A, 9))
     assert claimed is not None
-    assert len(claimed.wanted) == 2
+    assert len(claimed.requests) == 2
     at = TIME_OF_A + 1
     assert await store.write(
-        FinishFetch(number, "hubspot", TIME_OF_A, at, 1, error="zq065troubleqz", at=at, noted=claimed.wanted[:1], fetched_us=at)
+        FinishFetch(number, "hubspot", TIME_OF_A, at, 1, error="zq065troubleqz", at=at, not_found=claimed.requests[:1], fetched_us=at)
     )
 
 

@@ -56,8 +56,8 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
 )  # fmt: skip
 async def test_an_address_that_is_not_public_is_never_called(careful: HttpClient, host: str) -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
-        with pytest.raises(FetchFailed, match=r"no public address|cannot be reached") as refused:
-            await careful.ask(f"https://{host}:{server.port}", CALL)
+        with pytest.raises(FetchFailed, match=r"not a public address|cannot be reached") as refused:
+            await careful.send(f"https://{host}:{server.port}", CALL)
 
     assert server.asked == []
     assert SECRET not in str(refused.value)
@@ -69,8 +69,8 @@ async def test_a_name_that_leads_to_a_private_address_even_among_others_is_refus
 ) -> None:
     resolving_to(monkeypatch, *addresses)
 
-    with pytest.raises(FetchFailed, match=r"leads to .*no public address") as refused:
-        await careful.ask("https://api.example.com", CALL)
+    with pytest.raises(FetchFailed, match=r"resolves to .*not a public address") as refused:
+        await careful.send("https://api.example.com", CALL)
 
     assert refused.value.stop
 
@@ -84,7 +84,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
 
     monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect_tcp)
     with pytest.raises(FetchFailed, match=r"api\.example\.com cannot be reached: ConnectError nobody there"):
-        await careful.ask("https://api.example.com", CALL)
+        await careful.send("https://api.example.com", CALL)
 
     assert looked_up == ["api.example.com"]
     assert connected == ["8.8.8.8", "8.8.4.4"]
@@ -96,7 +96,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
 )
 async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: str) -> None:
     with pytest.raises(FetchFailed, match="api_base") as refused:
-        await careful.ask(base, CALL)
+        await careful.send(base, CALL)
 
     assert refused.value.stop
     assert "pw" not in str(refused.value)
@@ -105,11 +105,11 @@ async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: 
 async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {"me": 1})) as server, api(lambda asked: (200, {})) as other:
         caller = HttpClient("touchbase/1", [server.base])
-        answer = await caller.ask(server.base + "/", CALL)
+        answer = await caller.send(server.base + "/", CALL)
         with pytest.raises(FetchFailed, match="by https only"):
-            await caller.ask(other.base, CALL)
-        with pytest.raises(FetchFailed, match="no public address"):
-            await caller.ask(f"https://127.0.0.1:{other.port}", CALL)
+            await caller.send(other.base, CALL)
+        with pytest.raises(FetchFailed, match="not a public address"):
+            await caller.send(f"https://127.0.0.1:{other.port}", CALL)
         await caller.close()
 
     (asked,) = server.asked
@@ -124,7 +124,7 @@ async def test_a_redirect_is_answered_and_not_followed() -> None:
     async with asyncio.timeout(30), api(lambda asked: (302, {})) as server:
         server.say = lambda asked: (302, {}, {"location": f"{server.base}/elsewhere"})
         caller = HttpClient("touchbase/1", [server.base])
-        answer = await caller.ask(server.base, CALL)
+        answer = await caller.send(server.base, CALL)
         await caller.close()
 
     assert answer.status == 302
@@ -132,13 +132,13 @@ async def test_a_redirect_is_answered_and_not_followed() -> None:
 
 
 async def test_an_answer_that_is_too_long_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller_module, "LARGEST", 1000)
+    monkeypatch.setattr(caller_module, "MAX_BYTES", 1000)
     async with asyncio.timeout(30), api(lambda asked: (200, b"x" * 1001)) as server:
         caller = HttpClient("touchbase/1", [server.base])
         with pytest.raises(FetchFailed, match="longer than 1000 bytes"):
-            await caller.ask(server.base, CALL)
+            await caller.send(server.base, CALL)
         server.say = lambda asked: (200, b"x" * 1000)
-        assert len((await caller.ask(server.base, CALL)).body) == 1000
+        assert len((await caller.send(server.base, CALL)).body) == 1000
         await caller.close()
 
 
@@ -155,7 +155,7 @@ async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
         base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         caller = HttpClient("touchbase/1", [base])
         with pytest.raises(FetchFailed, match="cannot be reached: TimeoutError") as given_up:
-            await caller.ask(base, CALL)
+            await caller.send(base, CALL)
         release.set()
         await caller.close()
 
@@ -166,7 +166,7 @@ async def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
     async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
         caller = HttpClient("touchbase/1", [server.base])
         with pytest.raises(FetchFailed) as refused:
-            await caller.ask(server.base, ApiRequest("GET", "/", {"authorization": f"{SECRET}\nx"}))
+            await caller.send(server.base, ApiRequest("GET", "/", {"authorization": f"{SECRET}\nx"}))
         await caller.close()
 
     assert SECRET not in str(refused.value)
@@ -205,10 +205,10 @@ async def test_a_certificate_must_be_trusted_and_of_the_name_that_is_called(
         caller = HttpClient("touchbase/1", [server.base])
         try:
             if trusted and name == "127.0.0.1":
-                assert (await caller.ask(server.base, CALL)).status == 200
+                assert (await caller.send(server.base, CALL)).status == 200
             else:
                 with pytest.raises(FetchFailed, match="certificate verify failed"):
-                    await caller.ask(server.base, CALL)
+                    await caller.send(server.base, CALL)
         finally:
             await caller.close()
 

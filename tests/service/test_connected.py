@@ -12,8 +12,8 @@ from touchbase.clients.commands import EnsureClient, RotateClientId, SetClientSe
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.service import Clients
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.connections.models import Connection, ConnectionSettings
-from touchbase.connections.service import FRESH, Connections, new_secret
+from touchbase.connections.models import CACHE_TTL, Connection, ConnectionSettings
+from touchbase.connections.service import Connections, new_secret
 from touchbase.erasure.service import Eraser
 from touchbase.errors import Conflict, NotFound, UnrecognisedPayload
 from touchbase.events.worker import InboxWorker
@@ -64,7 +64,7 @@ async def test_connections_are_remembered_for_a_second_and_a_change_is_seen_at_o
     before = (here.cached(client, NOON), await here.of(client), here.cached(client, NOON))
     await elsewhere.connect(hubspot(client))
     unseen = await here.of(client)
-    clock.now += FRESH
+    clock.now += CACHE_TTL
     seen = await here.of(client)
     await here.disconnect(client, "crm", "hubspot")
 

@@ -23,8 +23,7 @@ from touchbase.connections.tools import ApiRequest, ApiResponse
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment import worker as enrichment_worker
 from touchbase.enrichment.http_client import HttpClient
-from touchbase.enrichment.store_fetched import keep_fetched
-from touchbase.enrichment.worker import FetchWorker
+from touchbase.enrichment.worker import FetchWorker, store_fetched
 from touchbase.errors import Overloaded
 from touchbase.history.events import CONTACT
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
@@ -164,7 +163,7 @@ async def test_a_page_that_is_not_found_is_no_word_about_the_record(store: Store
         await shop.work()
 
         told = await shop.fetching("attio")
-        assert (told.stopped, told.noted, told.wanted) == (True, 0, 1)
+        assert (told.stopped, told.not_found, told.wanted) == (True, 0, 1)
 
 
 async def test_after_failures_asking_waits_longer_each_time_and_nothing_is_lost(store: Store) -> None:
@@ -224,7 +223,7 @@ async def test_one_id_that_spoils_a_call_does_not_keep_the_others_from_coming(st
 
         told = await shop.fetching(HUBSPOT)
         assert await emails(shop) == {"person-1@example.com", "person-3@example.com"}
-        assert (told.wanted, told.noted, told.stopped) == (0, 1, False)
+        assert (told.wanted, told.not_found, told.stopped) == (0, 1, False)
         assert len(server.asked) < 20
 
 
@@ -290,7 +289,7 @@ async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Stor
     async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
         await shop.connect("attio", server.base)
         await shop.receive(attio_event("record.created"), "object=people")
-        ask = shop.fetch._ask
+        ask = shop.fetch._send
 
         async def meanwhile(base: str, call: ApiRequest) -> ApiResponse:
             answer = await ask(base, call)
@@ -299,7 +298,7 @@ async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Stor
                 await shop.receive(attio_event("record.updated"), "object=people")
             return answer
 
-        shop.fetch._ask = meanwhile
+        shop.fetch._send = meanwhile
         await shop.work()
         await shop.work()
 
@@ -351,9 +350,9 @@ async def test_a_crash_at_any_step_loses_nothing_and_gives_nothing_twice(store: 
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        dying = FetchWorker(Mortal(store, kind, after=after), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+        dying = FetchWorker(Mortal(store, kind, after=after), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
         with pytest.raises(Crash):
-            await dying.turn(shop.client, HUBSPOT)
+            await dying.fetch_batch(shop.client, HUBSPOT)
 
         soon = await shop.work()
         shop.clock.move(121)
@@ -372,9 +371,9 @@ async def test_two_workers_never_ask_for_one_client_at_the_same_time(store: Stor
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        other = FetchWorker(store, shop.fetch._senders, shop.fetch._ask, shop.clock)
+        other = FetchWorker(store, shop.fetch._tools, shop.fetch._send, shop.clock)
 
-        outcomes = await asyncio.gather(shop.fetch.turn(shop.client, HUBSPOT), other.turn(shop.client, HUBSPOT))
+        outcomes = await asyncio.gather(shop.fetch.fetch_batch(shop.client, HUBSPOT), other.fetch_batch(shop.client, HUBSPOT))
 
         assert sorted(str(one) for one in outcomes) == ["None", "records"]
         assert len(server.asked) == 1
@@ -391,9 +390,9 @@ async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) 
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        worker = FetchWorker(Full(store, StoreDelivery, after=False), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+        worker = FetchWorker(Full(store, StoreDelivery, after=False), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
         with pytest.raises(Overloaded):
-            await worker.turn(shop.client, HUBSPOT)
+            await worker.fetch_batch(shop.client, HUBSPOT)
 
         await shop.work()
 
@@ -408,14 +407,14 @@ async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, by_h
         shop.clock.move(3)
 
         async def ask(base: str, call: ApiRequest) -> ApiResponse:
-            answer = await shop.fetch._ask(base, call)
+            answer = await shop.fetch._send(base, call)
             await store.write(BeginDeletion(shop.client, NOON))
             if goes == "gone":
                 clock = shop.clock.now + DELETION_DELAY
                 await Maintenance(store, lambda: clock).round()
             return answer
 
-        calls = await FetchWorker(store, shop.fetch._senders, ask, shop.clock).drain()
+        calls = await FetchWorker(store, shop.fetch._tools, ask, shop.clock).drain()
 
         left = await store.read(FindClientByNumber(shop.client))
         assert calls == len(server.asked) == 1
@@ -459,19 +458,19 @@ class Sealed(Mortal):
 
 
 async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOOK_SECONDS", "SHORT_SECONDS"):
+    for name in ("POLL_SECONDS", "BUSY_POLL_SECONDS"):
         monkeypatch.setattr(enrichment_worker, name, 0)
     async with shop_asking(store, hubspot) as (shop, server):
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
         sealed = Sealed(store, shop.client)
-        worker = FetchWorker(sealed, shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+        worker = FetchWorker(sealed, shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
         running = asyncio.create_task(worker.run())
 
         await sealed.seen.wait()
         early = sealed.tried
-        shop.clock.move(enrichment_worker.LEFT_ALONE_SECONDS)
+        shop.clock.move(enrichment_worker.BACKOFF_SECONDS)
         sealed.enough, _ = sealed.looked + 5, sealed.seen.clear()
         await sealed.seen.wait()
         worker.stop()
@@ -489,7 +488,7 @@ async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(sto
         await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
         await shop.inbox.drain()
         shop.clock.move(3)
-        worker = FetchWorker(Sealed(store, shop.client), shop.fetch._senders, shop.fetch._ask, shop.clock)  # type: ignore[arg-type]
+        worker = FetchWorker(Sealed(store, shop.client), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
 
         calls = await worker.drain()
 
@@ -542,7 +541,7 @@ async def test_a_token_that_a_tool_repeats_is_struck_out(store: Store) -> None:
     async with shop_asking(store, hubspot) as (shop, _):
         connection = Connection(shop.client, "crm", HUBSPOT, NOON, NOON, access_token=TOKEN)
 
-        kept = await keep_fetched(store, connection, "contact", json.dumps({"id": "1", "seen": TOKEN}).encode(), NOON)
+        kept = await store_fetched(store, connection, "contact", json.dumps({"id": "1", "seen": TOKEN}).encode(), NOON)
 
         found = await store.read(GetDelivery(kept.id))
         assert found is not None
@@ -574,7 +573,7 @@ async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: 
 
         told = await shop.fetching(HUBSPOT)
         assert (server.asked, told.stopped, told.wanted) == ([], True, 1)
-        assert "is no public address" in (told.error or "")
+        assert "is not a public address" in (told.error or "")
         assert TOKEN not in caplog.text
 
 
@@ -598,7 +597,7 @@ async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_to
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        worker = FetchWorker(store, shop.fetch._senders, shop.fetch._ask, shop.clock, on_stored=lambda client: came.set())
+        worker = FetchWorker(store, shop.fetch._tools, shop.fetch._send, shop.clock, on_stored=lambda client: came.set())
         running = asyncio.create_task(worker.run())
         await came.wait()
         worker.stop()
@@ -620,7 +619,7 @@ async def test_a_tool_that_is_slow_is_let_go_of_when_the_worker_stops(store: Sto
         await shop.connect(HUBSPOT, server.base)
         await shop.receive([creation(1)])
         shop.clock.move(3)
-        worker = FetchWorker(store, shop.fetch._senders, never, shop.clock)
+        worker = FetchWorker(store, shop.fetch._tools, never, shop.clock)
         running = asyncio.create_task(worker.run())
         await asked.wait()
         worker.stop()

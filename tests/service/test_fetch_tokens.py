@@ -109,7 +109,7 @@ async def test_without_a_token_the_record_is_not_asked_for_and_stays_wanted(stor
         shop.clock.move(900)
         await shop.work()
 
-        assert (told.stopped, told.wanted, told.noted) == (stopped, 1, 0)
+        assert (told.stopped, told.wanted, told.not_found) == (stopped, 1, 0)
         assert told.error
         assert paths(server.asked)[:1] == [TOKEN_PATH]
         assert await emails(shop) == (set() if stopped else {"person-1@example.com"})

@@ -231,7 +231,7 @@ async def test_a_tool_that_does_not_know_the_object_is_not_asked_again(store: St
         shop.clock.move(7200)
         again = await shop.work()
         told = await shop.fetching(case.tool)
-        assert (again, len(server.asked), told.wanted, told.noted, told.stopped) == (0, 1, 0, 1, False)
+        assert (again, len(server.asked), told.wanted, told.not_found, told.stopped) == (0, 1, 0, 1, False)
         assert shop.outcomes == [("gone", 0)]
 
 

@@ -10,8 +10,19 @@ import pytest
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
-from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, RATE, UNKNOWN_CLIENT, ListRefusals, RefusedWebhook
-from touchbase.inbox.refused_service import EACH, GROUPS, RefusedWebhooks, list_refusals, shown_headers
+from touchbase.inbox.refused import (
+    MAX_ALIKE,
+    MAX_GROUPS,
+    NO_CLIENT,
+    NOT_VERIFIED,
+    RATE,
+    UNKNOWN_CLIENT,
+    ListRefusals,
+    RefusedWebhook,
+    RefusedWebhooks,
+    list_refusals,
+    shown_headers,
+)
 from touchbase.sql.store import Store
 
 
@@ -40,7 +51,7 @@ async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
     client, counted = await memory.write(EnsureClient("acme", 1)), []
     noted = RefusedWebhooks(clock, lambda *what: counted.append(what))
 
-    noted.note_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
+    noted.record_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
     await noted.flush(memory)
 
     (found,) = await listed(memory)
@@ -59,7 +70,7 @@ async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory
 
     for cause in (RATE, UNKNOWN_CLIENT):
         for client_id in ("acme", "typing\0 error\udc80", ""):
-            noted.note_refusal(client_id, "crm", cause)
+            noted.record_refusal(client_id, "crm", cause)
     await noted.flush(memory)
 
     assert sorted((one.client, one.cause) for one in await listed(memory)) == [
@@ -70,43 +81,43 @@ async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory
 async def test_note_refusal__a_flood_of_like_calls_costs_few_rows(memory: Store) -> None:
     client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
     for _ in range(10_000):
-        noted.note_refusal(client, "crm", NOT_VERIFIED)
+        noted.record_refusal(client, "crm", NOT_VERIFIED)
     for number in range(10_000):
-        noted.note_refusal(f"guess-{number}", "crm", UNKNOWN_CLIENT)
+        noted.record_refusal(f"guess-{number}", "crm", UNKNOWN_CLIENT)
 
     await noted.flush(memory)
 
     found = await listed(memory)
-    assert len(found) == 2 * EACH
+    assert len(found) == 2 * MAX_ALIKE
     assert sum(one.calls for one in found) == 20_000
 
 
 async def test_note_refusal__says_in_the_log_when_too_many_different_ones_come(memory: Store, caplog: pytest.LogCaptureFixture) -> None:
     noted = RefusedWebhooks(clock)
-    for number in range(GROUPS + 3):
-        noted.note_refusal(f"guess-{number}", "crm", RATE)
+    for number in range(MAX_GROUPS + 3):
+        noted.record_refusal(f"guess-{number}", "crm", RATE)
 
     with caplog.at_level(logging.WARNING):
         await noted.flush(memory)
 
-    assert "3 refused calls are not listed" in caplog.text
-    assert len(await listed(memory)) == GROUPS
+    assert "3 refused webhooks are not listed" in caplog.text
+    assert len(await listed(memory)) == MAX_GROUPS
 
 
 @pytest.mark.parametrize("error", [Overloaded("full"), RuntimeError("broken")])
 async def test_flush__what_cannot_be_stored_waits_on(memory: Store, error: Exception) -> None:
     client, noted = await memory.write(EnsureClient("acme", 1)), RefusedWebhooks(clock)
-    for _ in range(EACH):
-        noted.note_refusal(client, "crm", NOT_VERIFIED)
+    for _ in range(MAX_ALIKE):
+        noted.record_refusal(client, "crm", NOT_VERIFIED)
     with suppress(RuntimeError):
         await noted.flush(Failing(memory, error))  # type: ignore[arg-type]
-    for _ in range(EACH):
-        noted.note_refusal(client, "crm", NOT_VERIFIED)
+    for _ in range(MAX_ALIKE):
+        noted.record_refusal(client, "crm", NOT_VERIFIED)
 
     await noted.flush(memory)
 
     found = await listed(memory)
-    assert (len(found), sum(one.calls for one in found)) == (EACH, 2 * EACH)
+    assert (len(found), sum(one.calls for one in found)) == (MAX_ALIKE, 2 * MAX_ALIKE)
 
 
 def test_shown_headers__show_no_secret() -> None:

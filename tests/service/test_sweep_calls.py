@@ -11,14 +11,14 @@ from touchbase.app import assembled, standalone_workers
 from touchbase.clients.commands import EnsureClient
 from touchbase.config import Settings
 from touchbase.inbox import cleanup as inbox_cleanup
-from touchbase.inbox.cleanup import FORGOTTEN_AFTER, PAUSE, DedupeCleanup
+from touchbase.inbox.cleanup import EXPIRE_AFTER, PAUSE, DedupeCleanup
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import OldDedupeKeys
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 NOW = 1_790_000_000_000_000
-THEN = NOW + FORGOTTEN_AFTER + 1
+THEN = NOW + EXPIRE_AFTER + 1
 
 
 async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) -> None:
@@ -44,8 +44,8 @@ async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, by_hand: By
 async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
     store: Store, by_hand: ByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_cleanup, "AT_ONCE", 2)
-    monkeypatch.setattr(inbox_cleanup, "ROUNDS", 2)
+    monkeypatch.setattr(inbox_cleanup, "BATCH_SIZE", 2)
+    monkeypatch.setattr(inbox_cleanup, "MAX_BATCHES", 2)
     await keep(store, *[bytes([n]) for n in range(7)])
     sweep = DedupeCleanup(store)
 
@@ -63,7 +63,7 @@ async def test_when_all_were_looked_at_it_pauses_and_then_begins_anew(store: Sto
 
 
 async def waiting(store: Store) -> list[tuple[int, bytes]]:
-    return await store.read(OldDedupeKeys(THEN - FORGOTTEN_AFTER, 5))
+    return await store.read(OldDedupeKeys(THEN - EXPIRE_AFTER, 5))
 
 
 @pytest.mark.parametrize("alone", [True, False])

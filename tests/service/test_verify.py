@@ -15,7 +15,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
 from touchbase.consistency.service import Verified, verify
-from touchbase.enrichment.store_fetched import keep_fetched
+from touchbase.enrichment.worker import store_fetched
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
@@ -299,7 +299,7 @@ async def test_a_call_as_it_comes_has_the_key_of_its_body(store: Store, naming: 
 async def test_a_record_that_was_fetched_has_the_key_of_its_body(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", NOON))).number
     connection = Connection(client, "crm", "hubspot", NOON, NOON, access_token="secret-token")
-    await keep_fetched(store, connection, "contacts", b'{"id": 1}', NOON)
+    await store_fetched(store, connection, "contacts", b'{"id": 1}', NOON)
 
     assert await told(store, client) == []
 

@@ -37,7 +37,7 @@ MADE_WHEN_RUN = {
         for name in table.children
     },
     **{
-        f"connections.encrypted_columns._reseal.{column}": encrypted_columns._reseal(table, column)
+        f"connections.encrypted_columns._reseal.{column}": encrypted_columns._replace_secret(table, column)
         for table in encrypted_columns.TABLES
         for column in table.columns
     },

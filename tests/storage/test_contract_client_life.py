@@ -41,7 +41,7 @@ from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
-from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
+from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -86,7 +86,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(ClaimFetch(number, "hubspot", 5, 7, 1))
     await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
-    await store.write(NoteRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")]))
+    await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
     return client

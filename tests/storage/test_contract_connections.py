@@ -44,7 +44,7 @@ async def test_a_tool_is_connected_once_for_each_channel_of_each_client(store: S
     for client, channel in ((one, "crm"), (one, "email_campaign"), (other, "crm")):
         await store.write(AddConnection(connection(client, "outreach", channel)))
 
-    with pytest.raises(Conflict, match="outreach is connected on the channel crm already"):
+    with pytest.raises(Conflict, match="outreach is already connected on the channel crm"):
         await store.write(AddConnection(connection(one, "outreach", secrets=["another"])))
 
     listed = await store.read(ListConnections(one))

@@ -16,7 +16,7 @@ from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.commands import AddErasures, ErasePerson, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
-from touchbase.erasure.pii_tables import PLACES
+from touchbase.erasure.pii_tables import PII_TABLES
 from touchbase.erasure.service import Eraser
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
 from touchbase.events import inbox_batch
@@ -409,7 +409,7 @@ def test_every_table_that_names_a_record_is_a_place_that_erasing_knows(sqlite_ur
     tables = {name for name, columns in tables_of_sqlite(sqlite_url).items() if {"record_kind", "record_id"} <= set(columns)}
 
     # Records that are wanted from a CRM name an object, and are found by its link.
-    assert tables | {"fetch_queue"} == {place.table for place in PLACES}
+    assert tables | {"fetch_queue"} == {place.table for place in PII_TABLES}
 
 
 async def _made(open_store: Any, url: str) -> None:

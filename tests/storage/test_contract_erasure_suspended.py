@@ -55,7 +55,7 @@ async def test_what_a_waiting_call_tells_of_others_comes_out_as_if_all_had_been_
         each.kept = [await each.keep(msgspec.json.encode(call)) for call in calls]
 
     for each in (house, active):
-        await each.eraser.apply_waiting(each.client)
+        await each.eraser.apply_pending(each.client)
         await each.erase(refs=(REF,))
     shared, untouched = await house.state(house.kept[1]), await house.state(house.kept[0])
     await suspend(house, ACTIVE)

@@ -62,7 +62,7 @@ async def ids(store: Store, client: int, now: int = SOON) -> list[str]:
     claimed = await claim(store, client, now, UNTIL)
     assert claimed is not None
     await store.write(FinishFetch(client, "test", UNTIL, 0))
-    return [one.object_id for one in claimed.wanted]
+    return [one.object_id for one in claimed.requests]
 
 
 async def test_objects_that_wait_are_wanted_after_a_short_while_and_first(store: Store) -> None:
@@ -143,7 +143,7 @@ async def test_a_repeat_of_what_is_known_makes_nothing_wanted(store: Store) -> N
     await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True})
     claimed = await claim(store, client)
     assert claimed is not None
-    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.wanted))
+    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.requests))
 
     await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True}, at=NOON + 5)
 
@@ -161,7 +161,7 @@ async def test_one_claim_holds_until_it_is_given_up_or_ends(store: Store) -> Non
     after_its_end = await claim(store, client, UNTIL, UNTIL + 50)
 
     assert first is not None
-    assert first.wanted == [FetchRequest("person", "1", NOON, 0)]
+    assert first.requests == [FetchRequest("person", "1", NOON, 0)]
     assert beside == (None, None)
     assert elsewhere == first == after_its_end
     assert await store.read(DueFetches(UNTIL + 49)) == [(other, "test")]
@@ -183,7 +183,7 @@ async def test_a_limit_is_kept(store: Store) -> None:
     claimed = await claim(store, client, limit=3)
 
     assert claimed is not None
-    assert len(claimed.wanted) == 3
+    assert len(claimed.requests) == 3
 
 
 async def test_how_asking_ended_is_noted(store: Store) -> None:
@@ -191,11 +191,11 @@ async def test_how_asking_ended_is_noted(store: Store) -> None:
     await told(store, client, *({"object_id": str(number)} for number in range(4)))
     claimed = await claim(store, client)
     assert claimed is not None
-    came, gone, later, _ = sorted(claimed.wanted, key=lambda one: one.object_id)
+    came, gone, later, _ = sorted(claimed.requests, key=lambda one: one.object_id)
 
     finish = FinishFetch(
         client, "test", UNTIL, UNTIL + 5, failures=2, error="it broke", at=NOON + 3, fetched_us=NOON + 2,
-        done=[came], noted=[gone], again=[(later, UNTIL + 60)],
+        done=[came], not_found=[gone], retries=[(later, UNTIL + 60)],
     )  # fmt: skip
     kept = await store.write(finish)
 
@@ -203,12 +203,12 @@ async def test_how_asking_ended_is_noted(store: Store) -> None:
     assert kept
     assert (found.tool, found.next_us, found.failures, found.stopped) == ("test", UNTIL + 5, 2, False)
     assert (found.error, found.error_us, found.fetched_us) == ("it broke", NOON + 3, NOON + 2)
-    assert (found.wanted, found.noted) == (2, 1)
+    assert (found.wanted, found.not_found) == (2, 1)
     assert await claim(store, client, UNTIL + 4, UNTIL + 90) is None
     next_time = await claim(store, client, UNTIL + 60, UNTIL + 90)
     assert next_time is not None
     assert next_time.failures == 2
-    assert sorted((one.object_id, one.attempts) for one in next_time.wanted) == [("2", 1), ("3", 0)]
+    assert sorted((one.object_id, one.attempts) for one in next_time.requests) == [("2", 1), ("3", 0)]
 
 
 async def test_a_later_success_keeps_the_last_error_to_look_at(store: Store) -> None:
@@ -232,7 +232,7 @@ async def test_what_is_wanted_anew_meanwhile_stays_wanted(store: Store) -> None:
 
     # In the same microsecond, by another event.
     await told(store, client, {"object_id": "1", "occurred_us": NOON + 1}, query="?")
-    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.wanted, noted=claimed.wanted))
+    await store.write(FinishFetch(client, "test", UNTIL, 0, done=claimed.requests, not_found=claimed.requests))
 
     assert await ids(store, client) == ["1"]
 
@@ -244,7 +244,7 @@ async def test_whoever_finishes_after_its_claim_ended_takes_nothing_from_the_nex
     assert slow is not None
     await claim(store, client, UNTIL, UNTIL + 50)
 
-    kept = await store.write(FinishFetch(client, "test", UNTIL, 0, stopped=True, error="late", at=UNTIL, done=slow.wanted))
+    kept = await store.write(FinishFetch(client, "test", UNTIL, 0, stopped=True, error="late", at=UNTIL, done=slow.requests))
 
     (found,) = await store.read(ListFetching(client))
     assert not kept
@@ -256,7 +256,7 @@ async def test_what_was_noted_is_wanted_again_by_a_new_call_or_a_new_token(store
     await told(store, client, {"object_id": "1"}, {"object_id": "2"})
     claimed = await claim(store, client)
     assert claimed is not None
-    await store.write(FinishFetch(client, "test", UNTIL, 0, noted=claimed.wanted))
+    await store.write(FinishFetch(client, "test", UNTIL, 0, not_found=claimed.requests))
     left = await ids(store, client)
 
     await told(store, client, {"object_id": "2", "occurred_us": NOON + 1}, at=NOON + 1)

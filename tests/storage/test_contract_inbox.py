@@ -18,13 +18,13 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import CountRepeat, ForgetDedupeKeys, ReplayDeliveries, StoredDelivery, StoreDelivery
 from touchbase.inbox.delivery import (
     APPLIED,
+    DEDUPE_WINDOW,
     FAILED,
     IGNORED,
     MAX_ATTEMPTS,
     PARKED,
     RECEIVED,
-    REPEAT_WINDOW,
-    TWIN_WINDOW,
+    UNDATED_DEDUPE_WINDOW,
     UNRECOGNISED,
     Delivery,
 )
@@ -33,7 +33,7 @@ from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
-LATER = NOON + REPEAT_WINDOW
+LATER = NOON + DEDUPE_WINDOW
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ async def test_the_same_call_again_is_the_delivery_we_had(store: Store, client: 
     if together:
         first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
     else:
-        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + TWIN_WINDOW))
+        first, second = await store.write(call(client, b"same")), await store.write(call(client, b"same", at=NOON + UNDATED_DEDUPE_WINDOW))
     await asyncio.gather(*(store.write(CountRepeat(client, first.id)) for _ in range(3)))
 
     assert (first.is_repeat, second) == (False, StoredDelivery(first.id, True))
@@ -112,9 +112,9 @@ async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> 
 
 async def test_the_two_minutes_begin_with_the_first_and_not_with_its_last_repeat(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
-    again = await store.write(call(client, b"same", at=NOON + TWIN_WINDOW))
+    again = await store.write(call(client, b"same", at=NOON + UNDATED_DEDUPE_WINDOW))
 
-    after = await store.write(call(client, b"same", at=NOON + TWIN_WINDOW + 1))
+    after = await store.write(call(client, b"same", at=NOON + UNDATED_DEDUPE_WINDOW + 1))
 
     assert again == StoredDelivery(first.id, True)
     assert not after.is_repeat

@@ -20,9 +20,9 @@ from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult, WorkReport
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
-from touchbase.inbox.budget import LARGE, MOST_EVENTS, UNFINISHED
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.delivery import MAX_ATTEMPTS, Delivery
+from touchbase.inbox.limits import LARGE, MAX_EVENTS, UNFINISHED
 from touchbase.inbox.queries import GetDelivery
 from touchbase.records.commands import CreateContact, GetHistory, ListContacts
 from touchbase.records.models import Contact
@@ -30,7 +30,7 @@ from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 LATER = NOON + 3600 * SECOND
-MANY = 2 * MOST_EVENTS + 40
+MANY = 2 * MAX_EVENTS + 40
 COUNT = itertools.count()
 THIN = {"event": "contact.updated", "object_type": "person", "object_id": "o1", "occurred_us": NOON - DAY, "fields": {"first_name": "A"}}
 
@@ -120,7 +120,7 @@ async def test_a_large_delivery_is_worked_on_in_parts_of_bounded_size(store: Sto
 
     await drain(store, client)
 
-    assert max(seen) <= MOST_EVENTS
+    assert max(seen) <= MAX_EVENTS
     assert sum(seen) >= MANY
 
 
@@ -179,7 +179,7 @@ async def test_a_delivery_over_which_processes_keep_ending_is_failed_and_can_be_
     state, attempts, error = await ending(store, number)
     assert (state, attempts) == ("failed", MAX_ATTEMPTS)
     assert error is not None
-    assert error.startswith(f"the work on it was begun {MAX_ATTEMPTS} times")
+    assert error.startswith(f"{MAX_ATTEMPTS} attempts were started")
 
     await store.write(ReplayDeliveries(client, [number], LATER))
     await drain(store, client, NOON + DAY)

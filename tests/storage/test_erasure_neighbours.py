@@ -138,5 +138,5 @@ async def test_a_call_is_looked_through_before_its_transaction_begins(house: Hou
 
     await house.store.work(house.client, 10, odd, NOON)
 
-    assert [each.told for each in seen] == [{ANN}]
+    assert [each.addresses for each in seen] == [{ANN}]
     assert (await house.state(number))[:2] == ("ignored", "erased")

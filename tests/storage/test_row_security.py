@@ -25,7 +25,7 @@ from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountInbox, ListDeliveries
-from touchbase.inbox.refused import NoteRefusals, RefusedWebhook
+from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory
 from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command
@@ -73,7 +73,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
-        await store.write(NoteRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
+        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))

@@ -87,7 +87,7 @@ async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_
 ) -> None:
     await connect(await open_with_keys(BEFORE))
 
-    with pytest.raises(UnusableStore, match=f"sealed with the encryption key {read_key(OLD, '').id}, which is not at hand"):
+    with pytest.raises(UnusableStore, match=f"encrypted with the key {read_key(OLD, '').id}, which is missing or wrong"):
         await open_with_keys(keys)
     with pytest.raises(Overloaded):
         await secrets(await open_with_keys(keys, as_is=True))
@@ -116,7 +116,7 @@ async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, by_han
     await connect(await open_with_keys(BEFORE))
     await by_hand("UPDATE encryption_key SET canary = (SELECT secrets FROM connection)")
 
-    with pytest.raises(UnusableStore, match="not the true one"):
+    with pytest.raises(UnusableStore, match="missing or wrong"):
         await open_with_keys(BEFORE)
 
 
@@ -171,7 +171,7 @@ async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_u
     await connection.execute(f"UPDATE connection SET secrets = '[\"{SECRET}\"]'; DELETE FROM encryption_key")
     await connection.close()
 
-    with pytest.raises(UnusableStore, match="holds secrets in clear"):
+    with pytest.raises(UnusableStore, match="contains unencrypted secrets"):
         await open_store(postgres_url)
 
 
@@ -192,7 +192,7 @@ async def test_a_rotation_seals_everything_again_while_servers_with_both_keys_re
     assert seen == [[[SECRET], [SECRET], [SECRET], []]] * 3
     assert forgotten == [read_key(OLD, "").id]
     assert await secrets(await open_with_keys(AFTER)) == [[SECRET], [SECRET], [SECRET], []]
-    with pytest.raises(UnusableStore, match="not at hand"):
+    with pytest.raises(UnusableStore, match="missing or wrong"):
         await open_with_keys(BEFORE)
 
 
@@ -203,7 +203,7 @@ async def test_until_a_rotation_is_at_its_end_both_keys_are_needed(open_with_key
     await (await open_with_keys(BOTH)).write(Reencrypt(1))
 
     for keys in (BEFORE, AFTER):
-        with pytest.raises(UnusableStore, match="not at hand"):
+        with pytest.raises(UnusableStore, match="missing or wrong"):
             await open_with_keys(keys)
 
 
@@ -216,7 +216,7 @@ async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lo
 
     await connect(forgotten_server, "close", "sealed with the old key")
 
-    with pytest.raises(UnusableStore, match=f"sealed with the encryption key {read_key(OLD, '').id}"):
+    with pytest.raises(UnusableStore, match=f"encrypted with the key {read_key(OLD, '').id}"):
         await open_with_keys(AFTER)
     assert await secrets(await open_with_keys(BOTH)) == [["sealed with the old key"], [SECRET]]
 

@@ -22,7 +22,7 @@ from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNISED
-from touchbase.inbox.payload_fingerprint import parts_of
+from touchbase.inbox.payload_fingerprint import fingerprint_parts
 from touchbase.inbox.queries import CountDeliveries, DeliveryGroup, GetDelivery, GroupDeliveries
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
 from touchbase.sql.store import Store
@@ -62,7 +62,7 @@ async def test_many_calls_of_an_event_without_use_are_one_group(store: Store) ->
     keys = "deal.creation\nobjectId, portalId, subscriptionType"
     reason = "understood, but not used: deal.creation"
     assert found[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
-    assert [(each.count, parts_of(each.shape)[0]) for each in found[1:]] == [(1, "ticket.creation")]
+    assert [(each.count, fingerprint_parts(each.fingerprint)[0]) for each in found[1:]] == [(1, "ticket.creation")]
     assert [(each.client_id, each.count) for each in await store.read(GroupDeliveries(IGNORED, 1))] == [("acme", 12)]
     assert len(await store.read(GroupDeliveries(IGNORED, 50))) == 3
 
@@ -94,7 +94,7 @@ async def test_what_nobody_understands_shows_by_its_keys(store: Store, said: Any
     await drain(store, read)
 
     [group] = await store.read(GroupDeliveries(UNRECOGNISED, 50))
-    assert (parts_of(group.shape), group.tool, group.reason) == ((event, keys), None, group.reason)
+    assert (fingerprint_parts(group.fingerprint), group.tool, group.reason) == ((event, keys), None, group.reason)
 
 
 async def test_of_several_events_that_nobody_knows_the_first_with_a_name_is_told(store: Store) -> None:
@@ -122,7 +122,7 @@ async def test_what_waits_and_what_failed_have_groups_too(store: Store) -> None:
 
     found = await group_deliveries(store, DeliveryFilter(), 50)
 
-    assert {(each.state, *map(str, parts_of(each.shape))) for each in found} == {
+    assert {(each.state, *map(str, fingerprint_parts(each.fingerprint))) for each in found} == {
         ("parked", "contact.propertyChange", "['objectId', 'portalId', 'propertyName', 'propertyValue', 'subscriptionType']"),
         ("failed", "odd", "['event', 'x']"),
     }

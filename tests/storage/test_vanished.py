@@ -12,7 +12,7 @@ from touchbase.clients.sql import ensure_clients
 from touchbase.clients.sql_removal import CLIENT_TABLES
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql import keep_deliveries
+from touchbase.inbox.sql import store_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql_create import create_companies, create_contacts
@@ -43,7 +43,7 @@ def finished(plan: Any, *answers: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize(
-    "plan", [(keep_deliveries, KEEP), (create_contacts, CONTACT), (create_companies, COMPANY)], ids=lambda plan: plan[0].__name__
+    "plan", [(store_deliveries, KEEP), (create_contacts, CONTACT), (create_companies, COMPANY)], ids=lambda plan: plan[0].__name__
 )
 def test_whoever_repeats_what_has_just_gone_is_asked_to_come_again(plan: Any) -> None:
     run, command = plan

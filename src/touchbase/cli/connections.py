@@ -97,12 +97,12 @@ async def _of(store: Store, owner: Client) -> list[Shown]:
     """A client's connections as plain values, in the words of the admin API."""
     import msgspec
 
-    from touchbase.connections.api import described
+    from touchbase.connections.api import connection_out
     from touchbase.connections.commands import ListConnections, ListFetching
 
     found = await store.read(ListConnections(owner.number))
     going = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
-    return [{"client_id": owner.client_id, **msgspec.to_builtins(described(one, fetching=going.get(one.tool)))} for one in found]
+    return [{"client_id": owner.client_id, **msgspec.to_builtins(connection_out(one, fetching=going.get(one.tool)))} for one in found]
 
 
 async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:

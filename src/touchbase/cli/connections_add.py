@@ -18,7 +18,7 @@ from touchbase.errors import Invalid
 if TYPE_CHECKING:
     from touchbase.connections.models import Connection, ConnectionSettings
     from touchbase.errors import Fault
-    from touchbase.inbox.refused_service import Caller
+    from touchbase.inbox.refused import AffectedSender
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 
@@ -79,16 +79,16 @@ def add(
         _tell(connected, f"{decided.public_url.rstrip('/') or '(the address of your server)'}{path}", made, lately)
 
 
-def _print_as_json(connected: Connection, client_id: str, path: str, made: str | None, lately: list[Caller]) -> None:
+def _print_as_json(connected: Connection, client_id: str, path: str, made: str | None, lately: list[AffectedSender]) -> None:
     import msgspec
 
-    from touchbase.connections.api import described, would_refuse
+    from touchbase.connections.api import connection_out, would_refuse
 
-    shown = msgspec.to_builtins(described(connected, made, refused=would_refuse(lately)))
+    shown = msgspec.to_builtins(connection_out(connected, made, refused=would_refuse(lately)))
     print_json({"client_id": client_id, "webhook_path": path, **shown})
 
 
-def _tell(connected: Connection, address: str, made: str | None, lately: list[Caller]) -> None:
+def _tell(connected: Connection, address: str, made: str | None, lately: list[AffectedSender]) -> None:
     channel, tool = connected.channel, connected.tool
     click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
     if connected.access_token:
@@ -115,35 +115,36 @@ class _Wanted:
     allowed: tuple[str, ...]
 
 
-async def _add(database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted) -> tuple[str, Connection, list[Caller]]:
+async def _add(
+    database: str | None, client_id: str, channel: str, tool: str, wanted: _Wanted
+) -> tuple[str, Connection, list[AffectedSender]]:
     """The id that its client has now (the given one may be a former one), the connection, and who would be refused from now."""
     from touchbase.adapters.registry import load_adapters
     from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
-    from touchbase.connections.fetch_settings import fetch_faults
     from touchbase.connections.models import NO_SETTINGS, Connection
-    from touchbase.connections.service import faults_of, secret_faults, token_fault, trimmed
-    from touchbase.inbox.refused_service import LATELY, refused_from_now
+    from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
+    from touchbase.inbox.refused import LOOKBACK, find_affected_senders
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id, lasting=True), time.time_ns() // 1000
         connected = await store.read(ListConnections(client.number))
         known = next((one for one in connected if (one.channel, one.tool) == (channel, tool)), None)
         settings, adapters = _with(known.settings if known else NO_SETTINGS, wanted.settings), load_adapters()
-        secrets, token = None if wanted.secrets is None else trimmed(wanted.secrets), wanted.token
+        secrets, token = None if wanted.secrets is None else trim_secrets(wanted.secrets), wanted.token
         _check_secrets(secrets or [])
-        faults = faults_of(channel, tool, settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
+        faults = connection_faults(channel, tool, settings, adapters.tools(channel), adapters.kinds(channel, tool, settings))
         faults += secret_faults(adapters, channel, tool, secrets or [], settings)
         faults += [] if known is None else token_fault(known, settings, token_given=token is not None)
         kept = known.access_token if known is not None and token is None else token
         _refuse([*faults, *fetch_faults(tool, kept, settings, adapters.fetcher(channel, tool), wanted.allowed)])
         if known is not None:
             changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token, known)
-            since = max(now - LATELY, known.guarded_us or 0)
+            since = max(now - LOOKBACK, known.guarded_us or 0)
             made = await store.write(changed)
-            return client.client_id, made, await refused_from_now(store, client, made, since) if secrets else []
+            return client.client_id, made, await find_affected_senders(store, client, made, since) if secrets else []
         made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
         made = await store.write(AddConnection(made))
-        return client.client_id, made, await refused_from_now(store, client, made, now - LATELY)
+        return client.client_id, made, await find_affected_senders(store, client, made, now - LOOKBACK)
 
 
 def _refuse(faults: Sequence[Fault]) -> None:

@@ -109,7 +109,7 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
         progress.stopped = "stopped while the person was being erased; the same command with --dry-run says whether they are there"
         erasure = await eraser.erase(client.number, contact_id, refs)
         progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, goes on with it"
-        await eraser.apply_waiting(client.number)
+        await eraser.apply_pending(client.number)
         return (await eraser.search(erasure, on_page=_progress)).removed
 
 

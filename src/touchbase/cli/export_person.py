@@ -93,7 +93,7 @@ async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Per
     after: int | None = 0
     is_first = True
     while after is not None:
-        calls, after = await service.export_calls(store, translate, client.number, number, PAGE, after)
+        calls, after = await service.export_deliveries(store, translate, client.number, number, PAGE, after)
         page = deliveries_out(calls, None)
         if is_first:
             with_person(page, exported, client)

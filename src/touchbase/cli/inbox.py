@@ -15,7 +15,7 @@ from touchbase.common.timestamps import to_text
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.history.problems import described
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.payload_fingerprint import parts_of
+from touchbase.inbox.payload_fingerprint import fingerprint_parts
 
 if TYPE_CHECKING:
     from touchbase.inbox.queries import DeliveryGroup
@@ -97,9 +97,9 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
     """Show one delivery: headers, body, and the events that it caused."""
     delivery, events = run(_show(database, delivery_id))
     if as_json:
-        from touchbase.inbox.api.deliveries import in_detail
+        from touchbase.inbox.api.deliveries import delivery_detail
 
-        print_json(in_detail(delivery, events))
+        print_json(delivery_detail(delivery, events))
         return
     print_record({**as_values(delivery), "verified": bool(delivery.verified)})
     _show_content(delivery)
@@ -108,9 +108,9 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 
 
 def _show_content(delivery: Delivery) -> None:
-    from touchbase.inbox.service import why_no_body
+    from touchbase.inbox.service import body_removal_reason
 
-    if (gone := why_no_body(delivery)) is not None:
+    if (gone := body_removal_reason(delivery)) is not None:
         click.echo(f"\n{gone}\n\nevents")
         return
     echo(f"query  {harmless(delivery.query) or '-'}\n\nheaders")
@@ -170,14 +170,14 @@ def as_values(delivery: Delivery) -> dict[str, object]:
     """A delivery as plain values, in the words of the admin API."""
     import msgspec
 
-    from touchbase.inbox.api.deliveries import described
+    from touchbase.inbox.api.deliveries import delivery_out
 
-    values: dict[str, object] = msgspec.to_builtins(described(delivery))
+    values: dict[str, object] = msgspec.to_builtins(delivery_out(delivery))
     return values
 
 
 def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
-    event, keys = parts_of(group.shape)
+    event, keys = fingerprint_parts(group.fingerprint)
     return (
         group.count, group.client_id, group.channel, group.tool, group.state, event, " ".join(keys), to_text(group.first_us),
         to_text(group.last_us), group.example_id, group.reason,

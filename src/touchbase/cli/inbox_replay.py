@@ -194,13 +194,13 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
     from touchbase.clients.commands import ListClients
     from touchbase.events.replay import Page
-    from touchbase.inbox.service import get_delivery, refuse_bodiless
+    from touchbase.inbox.service import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(ListClients())}
     with saying("`touchbase inbox list` shows those that are there"):
         found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
     for delivery in found:
-        refuse_bodiless(delivery)
+        require_body(delivery)
     for delivery in found:
         yield Page(clients[delivery.client], [delivery], None)
 

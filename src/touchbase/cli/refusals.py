@@ -46,9 +46,9 @@ def list_(
     """List refused webhook calls, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
     found = run(_refused(database, client_id, channel, tool, cause, limit))
     if as_json:
-        from touchbase.inbox.api.refused import described
+        from touchbase.inbox.api.refused import refusal_out
 
-        print_json([described(one) for one in found])
+        print_json([refusal_out(one) for one in found])
         return
     print_table(COLUMNS, map(_row, found), empty="no refused call matches")
 

@@ -1,1 +1,1 @@
-"""Connections: a client's tools, their secrets and settings."""
+"""Connections: the tools of a client with their secrets, settings and fetch queue."""

@@ -1,4 +1,4 @@
-"""Connections: the tools that a client has connected, as the administrator makes, reads, changes and removes them."""
+"""HTTP resources of connections, for administrators: create, list, read, change, delete."""
 
 from __future__ import annotations
 
@@ -13,70 +13,68 @@ from touchbase.clients.models import DELETING, Client
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.connections import models as cn
-from touchbase.connections.fetch_settings import fetch_faults, fetching_state
-from touchbase.connections.fetch_state import FetchState
+from touchbase.connections.fetch_state import FetchState, fetching_state
 from touchbase.connections.models import CHANNELS, Connection, ConnectionSettings
-from touchbase.connections.oauth import FORM
-from touchbase.connections.service import faults_of, new_secret, secret_faults, token_fault, trimmed
+from touchbase.connections.oauth import FORMAT
+from touchbase.connections.service import new_secret
+from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
 from touchbase.errors import Fault, NotFound, WrongState
 from touchbase.http.endpoint import Call
 from touchbase.http.json_body import read_json, read_struct
 from touchbase.http.query_parameters import Parameters
 from touchbase.http.responses import Response
 from touchbase.http.schemas import ChannelOut, Time, encode
-from touchbase.inbox.refused_service import LATELY, Caller, refused_from_now
+from touchbase.inbox.refused import LOOKBACK, AffectedSender, find_affected_senders
 from touchbase.records.validation import raise_if_any
 
 Channel = Literal["email_campaign", "crm"]
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
-ABOUT_SECRETS = (
-    "Any of them is accepted: two while one replaces the other, and up to 50 where each of a tool's webhooks has its own (EspoCRM)."
-)
-Secrets = Annotated[list[Secret], Meta(max_length=cn.MOST_SECRETS, description=ABOUT_SECRETS)]
+ABOUT_SECRETS = "Any of them is accepted: two during a rotation, and up to 50 for a tool with one secret for each webhook (EspoCRM)."
+Secrets = Annotated[list[Secret], Meta(max_length=cn.MAX_SECRETS, description=ABOUT_SECRETS)]
 Age = Annotated[int, Meta(ge=60, le=30 * 86_400)]
-ABOUT_TOKEN = f"With what a CRM's API may be asked for records; never answered. Where tokens end within the hour (Zoho): `{FORM}`."
+ABOUT_TOKEN = f"Access token of a CRM's API, to fetch records; never shown. Where tokens expire within the hour (Zoho): `{FORMAT}`."
 Token = Annotated[str, Meta(min_length=1, max_length=cn.LONGEST_TOKEN)]
 Address = Annotated[str, Meta(min_length=1, max_length=limits.URL)]
 Person = Annotated[str, Meta(min_length=1, max_length=limits.EMAIL)]
-Word = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
+Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 Zone = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
-Labels = Annotated[dict[Word, Word | None], Meta(max_length=cn.ENTRIES)]
-Names = Annotated[dict[Word, Word], Meta(max_length=cn.ENTRIES)]
+Labels = Annotated[dict[Name, Name | None], Meta(max_length=cn.MAX_ENTRIES)]
+Names = Annotated[dict[Name, Name], Meta(max_length=cn.MAX_ENTRIES)]
 
 
 class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
-    """What a client has decided about one tool. Whatever is left out has its default: the tool is read as usual."""
+    """A client's settings for one tool; omitted ones have their defaults."""
 
-    status_property: Annotated[Labels, Meta(description="CRM: kind of record -> the property that is its status; null: none is.")] = {}
-    status_labels: Annotated[Labels, Meta(description="The tool's label, case ignored -> the client's status; null: moves none.")] = {}
+    status_property: Annotated[Labels, Meta(description="CRM: kind of record -> the property with its status; null: it has none.")] = {}
+    status_labels: Annotated[Labels, Meta(description="The tool's label, case ignored -> the client's status; null: sets none.")] = {}
     objects: Annotated[Names, Meta(description="CRM: id of a board, object or webhook -> contact, company, ignore, or an event.")] = {}
     create_unknown: Annotated[bool | None, Meta(description="Whether unknown people are created; null: the client's setting.")] = None
     linkedin_reply_counts: Annotated[bool | None, Meta(description="Whether a LinkedIn reply counts; null: the client's setting.")] = None
     deals_set_status: Annotated[bool, Meta(description="CRM: whether deals set the status of their person and company.")] = False
     deal_labels: Annotated[Labels, Meta(description="Stage of a deal -> the client's status.")] = {}
-    time_zone: Annotated[
-        Zone | None, Meta(description="IANA name of the zone of times that name none, such as Asia/Kolkata; null: UTC.")
-    ] = None
-    fields: Annotated[Names, Meta(description="Generic CRM: what we look for -> its path in the body.")] = {}
-    api_base: Annotated[Address | None, Meta(description="CRM: where its API is asked for records; null: its usual address.")] = None
-    api_user: Annotated[Person | None, Meta(description="CRM: whose access token it is, where the API wants to know.")] = None
-    location_id: Annotated[Word | None, Meta(description="GoHighLevel: the only location whose signed calls are accepted.")] = None
-    allow_v1_signatures: Annotated[bool, Meta(description="HubSpot: whether a signature of version 1 is proof.")] = False
-    signature_max_age: Annotated[Age | None, Meta(description="Seconds that a signature may be old; null: the tool's own window.")] = None
+    time_zone: Annotated[Zone | None, Meta(description="IANA time zone of times without a zone, such as Asia/Kolkata; null: UTC.")] = None
+    fields: Annotated[Names, Meta(description="Generic CRM: field -> its path in the body.")] = {}
+    api_base: Annotated[Address | None, Meta(description="CRM: base URL of its API; null: the tool's default.")] = None
+    api_user: Annotated[Person | None, Meta(description="CRM: user of the access token, where the API needs it.")] = None
+    location_id: Annotated[Name | None, Meta(description="GoHighLevel: the only location whose signed webhooks are accepted.")] = None
+    allow_v1_signatures: Annotated[bool, Meta(description="HubSpot: whether a version 1 signature is accepted.")] = False
+    signature_max_age: Annotated[Age | None, Meta(description="Greatest age of a signature in seconds; null: the tool's own window.")] = (
+        None
+    )
 
 
-class _Unshown(Struct):
-    """A body that may hold a secret: it must not come into a message or a log by way of its repr."""
+class _HiddenRepr(Struct):
+    """A body that may contain a secret, which the repr must not show in messages and logs."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(...)"
 
 
-class ConnectionRequest(_Unshown, forbid_unknown_fields=True):
-    """A tool to be connected; at most once for each channel."""
+class ConnectionRequest(_HiddenRepr, forbid_unknown_fields=True):
+    """A tool to connect, at most once on each channel."""
 
     channel: Channel
-    tool: Word
+    tool: Name
     secrets: Secrets = []
     generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
     settings: ConnectionSettingsBody = msgspec.field(default_factory=ConnectionSettingsBody)
@@ -84,7 +82,7 @@ class ConnectionRequest(_Unshown, forbid_unknown_fields=True):
 
 
 class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
-    """The settings to change: each one named is replaced whole, null puts back its default."""
+    """Settings to change: each given one is replaced as a whole, null restores its default."""
 
     status_property: Labels | UnsetType | None = UNSET
     status_labels: Labels | UnsetType | None = UNSET
@@ -97,52 +95,52 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     fields: Names | UnsetType | None = UNSET
     api_base: Address | UnsetType | None = UNSET
     api_user: Person | UnsetType | None = UNSET
-    location_id: Word | UnsetType | None = UNSET
+    location_id: Name | UnsetType | None = UNSET
     allow_v1_signatures: bool | UnsetType | None = UNSET
     signature_max_age: Age | UnsetType | None = UNSET
 
 
-class ConnectionChange(_Unshown, forbid_unknown_fields=True):
-    """What to change: a JSON merge patch. `secrets` are replaced whole; null, or an empty list, takes them away."""
+class ConnectionChange(_HiddenRepr, forbid_unknown_fields=True):
+    """A JSON merge patch. `secrets` are replaced as a whole; null or an empty list removes them."""
 
     secrets: Secrets | UnsetType | None = UNSET
     generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
     settings: ConnectionSettingsChange | UnsetType | None = UNSET
-    access_token: Annotated[Token | UnsetType | None, Meta(description="Replaces the one there was; null takes it away.")] = UNSET
+    access_token: Annotated[Token | UnsetType | None, Meta(description="Replaces the stored one; null removes it.")] = UNSET
 
 
 class FetchingOut(Struct):
-    """How asking the tool's API for records goes."""
+    """State of fetching records from the tool's API."""
 
     state: Annotated[
         Literal["idle", "working", "waiting", "stopped"],
-        Meta(description="waiting: after failures, it is tried again; stopped: until the connection is changed."),
+        Meta(description="waiting: failed, a retry follows; stopped: until the connection is changed."),
     ]
-    wanted: Annotated[int, Meta(description="Records still to be asked for.")]
-    not_found: Annotated[int, Meta(description="Records that the tool did not have, or would not give.")]
+    wanted: Annotated[int, Meta(description="Records still to be fetched.")]
+    not_found: Annotated[int, Meta(description="Records that the tool does not have, or refuses to return.")]
     last_fetched_time: Time | None
     last_error: str | None
     last_error_time: Time | None
 
 
 class WouldRefuse(Struct):
-    """Calls of one tool that came unverified within the last seven days and would be refused from now."""
+    """Unverified webhooks of one tool within the last seven days that would be refused from now on."""
 
     tool: Annotated[str | None, Meta(description="null: no tool was recognised.")]
     calls: int
     last_received_time: Time
     reason: Annotated[
         Literal["must_prove", "not_recognised", "verification_required"],
-        Meta(description="The secret is its tool's; no other tool is recognised for sure; or the client requires verification."),
+        Meta(description="The secret is this tool's; no other tool is recognised for certain; or the client requires verification."),
     ]
 
 
-class ConnectionOut(_Unshown):
-    """One connection; its secrets and its access token are never answered, but for a secret just made."""
+class ConnectionOut(_HiddenRepr):
+    """One connection; secrets and access token are never shown, except a newly generated secret, once."""
 
     channel: ChannelOut
     tool: str
-    secret: Annotated[Literal["set", "not set"], Meta(description="Whether calls must prove who sends them.")]
+    secret: Annotated[Literal["set", "not set"], Meta(description="Whether webhooks must prove their sender.")]
     secret_count: int
     created_time: Time
     updated_time: Time
@@ -151,12 +149,13 @@ class ConnectionOut(_Unshown):
     fetching: FetchingOut | None = None
     generated_secret: str | UnsetType = UNSET
     would_refuse: Annotated[
-        list[WouldRefuse] | UnsetType, Meta(description="Only when secrets were set: who called lately and would be refused from now.")
+        list[WouldRefuse] | UnsetType,
+        Meta(description="Only when secrets were set: recent senders whose webhooks would be refused from now on."),
     ] = UNSET
 
 
 class ConnectionPage(Struct):
-    """A client's connections, by channel and tool: always all of them."""
+    """All connections of a client, by channel and tool."""
 
     data: list[ConnectionOut]
     next_cursor: str | None = None
@@ -167,99 +166,99 @@ _change = msgspec.json.Decoder(ConnectionChange)
 
 
 async def connections(call: Call) -> Response:
-    """`GET` of a client's connections."""
+    """Handle `GET` of a client's connections."""
     client = await one_client(call)
     Parameters(call.query).done(strict=True)
     found = await call.api.connections.all(client.number)
-    told = await call.api.connections.fetching(client.number)
-    return Response(body=encode(ConnectionPage([described(one, fetching=told.get(one.tool)) for one in found])))
+    states = await call.api.connections.fetching(client.number)
+    return Response(body=encode(ConnectionPage([connection_out(one, fetching=states.get(one.tool)) for one in found])))
 
 
 async def connect(call: Call) -> Response:
-    """`POST` of a new connection."""
-    client, api = await _lasting(call), call.api
+    """Handle `POST` of a new connection."""
+    client, api = await _changeable_client(call), call.api
     body = await read_json(call.receive, call.headers, api.parts.limits)
-    asked = read_struct(body, _request, ConnectionRequest, lambda partly: _check_new(call, partly))
-    _check_new(call, asked)
-    made = new_secret() if asked.generate_secret else None
-    secrets = [*trimmed(asked.secrets), *([made] if made else [])]
+    given = read_struct(body, _request, ConnectionRequest, lambda partly: _check_new(call, partly))
+    _check_new(call, given)
+    made = new_secret() if given.generate_secret else None
+    secrets = [*trim_secrets(given.secrets), *([made] if made else [])]
     now = api.parts.clock()
-    wanted = Connection(client.number, asked.channel, asked.tool, now, now, secrets, settings_of(asked.settings), asked.access_token or "")
-    place = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{asked.channel}/{asked.tool}")
+    new = Connection(client.number, given.channel, given.tool, now, now, secrets, settings_of(given.settings), given.access_token or "")
+    location = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
 
-    refused = would_refuse(await refused_from_now(api.parts.store, client, wanted, now - LATELY))
+    refused = would_refuse(await find_affected_senders(api.parts.store, client, new, now - LOOKBACK))
 
-    def answer(kept: Connection) -> Response:
-        # A secret is shown this once: the answer is kept without it.
-        hidden = encode(described(kept, refused=refused)) if made else None
-        return Response(201, encode(described(kept, made, refused=refused)), headers=[(b"location", place)], stored_body=hidden)
+    def response(stored: Connection) -> Response:
+        # A generated secret is shown once: the response stored for retries leaves it out.
+        hidden = encode(connection_out(stored, refused=refused)) if made else None
+        return Response(201, encode(connection_out(stored, made, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
 
-    return await call.settle(lambda writes: api.connections.connect(wanted, writes), answer)
+    return await call.settle(lambda writes: api.connections.connect(new, writes), response)
 
 
 async def connection(call: Call) -> Response:
-    """`GET` of one connection."""
+    """Handle `GET` of one connection."""
     found = await _connection(call)
-    told = await call.api.connections.fetching(found.client)
-    return Response(body=encode(described(found, fetching=told.get(found.tool))))
+    states = await call.api.connections.fetching(found.client)
+    return Response(body=encode(connection_out(found, fetching=states.get(found.tool))))
 
 
 async def change(call: Call) -> Response:
-    """`PATCH` of one connection."""
-    client = await _lasting(call)
+    """Handle `PATCH` of one connection."""
+    client = await _changeable_client(call)
     known = await _connection(call)
     body = await read_json(call.receive, call.headers, call.api.parts.limits)
-    asked = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
-    made = new_secret() if asked.generate_secret else None
-    token = None if asked.access_token is UNSET else asked.access_token or ""
-    changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, asked, made), token))
-    told = await call.api.connections.fetching(known.client)
+    given = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
+    made = new_secret() if given.generate_secret else None
+    token = None if given.access_token is UNSET else given.access_token or ""
+    changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, given, made), token))
+    states = await call.api.connections.fetching(known.client)
     refused = []
-    if asked.secrets is not UNSET or made:
-        since = max(call.api.parts.clock() - LATELY, known.guarded_us or 0)
-        refused = would_refuse(await refused_from_now(call.api.parts.store, client, changed, since))
-    return Response(body=encode(described(changed, made, told.get(known.tool), refused)))
+    if given.secrets is not UNSET or made:
+        since = max(call.api.parts.clock() - LOOKBACK, known.guarded_us or 0)
+        refused = would_refuse(await find_affected_senders(call.api.parts.store, client, changed, since))
+    return Response(body=encode(connection_out(changed, made, states.get(known.tool), refused)))
 
 
 async def disconnect(call: Call) -> Response:
-    """`DELETE` of one connection."""
+    """Handle `DELETE` of one connection."""
     client = await one_client(call)
     await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
     return Response(204)
 
 
 def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
-    """The settings in our words."""
+    """Convert the settings of a request body."""
     return ConnectionSettings(**msgspec.structs.asdict(body))
 
 
-def would_refuse(found: Sequence[Caller]) -> list[WouldRefuse]:
-    """Who would be refused from now, as it is shown."""
+def would_refuse(found: Sequence[AffectedSender]) -> list[WouldRefuse]:
+    """Return the affected senders as shown."""
     return [WouldRefuse(one.tool, one.calls, to_text(one.last_us), one.reason) for one in found]
 
 
-def described(
+def connection_out(
     found: Connection, generated: str | None = None, fetching: FetchState | None = None, refused: list[WouldRefuse] | None = None
 ) -> ConnectionOut:
-    """A connection as it may be shown, with how fetching goes where it has an access token."""
+    """Return a connection as shown, with the state of fetching if it has an access token."""
     settings = msgspec.convert(found.settings, ConnectionSettingsBody, from_attributes=True)
     times = to_text(found.created_us), to_text(found.updated_us)
     secret: Literal["set", "not set"] = "set" if found.secrets else "not set"
     token: Literal["set", "not set"] = "set" if found.access_token else "not set"
-    told = fetching_out(fetching or FetchState(found.tool)) if found.access_token else None
-    shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, told)
+    state = fetching_out(fetching or FetchState(found.tool)) if found.access_token else None
+    shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, state)
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 
 
 def fetching_out(found: FetchState) -> FetchingOut:
-    """How fetching goes, as it may be shown."""
+    """Return the state of fetching as shown."""
     fetched = None if found.fetched_us is None else to_text(found.fetched_us)
     failed = None if found.error_us is None else to_text(found.error_us)
-    return FetchingOut(fetching_state(found), found.wanted, found.noted, fetched, found.error, failed)
+    return FetchingOut(fetching_state(found), found.wanted, found.not_found, fetched, found.error, failed)
 
 
 def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
-    """The settings with these changes: null puts back a default."""
+    """Return the settings with these changes; null restores a default."""
     if changes is None:
         return ConnectionSettings()
     given = {} if changes is UNSET else msgspec.structs.asdict(changes)
@@ -270,16 +269,16 @@ def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | Unset
 
 
 def _changed(
-    call: Call, known: Connection, asked: ConnectionChange, made: str | None = None
+    call: Call, known: Connection, given: ConnectionChange, made: str | None = None
 ) -> tuple[list[str] | None, ConnectionSettings]:
-    """The secrets and settings of a connection after this change; raises `Invalid`."""
-    settings = patched(known.settings, asked.settings)
-    secrets = None if asked.secrets is UNSET else trimmed(asked.secrets or [])
-    token = known.access_token if asked.access_token is UNSET else asked.access_token
-    faults = token_fault(known, settings, token_given=asked.access_token is not UNSET)
-    _check(call, known.channel, known.tool, secrets or [], asked.generate_secret, settings, token, faults)
+    """Return the secrets and settings of a connection after this change. Raises `Invalid`."""
+    settings = patched(known.settings, given.settings)
+    secrets = None if given.secrets is UNSET else trim_secrets(given.secrets or [])
+    token = known.access_token if given.access_token is UNSET else given.access_token
+    faults = token_fault(known, settings, token_given=given.access_token is not UNSET)
+    _check(call, known.channel, known.tool, secrets or [], given.generate_secret, settings, token, faults)
     if made is not None:
-        # The new one comes beside the one before, until that is taken away.
+        # The previous secret stays valid until it is removed.
         most = call.api.parts.senders.most_secrets(known.channel, known.tool)
         secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
     return secrets, settings
@@ -289,23 +288,28 @@ def _check(
     call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None,
     more: Sequence[Fault] = (),
 ) -> None:  # fmt: skip
-    """Raise `Invalid` with everything that is wrong with a connection that is to be; `one_more`: a secret is made beside these."""
+    """Raise `Invalid` with all faults of a new or changed connection; `one_more`: a secret is generated in addition."""
     parts = call.api.parts
-    faults = [*faults_of(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)), *more]
+    faults = [
+        *connection_faults(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)),
+        *more,
+    ]
     faults += secret_faults(parts.senders, channel, tool, secrets, settings, more=int(one_more))
     faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
     raise_if_any(faults)
 
 
-def _check_new(call: Call, asked: ConnectionRequest) -> None:
-    _check(call, asked.channel, asked.tool, trimmed(asked.secrets), asked.generate_secret, settings_of(asked.settings), asked.access_token)
+def _check_new(call: Call, given: ConnectionRequest) -> None:
+    _check(
+        call, given.channel, given.tool, trim_secrets(given.secrets), given.generate_secret, settings_of(given.settings), given.access_token
+    )
 
 
-async def _lasting(call: Call) -> Client:
-    """The client that the path names; `WrongState` for one that is being deleted: what is kept of it then would outlive it."""
+async def _changeable_client(call: Call) -> Client:
+    """Return the client in the path. Raises `WrongState` while it is being deleted: a connection stored then would never be deleted."""
     client = await one_client(call)
     if client.state == DELETING:
-        raise WrongState(f"client {client.client_id!r} is being deleted; nothing of it can be changed any more")
+        raise WrongState(f"client {client.client_id!r} is being deleted and can no longer be changed")
     return client
 
 
@@ -317,5 +321,5 @@ async def _connection(call: Call) -> Connection:
 def _channel(call: Call) -> str:
     channel = call.path("channel")
     if channel not in CHANNELS:
-        raise NotFound(f"there is no channel {channel[:100]!r}; there are {', '.join(CHANNELS)}")
+        raise NotFound(f"there is no channel {channel[:100]!r}; the channels are {', '.join(CHANNELS)}")
     return channel

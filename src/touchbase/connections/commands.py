@@ -1,4 +1,4 @@
-"""Commands and queries about connections and about fetching their records."""
+"""Commands and queries on connections and on their fetch queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from touchbase.sql.command import Command, Query
 
 @dataclass(slots=True)
 class AddConnection(Command[Connection]):
-    """Connect a tool. `Conflict` when the client has connected it on that channel already."""
+    """Connect a tool. `Conflict` when the client has already connected it on that channel."""
 
     connection: Connection
 
@@ -21,8 +21,7 @@ class AddConnection(Command[Connection]):
 class ChangeConnection(Command[Connection]):
     """Replace a connection's settings, and its secrets and access token unless they are None. `NotFound`.
 
-    A change lets a worker that had stopped asking the tool try again; a new token also asks once more for
-    what was not found.
+    A change lets stopped fetching start again; a new token also queues the records again that were not found.
     """
 
     client: int
@@ -32,14 +31,14 @@ class ChangeConnection(Command[Connection]):
     settings: ConnectionSettings
     at: Micros
     access_token: str | None = field(default=None, repr=False)
-    """Empty: take it away."""
+    """Empty: remove it."""
     known: Connection | None = field(default=None, repr=False)
-    """The connection as it was when the change was made up; `PreconditionFailed` if it has changed since. None: whatever it is now."""
+    """The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check."""
 
 
 @dataclass(slots=True)
 class RemoveConnection(Command[None]):
-    """Disconnect a tool; what it has sent stays. `NotFound`."""
+    """Disconnect a tool; its deliveries and records stay. `NotFound`."""
 
     client: int
     channel: str
@@ -48,10 +47,9 @@ class RemoveConnection(Command[None]):
 
 @dataclass(slots=True)
 class ClaimFetch(Command[ClaimedFetch | None]):
-    """Become the one worker that asks a client's tool for records, until `until_us` at the latest.
+    """Claim the fetch queue of a client's tool until `until_us`, so that no other worker fetches from it.
 
-    Answers which records are wanted now, those that events wait for first; None when another worker asks,
-    or when nobody may before a later time.
+    Returns the due records, first the ones needed by parked events; None when another worker has the claim, or the queue is paused.
     """
 
     client: int
@@ -63,42 +61,42 @@ class ClaimFetch(Command[ClaimedFetch | None]):
 
 @dataclass(slots=True)
 class FinishFetch(Command[bool]):
-    """Say how asking went and give up the claim that ends at `until_us`.
+    """Store the result of a fetch and release the claim that ends at `until_us`.
 
-    What came (`done`) is wanted no more, unless it was wanted anew meanwhile; what is `noted` is not asked for
-    again until a call is about it; `again` holds what to ask for at a later time. Answers False when the
-    claim had ended before: then another worker may ask already, and its times stay.
+    `done` leaves the queue, unless a webhook requested it again since; `not_found` is not fetched until a webhook requests it again;
+    `retries` are fetched at the given times. Returns False when the claim had expired: then the queue's times are those of the worker
+    that claimed it next.
     """
 
     client: int
     tool: str
     until_us: Micros
     next_us: Micros
-    """Nobody asks before."""
+    """The queue is paused until then."""
     failures: int = 0
-    """Calls in a row that failed."""
+    """Requests in a row that failed."""
     stopped: bool = False
-    """Nobody asks until the connection is changed."""
+    """The queue is paused until the connection is changed."""
     error: str | None = None
     at: Micros = 0
     fetched_us: Micros | None = None
     done: list[FetchRequest] = field(default_factory=list)
-    noted: list[FetchRequest] = field(default_factory=list)
-    again: list[tuple[FetchRequest, Micros]] = field(default_factory=list)
+    not_found: list[FetchRequest] = field(default_factory=list)
+    retries: list[tuple[FetchRequest, Micros]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ListConnections(Query[list[Connection]]):
-    """All connections of one client, by channel and tool."""
+    """List all connections of one client, by channel and tool."""
 
     client: int
 
 
 @dataclass(slots=True)
 class DueFetches(Query[list[tuple[int, str]]]):
-    """Active clients (by number) and tools with an access token, of which records are wanted and may be asked for by `now_us`.
+    """List fetch queues (client number, tool) of active clients that have an access token and records due by `now_us`.
 
-    Those first that may be asked for the longest.
+    The queue that has been due longest comes first.
     """
 
     now_us: Micros
@@ -106,6 +104,6 @@ class DueFetches(Query[list[tuple[int, str]]]):
 
 @dataclass(slots=True)
 class ListFetching(Query[list[FetchState]]):
-    """How asking each of a client's tools for records goes; without those that nothing was ever wanted of."""
+    """List the state of each fetch queue of a client; without tools from which no record was ever requested."""
 
     client: int

@@ -1,6 +1,6 @@
-"""Sealed columns: which they are, sealed as a row is written and opened as it is read, and sealed again with a new key.
+"""Encrypted columns: encrypt on write, decrypt on read, re-encrypt when the key changes.
 
-A column joins by standing in `TABLES`: what follows here, the check at start and the rotation included, then holds for it.
+A column listed in `TABLES` is encrypted, checked at start and included in key rotation.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 LOG = logging.getLogger("touchbase.storage")
 
-NOTHING = (None, "", "[]")
-"""Stands for no secret, and is kept as it is."""
+EMPTY = (None, "", "[]")
+"""Values without a secret; they are stored unencrypted."""
 CANARY = "a canary"
-LOST = 100
-"""Secrets that cannot be opened which are named one by one."""
+MAX_LISTED = 100
+"""Undecryptable secrets that are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncryptedTable:
-    """A table with sealed columns. Its rows begin with `key`, wherever they are written or read whole."""
+    """A table with encrypted columns; every whole row begins with `key`."""
 
     name: str
     key: Columns
     columns: Mapping[str, Callable[[], str]]
-    """Each sealed column, and what takes the place of a text that can never be opened again."""
+    """Each encrypted column, and a function that returns the replacement of a secret that cannot be decrypted."""
 
-    def place(self, column: str, row: Row) -> tuple[object, ...]:
-        """What a sealed text of this row is bound to."""
+    def location(self, column: str, row: Row) -> tuple[object, ...]:
+        """Return the associated data of this row's ciphertext: table, column and key."""
         return (self.name, column, *row[: len(self.key)])
 
 
-def _nobody_knows() -> str:
-    """Secrets that no call can prove to know: to take lost ones away would open the door to everybody."""
+def _unknown_secrets() -> str:
+    """Return a random secret that no sender knows. Without any secret the connection would accept every sender."""
     return secrets_text([token_urlsafe(32)])
 
 
-CONNECTION_TABLE = EncryptedTable("connection", CONNECTION[:3], {"secrets": _nobody_knows, "access_token": lambda: ""})
+CONNECTION_TABLE = EncryptedTable("connection", CONNECTION[:3], {"secrets": _unknown_secrets, "access_token": lambda: ""})
 TABLES = (CONNECTION_TABLE,)
 
-NOTE_KEY = Statement(
-    "note_key",
+RECORD_KEY = Statement(
+    "record_key",
     (("key_id", "text"), ("canary", "text")),
-    # An update that changes nothing, so that whoever retires the key waits for us, or we for them.
+    # An update that changes nothing: it locks the row, so that retiring the key and using it wait for each other.
     "INSERT INTO encryption_key (key_id, canary) SELECT p.key_id, p.canary FROM p WHERE true "
     "ON CONFLICT (key_id) DO UPDATE SET key_id = excluded.key_id",
 )
@@ -64,22 +64,24 @@ FORGET_KEYS = Statement(
 )
 
 
-def sealed_row(sealer: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Plan[Row]:
-    """The row with its secrets sealed; their key is noted in the same transaction."""
+def encrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Plan[Row]:
+    """Encrypt the secrets of a row, and record the key in the same transaction."""
     found = list(row)
-    for place, (column, _) in enumerate(columns):
-        if column in table.columns and row[place] not in NOTHING:
-            found[place] = sealer.seal(row[place], table.place(column, row))
+    for index, (column, _) in enumerate(columns):
+        if column in table.columns and row[index] not in EMPTY:
+            found[index] = cipher.seal(row[index], table.location(column, row))
     if found != list(row):
-        yield from note_key(sealer)
+        yield from record_key(cipher)
     return tuple(found)
 
 
-def opened_row(sealer: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Row:
-    """The row with its secrets in clear; raises `Overloaded` when they cannot be opened."""
+def decrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Row:
+    """Decrypt the secrets of a row. Raises `DecryptionFailed`, an `Overloaded`."""
     try:
         return tuple(
-            sealer.open(value, table.place(column, row)) if column in table.columns and value not in NOTHING and is_sealed(value) else value
+            cipher.open(value, table.location(column, row))
+            if column in table.columns and value not in EMPTY and is_sealed(value)
+            else value
             for (column, _), value in zip(columns, row, strict=True)
         )
     except DecryptionFailed as error:
@@ -87,106 +89,106 @@ def opened_row(sealer: Cipher, table: EncryptedTable, columns: Columns, row: Row
         raise
 
 
-def note_key(sealer: Cipher) -> Plan[None]:
-    """Note that the present key has sealed something, so that no server starts without it."""
-    key_id = sealer.current_id()
-    yield Execute(NOTE_KEY, [(key_id, sealer.seal(CANARY, _canary_of(key_id)))])
+def record_key(cipher: Cipher) -> Plan[None]:
+    """Record that the present key is in use, so that no server starts without it."""
+    key_id = cipher.current_id()
+    yield Execute(RECORD_KEY, [(key_id, cipher.seal(CANARY, _canary_of(key_id)))])
 
 
 def _canary_of(key_id: str) -> tuple[object, ...]:
     return ("seal_key", "canary", key_id)  # the table's former name: stored canaries are bound to it
 
 
-def check_keys(sealer: Cipher) -> Plan[bool]:
-    """Refuse a store whose keys are not at hand; answers whether secrets in clear wait to be sealed."""
+def check_keys(cipher: Cipher) -> Plan[bool]:
+    """Check that all recorded keys are available; return whether plain secrets need encryption. Raises `UnusableStore`."""
     rows = yield Select("SELECT key_id, canary FROM encryption_key", ())
     for key_id, canary in rows:
         try:
-            sealer.open(canary, _canary_of(key_id))
+            cipher.open(canary, _canary_of(key_id))
         except DecryptionFailed:
             raise UnusableStore(
-                f"the secrets in this store are sealed with the encryption key {key_id}, which is not at hand (or is not the true one): "
-                "set TOUCHBASE_ENCRYPTION_KEY, or while keys change TOUCHBASE_ENCRYPTION_KEY_OLD, or put the store's key file back; "
-                "`touchbase encryption-keys check` tells more"
+                f"the secrets in this store are encrypted with the key {key_id}, which is missing or wrong: "
+                "set TOUCHBASE_ENCRYPTION_KEY (during a key change TOUCHBASE_ENCRYPTION_KEY_OLD), or restore the store's key file; "
+                "`touchbase encryption-keys check` shows details"
             ) from None
     for table in TABLES:
         for column in table.columns:
-            if not sealer.can_seal and (yield _clear(table, column, 1)):
+            if not cipher.can_seal and (yield _unencrypted(table, column, 1)):
                 raise UnusableStore(
-                    "this store holds secrets in clear, and there is no encryption key to seal them with: "
-                    "`touchbase encryption-keys generate` makes one, set it as TOUCHBASE_ENCRYPTION_KEY"
+                    "this store contains unencrypted secrets, and no encryption key is set: "
+                    "generate one with `touchbase encryption-keys generate` and set it as TOUCHBASE_ENCRYPTION_KEY"
                 )
-            if sealer.can_seal and (yield _clear(table, column, 1)):
+            if cipher.can_seal and (yield _unencrypted(table, column, 1)):
                 return True
     return False
 
 
-def seal_again(sealer: Cipher, limit: int | None = None) -> Plan[int]:
-    """Seal what is in clear, or sealed with another key than the present one: up to `limit` secrets; answers how many."""
-    sealed = 0
+def reencrypt(cipher: Cipher, limit: int | None = None) -> Plan[int]:
+    """Encrypt up to `limit` secrets that are plain or encrypted with an older key; return how many."""
+    count = 0
     for table in TABLES:
         for column in table.columns:
-            left = None if limit is None else limit - sealed
-            rows = yield Select(*_others(table, column, sealer.current_id(), left))
+            left = None if limit is None else limit - count
+            rows = yield Select(*_not_encrypted_with(table, column, cipher.current_id(), left))
             if rows:
-                yield from note_key(sealer)
-                yield Execute(_reseal(table, column), [_sealed_anew(sealer, table, column, row) for row in rows])
-            sealed += len(rows)
-    return sealed
+                yield from record_key(cipher)
+                yield Execute(_replace_secret(table, column), [_reencrypted_row(cipher, table, column, row) for row in rows])
+            count += len(rows)
+    return count
 
 
-def retire_keys(command: RetireKeys, sealer: Cipher) -> Plan[list[str]]:
-    """Forget every other key; what was sealed with one meanwhile is sealed again, so nothing needs it any more."""
-    forgotten = yield Execute(FORGET_KEYS, [(sealer.current_id(),)])
-    yield from seal_again(sealer)
+def retire_keys(command: RetireKeys, cipher: Cipher) -> Plan[list[str]]:
+    """Remove the records of all other keys, and re-encrypt what they have encrypted; return their ids."""
+    forgotten = yield Execute(FORGET_KEYS, [(cipher.current_id(),)])
+    yield from reencrypt(cipher)
     return sorted(key_id for (key_id,) in forgotten)
 
 
-def check_seals(query: CheckEncryption, sealer: Cipher) -> Plan[EncryptionState]:
-    """Try every sealed secret."""
+def check_encryption(query: CheckEncryption, cipher: Cipher) -> Plan[EncryptionState]:
+    """Decrypt every secret, and report failures."""
     found = EncryptionState()
     for key_id, canary in (yield Select("SELECT key_id, canary FROM encryption_key", ())):
-        _try(sealer, canary, _canary_of(key_id), found)
+        _try_decrypt(cipher, canary, _canary_of(key_id), found)
     for table in TABLES:
         for column in table.columns:
             for row in (yield Select(f"SELECT {names(table.key)}, {column} FROM {table.name}", ())):
                 text = row[-1]
-                if text in NOTHING:
+                if text in EMPTY:
                     continue
                 if not is_sealed(text):
                     found.clear += 1
                     continue
                 found.by_key[key_id_of(text)] = found.by_key.get(key_id_of(text), 0) + 1
-                _try(sealer, text, table.place(column, row), found)
+                _try_decrypt(cipher, text, table.location(column, row), found)
     return found
 
 
-def _try(sealer: Cipher, sealed: str, place: tuple[object, ...], found: EncryptionState) -> None:
+def _try_decrypt(cipher: Cipher, ciphertext: str, location: tuple[object, ...], found: EncryptionState) -> None:
     try:
-        sealer.open(sealed, place)
+        cipher.open(ciphertext, location)
     except DecryptionFailed as error:
-        if len(found.lost) < LOST:
-            found.lost.append(LostSecret(place, error.reason))
+        if len(found.lost) < MAX_LISTED:
+            found.lost.append(LostSecret(location, error.reason))
 
 
-def _clear(table: EncryptedTable, column: str, limit: int | None) -> Select:
-    return Select(*_others(table, column, "", limit))
+def _unencrypted(table: EncryptedTable, column: str, limit: int | None) -> Select:
+    return Select(*_not_encrypted_with(table, column, "", limit))
 
 
-def _others(table: EncryptedTable, column: str, key_id: str, limit: int | None) -> tuple[str, Row]:
-    """The secrets that this key has not sealed; without a key, those that none has."""
-    sealed = PREFIX + (f"{key_id}:" if key_id else "")
+def _not_encrypted_with(table: EncryptedTable, column: str, key_id: str, limit: int | None) -> tuple[str, Row]:
+    """Return a query for secrets not encrypted with this key; with an empty key id, for plain secrets."""
+    prefix = PREFIX + (f"{key_id}:" if key_id else "")
     sql = f"SELECT {names(table.key)}, {column} FROM {table.name} WHERE {column} NOT IN ('', '[]') AND {column} NOT LIKE ?"
-    return (sql, (f"{sealed}%",)) if limit is None else (f"{sql} LIMIT ?", (f"{sealed}%", limit))
+    return (sql, (f"{prefix}%",)) if limit is None else (f"{sql} LIMIT ?", (f"{prefix}%", limit))
 
 
-def _sealed_anew(sealer: Cipher, table: EncryptedTable, column: str, row: Row) -> Row:
-    place, text = table.place(column, row), row[-1]
-    return (*row, sealer.seal(sealer.open(text, place) if is_sealed(text) else text, place))
+def _reencrypted_row(cipher: Cipher, table: EncryptedTable, column: str, row: Row) -> Row:
+    location, text = table.location(column, row), row[-1]
+    return (*row, cipher.seal(cipher.open(text, location) if is_sealed(text) else text, location))
 
 
-def _reseal(table: EncryptedTable, column: str) -> Statement:
-    """Put the new text in, unless the secret was changed meanwhile."""
+def _replace_secret(table: EncryptedTable, column: str) -> Statement:
+    """Return the statement that replaces a secret, unless it has changed since it was read."""
     count = len(table.key)
     same = " AND ".join(f"t.{name} = p.{name}" for name, _ in table.key)
     numbered = " AND ".join(f"{name} = ?{n}" for n, (name, _) in enumerate(table.key, 1))
@@ -198,33 +200,33 @@ def _reseal(table: EncryptedTable, column: str) -> Statement:
     )
 
 
-def seal_more(command: Reencrypt, sealer: Cipher) -> Plan[int]:
-    """`Reencrypt`."""
-    return seal_again(sealer, command.limit)
+def reencrypt_batch(command: Reencrypt, cipher: Cipher) -> Plan[int]:
+    """Run `Reencrypt`: encrypt up to `limit` secrets again."""
+    return reencrypt(cipher, command.limit)
 
 
-def replace_lost(command: ReplaceLost, sealer: Cipher) -> Plan[list[Place]]:
-    """`ReplaceLost`."""
+def replace_lost(command: ReplaceLost, cipher: Cipher) -> Plan[list[Place]]:
+    """Run `ReplaceLost`: replace secrets that cannot be decrypted; return where they were."""
     replaced: list[Place] = []
     for table in TABLES:
         for column, instead in table.columns.items():
-            rows = yield Select(*_others(table, column, sealer.current_id(), None))
-            lost = [row for row in rows if is_sealed(row[-1]) and not _opens(sealer, row[-1], table.place(column, row))]
-            anew = [(*row, _sealed_text(sealer, instead(), table.place(column, row))) for row in lost]
-            yield Execute(_reseal(table, column), anew)
-            replaced += [table.place(column, row) for row in lost]
-    yield from note_key(sealer)
-    yield from retire_keys(RetireKeys(), sealer)
+            rows = yield Select(*_not_encrypted_with(table, column, cipher.current_id(), None))
+            lost = [row for row in rows if is_sealed(row[-1]) and not _can_decrypt(cipher, row[-1], table.location(column, row))]
+            replacements = [(*row, _encrypted(cipher, instead(), table.location(column, row))) for row in lost]
+            yield Execute(_replace_secret(table, column), replacements)
+            replaced += [table.location(column, row) for row in lost]
+    yield from record_key(cipher)
+    yield from retire_keys(RetireKeys(), cipher)
     return replaced
 
 
-def _opens(sealer: Cipher, sealed: str, place: tuple[object, ...]) -> bool:
+def _can_decrypt(cipher: Cipher, ciphertext: str, location: tuple[object, ...]) -> bool:
     try:
-        sealer.open(sealed, place)
+        cipher.open(ciphertext, location)
     except DecryptionFailed:
         return False
     return True
 
 
-def _sealed_text(sealer: Cipher, text: str, place: tuple[object, ...]) -> str:
-    return text if text in NOTHING else sealer.seal(text, place)
+def _encrypted(cipher: Cipher, text: str, location: tuple[object, ...]) -> str:
+    return text if text in EMPTY else cipher.seal(text, location)

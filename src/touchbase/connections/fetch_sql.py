@@ -1,4 +1,4 @@
-"""Asking tools for records: who may ask, what is wanted, and how it went. One worker at a time asks for one client and tool."""
+"""Fetch queue: claim it, list due records, store results. One worker at a time fetches for one client and tool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete, only_row
 
 _SOURCE: Columns = (("client", "bigint"), ("tool", "text"))
-_OURS = "t.client = p.client AND t.tool = p.tool"
+_SAME_SOURCE = "t.client = p.client AND t.tool = p.tool"
 INSERT_SOURCE = Statement(
     "insert_source",
     _SOURCE,
@@ -21,7 +21,7 @@ CLAIM_SOURCE = Statement(
     (*_SOURCE, ("now_us", "bigint"), ("until_us", "bigint")),
     sqlite="UPDATE fetch_state SET next_us = ?4 WHERE client = ?1 AND tool = ?2 AND stopped = 0 AND next_us <= ?3 RETURNING failures",
     body="UPDATE fetch_state AS t SET next_us = p.until_us FROM p "
-    f"WHERE {_OURS} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
+    f"WHERE {_SAME_SOURCE} AND t.stopped = 0 AND t.next_us <= p.now_us RETURNING t.failures",
 )
 _DUE = (
     "SELECT object_type, object_id, requested_us, attempts FROM fetch_queue "
@@ -46,17 +46,17 @@ FINISH_SOURCE = Statement(
     "WHERE client = ?1 AND tool = ?2 AND next_us = ?3 RETURNING client",
     body="UPDATE fetch_state AS t SET next_us = p.next_us, failures = p.failures, stopped = p.stopped, "
     "error = COALESCE(p.error, t.error), error_us = COALESCE(p.error_us, t.error_us), "
-    f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_OURS} AND t.next_us = p.until_us RETURNING t.client",
+    f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_SAME_SOURCE} AND t.next_us = p.until_us RETURNING t.client",
 )
 _ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("requested_us", "bigint"))
-_SAME_WANT = f"{_OURS} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.requested_us = p.requested_us"
-_SAME_WANT_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND requested_us = ?5"
+_SAME_WANTED = f"{_SAME_SOURCE} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.requested_us = p.requested_us"
+_SAME_WANTED_SQLITE = "client = ?1 AND tool = ?2 AND object_type = ?3 AND object_id = ?4 AND requested_us = ?5"
 DROP_WANTED = delete("drop_wanted", "fetch_queue", _ONE)
-ASK_LATER = Statement(
+RETRY_WANTED = Statement(
     "ask_later",
     (*_ONE, ("next_us", "bigint")),
-    sqlite=f"UPDATE fetch_queue SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANT_SQLITE}",
-    body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANT}",
+    sqlite=f"UPDATE fetch_queue SET attempts = attempts + 1, next_us = ?6 WHERE {_SAME_WANTED_SQLITE}",
+    body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANTED}",
 )
 RESUME_SOURCE = Statement(
     "resume_source",
@@ -65,18 +65,18 @@ RESUME_SOURCE = Statement(
     "error = NULL, error_us = NULL WHERE client = ?1 AND tool = ?2",
     body="UPDATE fetch_state AS t SET stopped = 0, failures = 0, "
     "next_us = CASE WHEN t.stopped = 1 OR t.failures > 0 THEN 0 ELSE t.next_us END, "
-    f"error = NULL, error_us = NULL FROM p WHERE {_OURS}",
+    f"error = NULL, error_us = NULL FROM p WHERE {_SAME_SOURCE}",
 )
-WANT_ONCE_MORE = Statement(
+RETRY_NOT_FOUND = Statement(
     "want_once_more",
     (*_SOURCE, ("next_us", "bigint")),
     sqlite="UPDATE fetch_queue SET next_us = ?3, attempts = 0 WHERE client = ?1 AND tool = ?2 AND next_us IS NULL",
-    body=f"UPDATE fetch_queue AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_OURS} AND t.next_us IS NULL",
+    body=f"UPDATE fetch_queue AS t SET next_us = p.next_us, attempts = 0 FROM p WHERE {_SAME_SOURCE} AND t.next_us IS NULL",
 )
 
 
 def claim_fetch(command: ClaimFetch) -> Plan[ClaimedFetch | None]:
-    """Let one worker ask, and tell it what is wanted."""
+    """Claim a queue and return its due records; None when it is claimed, paused or stopped."""
     yield Execute(INSERT_SOURCE, [(command.client, command.tool)])
     rows = yield Execute(CLAIM_SOURCE, [(command.client, command.tool, command.now_us, command.until_us)])
     if not rows:
@@ -86,27 +86,27 @@ def claim_fetch(command: ClaimFetch) -> Plan[ClaimedFetch | None]:
 
 
 def finish_fetch(c: FinishFetch) -> Plan[bool]:
-    """Note how asking went; what came is wanted no more even where the claim has ended meanwhile."""
+    """Store the result of a fetch; fetched records leave the queue even when the claim has expired."""
     error_us = c.at if c.error is not None else None
     row = (c.client, c.tool, c.until_us, c.next_us, c.failures, int(c.stopped), c.error, error_us, c.fetched_us)
     rows = yield Execute(FINISH_SOURCE, [row])
     if c.done:
         yield Execute(DROP_WANTED, sorted(_row(c, one) for one in c.done))
-    later = [(*_row(c, one), next_us) for one, next_us in c.again] + [(*_row(c, one), None) for one in c.noted]
+    later = [(*_row(c, one), next_us) for one, next_us in c.retries] + [(*_row(c, one), None) for one in c.not_found]
     if later:
-        yield Execute(ASK_LATER, sorted(later, key=lambda one: one[:4]))
+        yield Execute(RETRY_WANTED, sorted(later, key=lambda one: one[:4]))
     return bool(rows)
 
 
-def resume(client: int, tool: str, at: Micros, *, new_token: bool) -> Plan[None]:
-    """Ask again, although a worker had stopped; with a new token also for what was not found."""
+def resume_fetching(client: int, tool: str, at: Micros, *, new_token: bool) -> Plan[None]:
+    """Resume a stopped queue; with a new token also queue the records again that were not found."""
     yield Execute(RESUME_SOURCE, [(client, tool)])
     if new_token:
-        yield Execute(WANT_ONCE_MORE, [(client, tool, at)])
+        yield Execute(RETRY_NOT_FOUND, [(client, tool, at)])
 
 
-def due(query: DueFetches) -> Plan[list[tuple[int, str]]]:
-    """Whom one may ask for something now, those first whose turn came first."""
+def due_fetches(query: DueFetches) -> Plan[list[tuple[int, str]]]:
+    """Return the due queues, the one that has been due longest first."""
     rows = yield Select(
         "SELECT c.client, c.tool FROM connection c JOIN client k ON k.id = c.client AND k.state = 'active' "
         "LEFT JOIN fetch_state s ON s.client = c.client AND s.tool = c.tool "
@@ -118,16 +118,16 @@ def due(query: DueFetches) -> Plan[list[tuple[int, str]]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def fetching(query: ListFetching) -> Plan[list[FetchState]]:
-    """How asking goes, by tool."""
+def fetch_states(query: ListFetching) -> Plan[list[FetchState]]:
+    """Return the state of each queue, by tool."""
     rows = yield Select(
         "SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (query.client,)
     )
     found = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
     counted = yield Select("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (query.client,))
-    for tool, wanted, all_of_them in counted:
+    for tool, wanted, total in counted:
         one = found.setdefault(tool, FetchState(tool))
-        one.wanted, one.noted = wanted, all_of_them - wanted
+        one.wanted, one.not_found = wanted, total - wanted
     return [found[tool] for tool in sorted(found)]
 
 

@@ -1,20 +1,22 @@
-"""Fetching: records that a CRM's thin calls only name, asked for at its API, and how that goes."""
+"""Fetch queue: records that a CRM's thin webhooks only name, to be fetched from its API, and the state of that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from touchbase.common.timestamps import Micros
 
 FETCHED = "x-touchbase-fetched"
-"""Header of a delivery that we have fetched ourselves: the object's type, as its link has it."""
-COMPANIES = "company:"
-"""What the type of an object that is a company here begins with."""
+"""Header of a delivery that Touchbase fetched itself; its value is the object's type, as in its identity link."""
+COMPANY_PREFIX = "company:"
+"""Prefix of object types that are companies here."""
+State = Literal["idle", "working", "waiting", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """An object of a tool whose record is wanted; `wanted_us` tells whether it was wanted anew since."""
+    """A record to fetch; `wanted_us` is when it was last requested, so that a later request is not lost."""
 
     object_type: str
     object_id: str
@@ -24,15 +26,15 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedFetch:
-    """What a worker may ask for, and how many calls in a row have failed before."""
+    """Due records of a claimed queue, and how many requests in a row have failed."""
 
-    wanted: list[FetchRequest]
+    requests: list[FetchRequest]
     failures: int = 0
 
 
 @dataclass(slots=True)
 class FetchState:
-    """How asking one tool of one client for records goes."""
+    """State of the fetch queue of one client's tool."""
 
     tool: str
     next_us: Micros = 0
@@ -42,24 +44,33 @@ class FetchState:
     """The last failure, in one sentence."""
     error_us: Micros | None = None
     fetched_us: Micros | None = None
-    """When a record came last."""
+    """When a record was last fetched."""
     wanted: int = 0
-    """Records still to be asked for."""
-    noted: int = 0
-    """Records that the tool did not have, or would not give."""
+    """Records still to be fetched."""
+    not_found: int = 0
+    """Records that the tool does not have, or refuses to return."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOutcome:
-    """What one call to a tool came to: `records`, `gone`, `limited`, `failed` or `stopped`, and how many records it brought."""
+    """Result of one request: `records`, `gone`, `limited`, `failed` or `stopped`, and the number of records fetched."""
 
     tool: str
     outcome: str
     records: int = 0
 
 
-def kind_and_word(object_type: str) -> tuple[str, str]:
-    """A link's type as what the object is here (contact, company) and the tool's own word for it."""
-    if object_type.startswith(COMPANIES):
-        return "company", object_type.removeprefix(COMPANIES)
+def kind_and_type(object_type: str) -> tuple[str, str]:
+    """Split an identity link's type into the kind of record (contact, company) and the tool's own type."""
+    if object_type.startswith(COMPANY_PREFIX):
+        return "company", object_type.removeprefix(COMPANY_PREFIX)
     return "contact", object_type
+
+
+def fetching_state(found: FetchState) -> State:
+    """Return the state in one word: stopped, waiting (after failures), working or idle."""
+    if found.stopped:
+        return "stopped"
+    if found.failures:
+        return "waiting"
+    return "working" if found.wanted else "idle"

@@ -1,4 +1,4 @@
-"""Rows to connections, and back: the order of their columns."""
+"""Row mapping of connections."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _decode_connection_settings = msgspec.json.Decoder(ConnectionSettings).decode
 
 
 def connection_of(row: Row) -> Connection:
-    """A connection of a `CONNECTION` row."""
+    """Return the connection of a `CONNECTION` row."""
     client, channel, tool, created_us, updated_us, secrets, settings, token, guarded_us = row
     decoded = _decode_secrets(secrets), _decode_connection_settings(settings)
     return Connection(client, channel, tool, created_us, updated_us, *decoded, token, guarded_us)
 
 
 def connection_row(c: Connection) -> Row:
-    """The connection's row, in the order of `CONNECTION`."""
+    """Return the row of a connection, in the order of `CONNECTION`."""
     texts = secrets_text(c.secrets), settings_text(c.settings), c.access_token
     return (c.client, c.channel, c.tool, c.created_us, c.updated_us, *texts, c.updated_us if c.secrets else None)
 
 
 def secrets_text(secrets: Sequence[str]) -> str:
-    """Secrets as they are kept: JSON."""
+    """Return secrets as stored: JSON."""
     return encode(list(secrets))

@@ -1,10 +1,10 @@
-"""Connections: rarely written, so one at a time."""
+"""Store, change, remove and list connections, one command at a time."""
 
 from __future__ import annotations
 
 from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
-from touchbase.connections.encrypted_columns import CONNECTION_TABLE, opened_row, sealed_row
-from touchbase.connections.fetch_sql import resume
+from touchbase.connections.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
+from touchbase.connections.fetch_sql import resume_fetching
 from touchbase.connections.models import CRM, Connection
 from touchbase.connections.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.encryption.protocol import Cipher
@@ -41,55 +41,56 @@ LOCK_CONNECTION = Statement(
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
-def add_connection(command: AddConnection, sealer: Cipher) -> Plan[Connection | Conflict]:
-    """Keep a connection; of two for one tool the first stays."""
+def add_connection(command: AddConnection, cipher: Cipher) -> Plan[Connection | Conflict]:
+    """Store a connection, unless the tool is connected on that channel already."""
     made = command.connection
-    row = yield from sealed_row(sealer, CONNECTION_TABLE, CONNECTION, connection_row(made))
+    row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(made))
     if not (yield Execute(INSERT_CONNECTION, [row])):
-        return Conflict(f"{made.tool} is connected on the channel {made.channel} already; change that connection")
+        return Conflict(f"{made.tool} is already connected on the channel {made.channel}; change that connection")
     if made.access_token:
-        yield from resume(made.client, made.tool, made.created_us, new_token=True)
+        yield from resume_fetching(made.client, made.tool, made.created_us, new_token=True)
     return made
 
 
-def change_connection(command: ChangeConnection, sealer: Cipher) -> Plan[Connection | TouchbaseError]:
-    """Replace what a connection holds."""
-    if (yield from _is_outdated(command, sealer)):
+def change_connection(command: ChangeConnection, cipher: Cipher) -> Plan[Connection | TouchbaseError]:
+    """Change a connection's secrets, settings and access token."""
+    if (yield from _is_outdated(command, cipher)):
         return PreconditionFailed("the connection has changed since it was read; read it again and repeat the change")
     secrets = None if command.secrets is None else secrets_text(command.secrets)
-    place = (command.client, command.channel, command.tool, command.at)
-    row = yield from sealed_row(sealer, CONNECTION_TABLE, _CHANGE, (*place, secrets, settings_text(command.settings), command.access_token))
+    key = (command.client, command.channel, command.tool)
+    values = (*key, command.at, secrets, settings_text(command.settings), command.access_token)
+    row = yield from encrypt_row(cipher, CONNECTION_TABLE, _CHANGE, values)
     rows = yield Execute(UPDATE_CONNECTION, [row])
     if not rows:
         return _missing(command)
-    changed = _opened(rows[0], sealer)
+    changed = _decrypted(rows[0], cipher)
     if command.channel == CRM:
-        yield from resume(command.client, command.tool, command.at, new_token=bool(command.access_token))
+        yield from resume_fetching(command.client, command.tool, command.at, new_token=bool(command.access_token))
     return changed
 
 
-def _is_outdated(command: ChangeConnection, sealer: Cipher) -> Plan[bool]:
-    """Whether the connection is another than the one that the change was made up from. It then stays as it is found."""
+def _is_outdated(command: ChangeConnection, cipher: Cipher) -> Plan[bool]:
+    """Return whether the connection differs from the one that the change was decided on; it is locked until the commit."""
     if command.known is None:
         return False
     rows = yield Execute(LOCK_CONNECTION, [(command.client, command.channel, command.tool)])
-    return bool(rows) and _opened(rows[0], sealer) != command.known
+    return bool(rows) and _decrypted(rows[0], cipher) != command.known
 
 
 def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
-    """Forget a connection."""
+    """Remove a connection."""
     rows = yield Execute(DELETE_CONNECTION, [(command.client, command.channel, command.tool)])
     return None if rows else _missing(command)
 
 
-def list_connections(query: ListConnections, sealer: Cipher) -> Plan[list[Connection]]:
-    """The client's connections, by channel and tool."""
+def list_connections(query: ListConnections, cipher: Cipher) -> Plan[list[Connection]]:
+    """Return the client's connections, by channel and tool."""
     rows = yield Select(f"SELECT {names(CONNECTION)} FROM connection WHERE client = ?", (query.client,))
-    return sorted((_opened(row, sealer) for row in rows), key=lambda one: (one.channel, one.tool))
+    return sorted((_decrypted(row, cipher) for row in rows), key=lambda one: (one.channel, one.tool))
 
 
-def _opened(row: Row, sealer: Cipher) -> Connection:
-    return connection_of(opened_row(sealer, CONNECTION_TABLE, CONNECTION, row))
+def _decrypted(row: Row, cipher: Cipher) -> Connection:
+    return connection_of(decrypt_row(cipher, CONNECTION_TABLE, CONNECTION, row))
 
 
 def _missing(command: ChangeConnection | RemoveConnection) -> TouchbaseError:

@@ -1,4 +1,4 @@
-"""What a connection needs of its tool: its API for fetching records, and how it proves who it is."""
+"""Protocols of a tool's API client and of its signature checks, implemented by the adapters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from touchbase.connections.oauth import Grant
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """One call to a tool's API; its headers hold the access token and are never shown."""
+    """One request to a tool's API; its headers contain the access token and are not in the repr."""
 
     method: str
     path: str
@@ -23,7 +23,7 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """What the API said; header names are lower case."""
+    """The API's response; header names are lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -31,10 +31,9 @@ class ApiResponse:
 
 
 class FetchFailed(Exception):
-    """The API could not be asked, or said nothing of use; the text tells why and holds no secret.
+    """A request to a tool's API failed; the text gives the reason and contains no secret.
 
-    `stop`: asking again helps only once somebody has changed something. `retry_after`: seconds, where the
-    tool says so.
+    `stop`: a retry helps only after a change of the configuration. `retry_after`: seconds, if the tool gives them.
     """
 
     def __init__(self, why: str, *, stop: bool = False, retry_after: float | None = None) -> None:
@@ -44,104 +43,105 @@ class FetchFailed(Exception):
 
 
 class TokenRefresh(Protocol):
-    """How one tool is asked for an access token with a refresh token. Pure, like a fetcher."""
+    """How to get an access token of one tool for a refresh token. Pure, like a fetcher."""
 
     def call(self, base: str, grant: Grant) -> tuple[str, ApiRequest]:
-        """The call that asks for one, and the address that it goes to, for an API at this base address."""
+        """Return the base URL and the request for an access token, for an API at `base`."""
         ...
 
     def token(self, answer: ApiResponse) -> str:
-        """The access token in an answer. Raises `FetchFailed`, which never quotes the answer."""
+        """Return the access token in a response. Raises `FetchFailed`, which does not quote the response."""
         ...
 
 
 class Fetcher(Protocol):
-    """How one tool's API is asked for whole records. Pure: it makes calls and reads answers, and sends nothing."""
+    """How to fetch whole records from one tool's API. Pure: it builds requests and parses responses, and sends nothing."""
 
     @property
     def base(self) -> str:
-        """The usual address of the API."""
+        """Default base URL of the API."""
         ...
 
     @property
     def most(self) -> int:
-        """Records of one kind in one call."""
+        """Most records of one type in one request."""
         ...
 
     @property
     def pause_us(self) -> Micros:
-        """Time from one call to the next: well below the tool's limit."""
+        """Time between two requests, well within the tool's rate limit."""
         ...
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Names of settings without which the API cannot be asked."""
+        """Names of the settings that the API requires."""
         ...
 
     @property
     def renewal(self) -> TokenRefresh | None:
-        """How it is asked for access tokens; None: a connection has one that lasts."""
+        """How to get access tokens; None: the tool has long-lived ones."""
         ...
 
     def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
-        """The call that asks for these objects, all of one type; None when the API knows no such type."""
+        """Return the request for these objects, all of one type; None when the API has no such type."""
         ...
 
     def records(self, answer: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """The records in a good answer, by id, as JSON; those left out are not there. Raises `FetchFailed`."""
+        """Return the records in a successful response, by id, as JSON; missing ones do not exist. Raises `FetchFailed`."""
         ...
 
 
-Ask = Callable[[str, ApiRequest], Awaitable[ApiResponse]]
-"""Sends a call to an API at this base address; raises `FetchFailed`."""
+SendRequest = Callable[[str, ApiRequest], Awaitable[ApiResponse]]
+"""Sends a request to the API at a base URL; raises `FetchFailed`."""
 
 
 class Tools(Protocol):
-    """What is known of the tools that send us calls: the adapters, seen from the door."""
+    """The tools that send webhooks, as the receiver and the enrichment worker see their adapters."""
 
     def tools(self, channel: str) -> Sequence[str]:
-        """The names of the channel's tools."""
+        """Return the names of the channel's tools."""
         ...
 
     def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Whether a call proves to know one of the connection's secrets by what is quick to check."""
+        """Return whether a webhook proves one of the connection's secrets by a check that is quick: no parsing of the body."""
+        ...
 
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
-        """The kinds of records that `status_property` may name for a tool; None where it has no records."""
+        """Return the kinds of records that `status_property` may name; None for a tool without records."""
         ...
 
     def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """The same in every way of its tool; it may parse the body."""
+        """Return whether a webhook proves one of the secrets by any of its tool's schemes; may parse the body."""
         ...
 
     def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
-        """Whether a call is the tool's test call, which proves nothing else."""
+        """Return whether a webhook is the tool's test request, which has no other proof."""
         ...
 
     def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
-        """The tool that a call looks like, and whether it is plainly not one of the guarded ones; it may parse the body."""
+        """Return the most likely tool, and whether it is certainly none of the `guarded` ones; may parse the body."""
         ...
 
     def secrets_of(self, connection: Connection) -> Sequence[str]:
-        """The connection's secrets as a call would show them."""
+        """Return the connection's secrets in the form in which a webhook would contain them."""
         ...
 
     def most_secrets(self, channel: str, tool: str) -> int:
-        """How many secrets a connection of this tool may have."""
+        """Return how many secrets a connection of this tool may have."""
         ...
 
     def why_not_secret(self, channel: str, tool: str, secret: str) -> str | None:
-        """The forms that a secret of this tool may have, where this one could never fit; else None."""
+        """Return the valid forms of this tool's secrets when this secret has none of them; else None."""
         ...
 
     def is_public(self, channel: str, tool: str, secret: str) -> bool:
-        """Whether a secret of this tool is a public key, which proves nothing by being known."""
+        """Return whether a secret of this tool is a public key, which need not be redacted."""
         ...
 
     def has_window(self, channel: str, tool: str) -> bool:
-        """Whether the tool's signatures have a time."""
+        """Return whether the tool's signatures carry a timestamp."""
         ...
 
     def fetcher(self, channel: str, tool: str) -> Fetcher | None:
-        """How the tool's API is asked for records; None: it never is."""
+        """Return the fetcher of the tool's API; None: no records are fetched from it."""
         ...

@@ -1,1 +1,1 @@
-"""Fetching records that thin webhooks only name."""
+"""Enrichment: fetch the records that thin webhooks only name."""

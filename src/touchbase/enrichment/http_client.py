@@ -1,7 +1,7 @@
-"""Calling an API: https only, to addresses that were checked, no redirect followed, an answer of bounded size in bounded time.
+"""HTTP client for tools' APIs: https only, public addresses only, no redirects, responses limited in size and time.
 
-A name is resolved here, every address that it has is checked, and the connection goes to a checked one; nobody can
-answer otherwise in between. Certificates are checked against the name.
+A host name is resolved here, each of its addresses is checked, and the connection goes to a checked address, so that a second
+DNS response cannot redirect it (DNS rebinding). Certificates are verified against the host name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Collection, Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,71 +19,97 @@ import httpcore
 
 from touchbase.common.url_origin import origin_of
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
-from touchbase.enrichment.addresses import is_public
 
 SECONDS = 30.0
-"""From the first step of a call to the last byte of its answer."""
-LARGEST = 8 * 1024 * 1024
-"""Bytes of an answer."""
+"""From the first step of a request to the last byte of its response."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Bytes of a response."""
 CONNECTIONS = 16
-KEPT_OPEN = 30.0
+KEEPALIVE = 30.0
+"""Seconds that an idle connection stays open."""
 _TIMEOUTS = {"timeout": {"connect": 10.0, "read": SECONDS, "write": SECONDS, "pool": SECONDS}}
 _UNREACHABLE = (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, TimeoutError, OSError)
 
-# Its lines would tell of every connection; none of ours does.
+# Some Python versions count these networks as public; the last is a metadata service of a cloud.
+_NOT_PUBLIC = tuple(map(IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
+# Addresses that embed another, possibly private, address: translated (NAT64), tunnelled (6to4, Teredo), IPv4-compatible.
+_EMBEDDING = tuple(map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
+# Contains all addresses allocated to the public internet, but not translated ones (RFC 2765) and discard prefixes.
+_PUBLIC = IPv6Network("2000::/3")
+_NOT_PUBLIC_6 = tuple(map(IPv6Network, ("fec0::/10", "2001::/23", "3fff::/20", "5f00::/16", "100::/64")))
+
+# httpcore logs each connection; Touchbase's logs do not.
 logging.getLogger("httpcore").setLevel(logging.WARNING)
 
 
+def is_public(text: str) -> bool:
+    """Return whether an address, as a resolver returns it, belongs to the public internet."""
+    try:
+        found = ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped is not None:
+            return _is_public_4(found.ipv4_mapped)
+        excluded = any(found in network for network in (*_EMBEDDING, *_NOT_PUBLIC_6))
+        return found in _PUBLIC and found.is_global and not found.is_multicast and not excluded
+    return _is_public_4(found)
+
+
+def _is_public_4(found: IPv4Address) -> bool:
+    return found.is_global and not found.is_multicast and not found.is_reserved and not any(found in network for network in _NOT_PUBLIC)
+
+
 class HttpClient:
-    """Calls APIs; `allowed` are origins (`https://crm.internal:8443`) that an operator has named, private or not."""
+    """HTTP client; `allowed`: origins (`https://crm.internal:8443`) that the operator permits, public or not."""
 
     def __init__(self, agent: str, allowed: Collection[str] = ()) -> None:
         self._agent = agent
         self._allowed = {origin_of(one) for one in allowed}
-        places = frozenset((host, port) for _, host, port in self._allowed)
+        hosts = frozenset((host, port) for _, host, port in self._allowed)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=_certificates(),
             max_connections=CONNECTIONS,
-            keepalive_expiry=KEPT_OPEN,
-            network_backend=_Checked(places),
+            keepalive_expiry=KEEPALIVE,
+            network_backend=_CheckedBackend(hosts),
         )
 
-    async def ask(self, base: str, call: ApiRequest) -> ApiResponse:
-        """Send a call to the API at this base address; raises `FetchFailed`, which never holds anything of the call."""
+    async def send(self, base: str, request: ApiRequest) -> ApiResponse:
+        """Send a request to the API at this base URL. Raises `FetchFailed`, which contains nothing of the request."""
         try:
             origin = origin_of(base)
         except ValueError:
-            raise FetchFailed("the setting api_base is no address of an API; correct it", stop=True) from None
+            raise FetchFailed("the setting api_base is not the URL of an API; correct it", stop=True) from None
         if origin[0] != "https" and origin not in self._allowed:
-            raise FetchFailed(f"{origin[1]} is asked by https only; correct the setting api_base", stop=True)
+            raise FetchFailed(f"{origin[1]} may be reached by https only; correct the setting api_base", stop=True)
         try:
             async with asyncio.timeout(SECONDS):
-                return await self._send(base.rstrip("/") + call.path, call)
+                return await self._send(base.rstrip("/") + request.path, request)
         except _UNREACHABLE as error:
-            raise FetchFailed(f"{origin[1]} cannot be reached: {_why(error)}") from None
+            raise FetchFailed(f"{origin[1]} cannot be reached: {_reason(error)}") from None
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._pool.aclose()
 
-    async def _send(self, url: str, call: ApiRequest) -> ApiResponse:
+    async def _send(self, url: str, request: ApiRequest) -> ApiResponse:
         host = urlsplit(url).netloc
         fixed = {"host": host, "user-agent": self._agent, "accept-encoding": "identity"}
-        if call.body:
-            fixed["content-length"] = str(len(call.body))
-        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in {**fixed, **call.headers}.items()]
-        async with self._pool.stream(call.method, url, headers=headers, content=call.body or None, extensions=_TIMEOUTS) as response:
+        if request.body:
+            fixed["content-length"] = str(len(request.body))
+        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in {**fixed, **request.headers}.items()]
+        async with self._pool.stream(request.method, url, headers=headers, content=request.body or None, extensions=_TIMEOUTS) as response:
             found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             body = bytearray()
             async for piece in response.aiter_stream():
                 body += piece
-                if len(body) > LARGEST:
-                    raise FetchFailed(f"its answer is longer than {LARGEST} bytes")
+                if len(body) > MAX_BYTES:
+                    raise FetchFailed(f"the response is longer than {MAX_BYTES} bytes")
             return ApiResponse(response.status, found, bytes(body))
 
 
-class _Checked(httpcore.AsyncNetworkBackend):
-    """Connects to public addresses, and to places that an operator has named."""
+class _CheckedBackend(httpcore.AsyncNetworkBackend):
+    """Network backend that connects to public addresses, and to the hosts and ports that the operator permits."""
 
     def __init__(self, allowed: frozenset[tuple[str, int]]) -> None:
         self._allowed = allowed
@@ -92,14 +119,14 @@ class _Checked(httpcore.AsyncNetworkBackend):
         self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,  # noqa: ASYNC109
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:  # fmt: skip
-        """Connect to a checked address of this host."""
+        """Connect to a checked address of this host. Raises `FetchFailed` when one of its addresses is not public."""
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
         bad = [one for one in addresses if not is_public(one)]
         if bad and (host, port) not in self._allowed:
             raise FetchFailed(
-                f"{host} leads to {bad[0]}, which is no public address: correct the setting api_base, "
-                "or let the operator name it in TOUCHBASE_FETCH_ALLOWED_ORIGINS",
+                f"{host} resolves to {bad[0]}, which is not a public address: correct the setting api_base, "
+                "or have the operator list it in TOUCHBASE_FETCH_ALLOWED_ORIGINS",
                 stop=True,
             )
         for address in addresses[:-1]:
@@ -110,18 +137,18 @@ class _Checked(httpcore.AsyncNetworkBackend):
         return await self._network.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep for this many seconds."""
         await self._network.sleep(seconds)
 
 
 def _certificates() -> ssl.SSLContext:
-    """The system's certificates, and those that come with the client, for systems that have none."""
+    """Return the system's certificates and those of the library, for systems without any."""
     context = httpcore.default_ssl_context()
     context.load_default_certs()
     return context
 
 
-def _why(error: Exception) -> str:
-    """What went wrong before anything was sent may be told; later texts could quote what was sent."""
-    told = str(error) if isinstance(error, httpcore.ConnectError | socket.gaierror) else ""
-    return f"{type(error).__name__} {told}".strip()[:200]
+def _reason(error: Exception) -> str:
+    """Return an error's text only if it arose before the request was sent; later texts could quote the request."""
+    text = str(error) if isinstance(error, httpcore.ConnectError | socket.gaierror) else ""
+    return f"{type(error).__name__} {text}".strip()[:200]

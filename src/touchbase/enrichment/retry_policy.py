@@ -1,4 +1,4 @@
-"""What the status of a tool's answer means for fetching."""
+"""Retry policy: what the status of an API response means for fetching."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from touchbase.connections.tools import ApiResponse, FetchFailed
 RECORDS: Final = "records"
 GONE: Final = "gone"
 LIMITED: Final = "limited"
-TRY_AGAIN: Final = "failed"
-STOP: Final = "stopped"
-"""What a call may come to."""
+RETRY: Final = "failed"
+STOPPED: Final = "stopped"
+"""Outcomes of a request (`FetchOutcome.outcome`); `OK` and `SPLIT` are verdicts on the way to one."""
 
-GOOD: Final = "good"
-USELESS: Final = "useless"
+OK: Final = "ok"
+SPLIT: Final = "split"
 
-USUAL_WAIT = 15.0
-"""Seconds to wait after a 429 that does not say how long."""
-_SOON_BETTER = (408, 409, 423, 425)
-_NOT_TOGETHER = (400, 413, 414, 422)
+DEFAULT_WAIT = 15.0
+"""Seconds to wait after a 429 without `Retry-After`."""
+_RETRY = (408, 409, 423, 425)
+_SPLIT = (400, 413, 414, 422)
 _STOP = {
     401: "the access token is wrong or has expired: connect the tool again with a new one (--access-token)",
-    402: "the tool wants to be paid before its API may be asked",
-    403: "the access token lacks a permission: docs/reference/connections.md says which, then connect the tool again",
-    407: "something between us and the tool wants a password",
+    402: "the tool requires a payment before its API can be used",
+    403: "the access token lacks a permission: docs/reference/connections.md lists them; then connect the tool again",
+    407: "a proxy before the tool requires a password",
 }
 
 
-def judged(tool: str, answer: ApiResponse, *, alone: bool, now_us: Micros) -> str | FetchFailed:
-    """GOOD, GONE (no such record), USELESS (asked in vain for these together), or why the tool gave no answer.
+def classify_response(tool: str, response: ApiResponse, *, single: bool, now_us: Micros) -> str | FetchFailed:
+    """Return OK, GONE (no such record), SPLIT (fetch the records one by one), or the failure.
 
-    `alone`: the API is asked for one record at a time, so that a 404 is about that record.
+    `single`: the API returns one record for each request, so that a 404 concerns that record.
     """
-    status = answer.status
+    status = response.status
     if 200 <= status < 300:
-        return GOOD
-    if status in (404, 410) and alone and answer.body.lstrip()[:1] == b"{":
+        return OK
+    if status in (404, 410) and single and response.body.lstrip()[:1] == b"{":
         return GONE
-    if status in _NOT_TOGETHER:
-        return USELESS
-    if status == 429 or (status == 503 and "retry-after" in answer.headers):
-        return FetchFailed(f"{tool} answered {status}: too many calls", retry_after=_seconds(answer, now_us))
-    if status >= 500 or status in _SOON_BETTER:
+    if status in _SPLIT:
+        return SPLIT
+    if status == 429 or (status == 503 and "retry-after" in response.headers):
+        return FetchFailed(f"{tool} answered {status}: too many requests", retry_after=_retry_after(response, now_us))
+    if status >= 500 or status in _RETRY:
         return FetchFailed(f"{tool} answered {status}")
-    # Else a redirect, or an address that knows nothing of us: the records are not to blame.
-    return FetchFailed(f"{tool} answered {status}: {_STOP.get(status, 'does api_base name its API?')}", stop=True)
+    # Otherwise a redirect, or a URL that is not the API's: the cause is not in the records.
+    return FetchFailed(f"{tool} answered {status}: {_STOP.get(status, 'is api_base the URL of its API?')}", stop=True)
 
 
-def _seconds(answer: ApiResponse, now_us: Micros) -> float:
-    told = answer.headers.get("retry-after", "").strip()
-    if told.isascii() and told.replace(".", "", 1).isdigit():
-        return float(told[:10])
+def _retry_after(response: ApiResponse, now_us: Micros) -> float:
+    text = response.headers.get("retry-after", "").strip()
+    if text.isascii() and text.replace(".", "", 1).isdigit():
+        return float(text[:10])
     try:
-        at = parsedate_to_datetime(told)
+        at = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
-        return USUAL_WAIT
+        return DEFAULT_WAIT
     return max(1.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now_us / SECOND)

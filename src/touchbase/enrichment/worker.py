@@ -1,12 +1,13 @@
-"""Fetching records that a tool's calls only name: never on the way of a call, one call to the tool at a time.
+"""Enrichment worker: fetches the records that webhooks only name, outside the request, one request at a time for each queue.
 
-What to ask for stands in the store, so nothing is forgotten when a worker dies; a claim keeps two workers from
-asking the same tool for the same client. What comes is kept as a delivery like any other, and the inbox does the rest.
+The fetch queue is in the store, so a crash loses nothing; a claim keeps two workers from fetching for the same client and
+tool. A fetched record is stored as a delivery, and the inbox worker applies it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,44 +18,46 @@ from touchbase.clients.models import DELETING
 from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.commands import ClaimFetch, DueFetches, FinishFetch, ListConnections
-from touchbase.connections.fetch_state import FetchOutcome, FetchRequest
+from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
 from touchbase.connections.models import CRM, Connection
-from touchbase.connections.tools import ApiResponse, Ask, Fetcher, FetchFailed, Tools
+from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.enrichment.oauth_tokens import AccessTokens
-from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, STOP, TRY_AGAIN, USELESS, judged
-from touchbase.enrichment.store_fetched import keep_fetched
+from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoredDelivery, StoreDelivery
+from touchbase.inbox.redaction import redact_secrets
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.fetch")
 
 CLAIM: Micros = 120 * SECOND
-"""How long a worker may take for one call and for keeping what it brings; after that another one may ask."""
-MOST_ATTEMPTS = 10
-"""Failed calls for one record, after which it is not asked for again until a call is about it."""
-AT_ONCE = 8
-"""Tools that one process asks at the same time."""
-LONGEST_WAIT: Micros = 3600 * SECOND
+"""How long a claim lasts: time for one request and for storing its records."""
+MAX_ATTEMPTS = 10
+"""Failed requests for one record, after which it is not fetched until a webhook requests it again."""
+CONCURRENCY = 8
+"""Queues that one process works on at the same time."""
+MAX_WAIT: Micros = 3600 * SECOND
 FIRST_WAIT: Micros = 5 * SECOND
-LOOK_SECONDS = 1.0
-"""How often we look for records that are wanted."""
-SHORT_SECONDS = 0.1
-"""How often while there is something to do."""
-LEFT_ALONE_SECONDS = 60.0
-"""For how long a tool is not looked at again whose connection we could not use, or that no adapter asks any more."""
-PATIENCE: Micros = 5 * SECOND
-"""How long a worker that is to end waits for a pause between two calls to be over."""
+POLL_SECONDS = 1.0
+"""How often to look for due records."""
+BUSY_POLL_SECONDS = 0.1
+"""How often while a batch is running."""
+BACKOFF_SECONDS = 60.0
+"""How long to skip a queue whose batch broke, or whose tool has no fetcher any more."""
+DRAIN_WAIT: Micros = 5 * SECOND
+"""How long `drain` waits for the pause between two requests to end."""
 
 
 @dataclass(slots=True)
-class _Turn:
-    """One call, and how it is going."""
+class _Batch:
+    """One request for a claimed queue, and the result to store."""
 
     connection: Connection
     fetcher: Fetcher
     until_us: Micros
     failures: int
-    batch: list[FetchRequest]
+    requests: list[FetchRequest]
     finish: FinishFetch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,13 +65,13 @@ class _Turn:
 
 
 class FetchWorker:
-    """Asks tools for the records that are wanted, until it is stopped."""
+    """Fetches due records until it is stopped."""
 
     def __init__(
         self,
         store: Store,
-        senders: Tools,
-        ask: Ask,
+        tools: Tools,
+        send: SendRequest,
         clock: Clock,
         *,
         on_stored: Callable[[int], None] = lambda client: None,
@@ -76,101 +79,101 @@ class FetchWorker:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._store = store
-        self._senders = senders
-        self._ask = ask
+        self._tools = tools
+        self._send = send
         self._tokens = AccessTokens(clock)
         self._clock = clock
         self._on_stored = on_stored
         self._on_fetched = on_fetched
         self._sleep = sleep
-        self._turns: dict[tuple[int, str], asyncio.Task[str | None]] = {}
-        self._left_alone = Backoff[tuple[int, str]](clock)
+        self._running: dict[tuple[int, str], asyncio.Task[str | None]] = {}
+        self._backoff = Backoff[tuple[int, str]](clock)
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """Begin no more calls; `run` returns at once, and what was asked for meanwhile stays wanted."""
+        """Begin no more requests; `run` cancels the running ones and returns, and their records stay queued."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Ask until stopped. A store that cannot write now is tried again; nothing is lost meanwhile."""
+        """Fetch until stopped. While the store cannot write, retry; nothing is lost."""
         try:
             while not self._stop.is_set():
-                wait = LOOK_SECONDS
+                wait = POLL_SECONDS
                 try:
-                    wait = SHORT_SECONDS if await self._look() or self._turns else LOOK_SECONDS
+                    wait = BUSY_POLL_SECONDS if await self._start_due() or self._running else POLL_SECONDS
                 except Overloaded as error:
                     wait = error.retry_after
                 except Exception:
-                    LOG.exception("looking for records to fetch failed; it is tried again")
+                    LOG.exception("listing due fetches failed and will be retried")
                 await self._wait(wait)
         finally:
-            for turn in self._turns.values():
-                turn.cancel()
-            await asyncio.gather(*self._turns.values(), return_exceptions=True)
+            for task in self._running.values():
+                task.cancel()
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def drain(self) -> int:
-        """Ask for everything that is due or will be after a short pause; answers how many calls were made.
+        """Fetch everything that is due now or after a short pause; return the number of requests made.
 
-        A tool that does not answer well is left alone: what is wanted of it stays wanted.
+        A queue whose request failed is skipped; its records stay queued.
         """
-        calls, left = 0, set[tuple[int, str]]()
-        while set(await self._store.read(DueFetches(self._clock() + PATIENCE))) - left:
-            due = set(await self._store.read(DueFetches(self._clock()))) - left
+        requests, skipped = 0, set[tuple[int, str]]()
+        while set(await self._store.read(DueFetches(self._clock() + DRAIN_WAIT))) - skipped:
+            due = set(await self._store.read(DueFetches(self._clock()))) - skipped
             for client, tool in sorted(due):
-                outcome = await self._try_turn(client, tool)
-                calls += outcome is not None
+                outcome = await self._try_batch(client, tool)
+                requests += outcome is not None
                 if outcome not in (RECORDS, GONE):
-                    left.add((client, tool))
+                    skipped.add((client, tool))
             if not due:
-                await self._sleep(SHORT_SECONDS)
-        return calls
+                await self._sleep(BUSY_POLL_SECONDS)
+        return requests
 
-    async def turn(self, client: int, tool: str) -> str | None:
-        """Make one call for one client's tool and keep what it brings.
+    async def fetch_batch(self, client: int, tool: str) -> str | None:
+        """Make one request for one client's tool and store the records.
 
-        Answers what it came to (`FetchOutcome.outcome`); None when there was nothing to ask, or another worker asks.
+        Returns the outcome (`FetchOutcome.outcome`), or None when nothing was due or another worker has the claim.
         """
-        begun = await self._begin(client, tool)
-        if begun is None:
+        batch = await self._begin(client, tool)
+        if batch is None:
             return None
-        told: FetchOutcome | None = None
+        outcome: FetchOutcome | None = None
         try:
-            if begun.batch:
-                told = FetchOutcome(tool, *await self._call(begun))
+            if batch.requests:
+                outcome = FetchOutcome(tool, *await self._fetch(batch))
         except Overloaded:
             raise
         except Exception as error:
             LOG.exception("fetching from %s broke", tool)
-            told = FetchOutcome(tool, *self._failed(begun, FetchFailed(f"{type(error).__name__} while its answer was read")))
+            outcome = FetchOutcome(tool, *self._failed(batch, FetchFailed(f"{type(error).__name__} while its response was read")))
         finally:
-            # Also when we are stopped or break: then nobody waits for the claim to end.
-            await self._store.write(begun.finish)
-        if told is None:
+            # Also when the worker is stopped or breaks: otherwise the queue would wait until the claim expires.
+            await self._store.write(batch.finish)
+        if outcome is None:
             return None
-        self._on_fetched(told)
-        if begun.finish.error is not None:
-            LOG.warning("fetching from %s: %s", tool, begun.finish.error)
-        return told.outcome
+        self._on_fetched(outcome)
+        if batch.finish.error is not None:
+            LOG.warning("fetching from %s: %s", tool, batch.finish.error)
+        return outcome.outcome
 
-    async def _look(self) -> bool:
-        due = [one for one in await self._store.read(DueFetches(self._clock())) if one not in self._left_alone]
+    async def _start_due(self) -> bool:
+        due = [one for one in await self._store.read(DueFetches(self._clock())) if one not in self._backoff]
         for client, tool in due:
-            if (client, tool) not in self._turns and len(self._turns) < AT_ONCE:
-                task = asyncio.create_task(self._try_turn(client, tool), name=f"fetch {tool}")
-                self._turns[client, tool] = task
-                task.add_done_callback(partial(self._over, (client, tool)))
+            if (client, tool) not in self._running and len(self._running) < CONCURRENCY:
+                task = asyncio.create_task(self._try_batch(client, tool), name=f"fetch {tool}")
+                self._running[client, tool] = task
+                task.add_done_callback(partial(self._ended, (client, tool)))
         return bool(due)
 
-    def _over(self, key: tuple[int, str], task: asyncio.Task[str | None]) -> None:
-        self._turns.pop(key, None)
+    def _ended(self, key: tuple[int, str], task: asyncio.Task[str | None]) -> None:
+        self._running.pop(key, None)
 
-    async def _try_turn(self, client: int, tool: str) -> str | None:
-        """A turn; one that fails is told, and is nobody else's business."""
+    async def _try_batch(self, client: int, tool: str) -> str | None:
+        """Run a batch; log its exception and back off, so that other queues go on."""
         try:
-            return await self.turn(client, tool)
+            return await self.fetch_batch(client, tool)
         except Exception as error:
-            LOG.error("fetching from %s broke: %s; it is tried again", tool, type(error).__name__)
-            self._left_alone.delay((client, tool), LEFT_ALONE_SECONDS)
+            LOG.error("fetching from %s broke and will be retried: %s", tool, type(error).__name__)
+            self._backoff.delay((client, tool), BACKOFF_SECONDS)
             return None
 
     async def _wait(self, seconds: float) -> None:
@@ -180,101 +183,127 @@ class FetchWorker:
         except TimeoutError:
             return
 
-    async def _begin(self, client: int, tool: str) -> _Turn | None:
+    async def _begin(self, client: int, tool: str) -> _Batch | None:
         connections = await self._store.read(ListConnections(client))
         connection = next((one for one in connections if (one.channel, one.tool) == (CRM, tool)), None)
-        fetcher = self._senders.fetcher(CRM, tool)
+        fetcher = self._tools.fetcher(CRM, tool)
         if fetcher is None:
-            self._left_alone.delay((client, tool), LEFT_ALONE_SECONDS)
+            self._backoff.delay((client, tool), BACKOFF_SECONDS)
         if connection is None or fetcher is None or not connection.access_token:
             return None
         now = self._clock()
         claimed = await self._store.write(ClaimFetch(client, tool, now, now + CLAIM, fetcher.most))
         if claimed is None:
             return None
-        turn = _Turn(connection, fetcher, now + CLAIM, claimed.failures, _batch(claimed.wanted))
-        # Unless all goes well, asking goes on after the usual wait.
-        turn.finish.failures, turn.finish.next_us = claimed.failures, now + fetcher.pause_us
-        return turn
+        batch = _Batch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests))
+        # If the batch breaks, the queue goes on after its usual pause.
+        batch.finish.failures, batch.finish.next_us = claimed.failures, now + fetcher.pause_us
+        return batch
 
-    async def _call(self, turn: _Turn) -> tuple[str, int]:
-        connection, ids = turn.connection, [one.object_id for one in turn.batch]
-        missing = [name for name in turn.fetcher.needs if not getattr(connection.settings, name)]
+    async def _fetch(self, batch: _Batch) -> tuple[str, int]:
+        connection, ids = batch.connection, [one.object_id for one in batch.requests]
+        missing = [name for name in batch.fetcher.needs if not getattr(connection.settings, name)]
         if missing:
-            return self._failed(turn, FetchFailed(f"{connection.tool} needs the setting {missing[0]}; connect it again with it", stop=True))
-        # What the answer tells is at least as new as this moment.
-        asked_us = self._clock()
+            error = FetchFailed(f"{connection.tool} needs the setting {missing[0]}; connect it again with it", stop=True)
+            return self._failed(batch, error)
+        # The response is at least as new as this time.
+        requested_us = self._clock()
         try:
-            answer = await self._tokens.ask(self._ask, connection, turn.fetcher, turn.batch[0].object_type, ids)
-            if answer is None:
-                turn.finish.noted = turn.batch
+            response = await self._tokens.fetch(self._send, connection, batch.fetcher, batch.requests[0].object_type, ids)
+            if response is None:
+                batch.finish.not_found = batch.requests
                 return GONE, 0
-            return await self._answered(turn, answer, ids, asked_us)
+            return await self._store_response(batch, response, ids, requested_us)
         except FetchFailed as error:
-            return self._failed(turn, error)
+            return self._failed(batch, error)
 
-    async def _answered(self, turn: _Turn, answer: ApiResponse, ids: Sequence[str], asked_us: Micros) -> tuple[str, int]:
-        tool, finish, now = turn.connection.tool, turn.finish, self._clock()
-        verdict = judged(tool, answer, alone=turn.fetcher.most == 1, now_us=now)
-        finish.next_us, finish.failures = now + turn.fetcher.pause_us, 0
+    async def _store_response(self, batch: _Batch, response: ApiResponse, ids: Sequence[str], requested_us: Micros) -> tuple[str, int]:
+        connection, finish, now = batch.connection, batch.finish, self._clock()
+        tool = connection.tool
+        verdict = classify_response(tool, response, single=batch.fetcher.most == 1, now_us=now)
+        finish.next_us, finish.failures = now + batch.fetcher.pause_us, 0
         if isinstance(verdict, FetchFailed):
-            return self._failed(turn, verdict)
+            return self._failed(batch, verdict)
         if verdict == GONE:
-            finish.noted = turn.batch
+            finish.not_found = batch.requests
             return GONE, 0
-        if verdict == USELESS:
-            self._again(turn, now, f"{tool} answered {answer.status} to what we asked; the records are asked for one by one")
-            return TRY_AGAIN, 0
-        if not await self._is_there(turn.connection.client):
+        if verdict == SPLIT:
+            self._retry(batch, now, f"{tool} answered {response.status} to a request; its records are fetched one by one")
+            return RETRY, 0
+        if not await self._is_active(connection.client):
             return GONE, 0
-        records = turn.fetcher.records(answer, ids)
-        kept = [(one, records[one.object_id]) for one in turn.batch if one.object_id in records]
-        shown = self._tokens.secrets_of(turn.connection)
-        await asyncio.gather(*(keep_fetched(self._store, turn.connection, one.object_type, body, asked_us, shown) for one, body in kept))
-        finish.done = [one for one, _ in kept]
-        finish.noted = [one for one in turn.batch if one.object_id not in records]
-        if kept:
-            finish.fetched_us = asked_us
-            self._on_stored(turn.connection.client)
-        return RECORDS if kept else GONE, len(kept)
+        records = batch.fetcher.records(response, ids)
+        found = [(one, records[one.object_id]) for one in batch.requests if one.object_id in records]
+        secrets = self._tokens.secrets_of(connection)
+        await asyncio.gather(*(store_fetched(self._store, connection, one.object_type, body, requested_us, secrets) for one, body in found))
+        finish.done = [one for one, _ in found]
+        finish.not_found = [one for one in batch.requests if one.object_id not in records]
+        if found:
+            finish.fetched_us = requested_us
+            self._on_stored(connection.client)
+        return RECORDS if found else GONE, len(found)
 
-    async def _is_there(self, number: int) -> bool:
-        """Whether a client is to stay: what is kept of one that is being deleted would outlive it."""
+    async def _is_active(self, number: int) -> bool:
+        """Return whether a client exists and is not being deleted: a record stored then would never be deleted."""
         client = await self._store.read(FindClientByNumber(number))
         return client is not None and client.state != DELETING
 
-    def _failed(self, turn: _Turn, error: FetchFailed) -> tuple[str, int]:
-        """The whole connection waits, or stops; the records stay wanted."""
-        finish, now = turn.finish, self._clock()
+    def _failed(self, batch: _Batch, error: FetchFailed) -> tuple[str, int]:
+        """Pause or stop the whole queue; its records stay queued."""
+        finish, now = batch.finish, self._clock()
         finish.at, finish.error = now, str(error)
         if error.stop:
             finish.stopped = True
-            return STOP, 0
+            return STOPPED, 0
         if error.retry_after is not None:
-            finish.next_us = now + min(LONGEST_WAIT, max(turn.fetcher.pause_us, int(error.retry_after * SECOND)))
+            finish.next_us = now + min(MAX_WAIT, max(batch.fetcher.pause_us, int(error.retry_after * SECOND)))
             return LIMITED, 0
-        finish.failures = turn.failures + 1
-        finish.next_us = now + _wait_after(turn.failures)
-        self._again(turn, finish.next_us, str(error))
-        return TRY_AGAIN, 0
+        finish.failures = batch.failures + 1
+        finish.next_us = now + _wait_after(batch.failures)
+        self._retry(batch, finish.next_us, str(error))
+        return RETRY, 0
 
-    def _again(self, turn: _Turn, at: Micros, why: str) -> None:
-        """Ask for these later, one by one; too often is too often."""
-        turn.finish.at, turn.finish.error = self._clock(), why
-        for one in turn.batch:
-            if one.attempts + 1 >= MOST_ATTEMPTS:
-                turn.finish.noted.append(one)
+    def _retry(self, batch: _Batch, at: Micros, reason: str) -> None:
+        """Fetch these records later, one by one; give up on a record after `MAX_ATTEMPTS`."""
+        batch.finish.at, batch.finish.error = self._clock(), reason
+        for one in batch.requests:
+            if one.attempts + 1 >= MAX_ATTEMPTS:
+                batch.finish.not_found.append(one)
             else:
-                turn.finish.again.append((one, at))
+                batch.finish.retries.append((one, at))
 
 
-def _batch(wanted: Sequence[FetchRequest]) -> list[FetchRequest]:
-    """What goes into one call: records of one type, those that failed before each on its own."""
-    if not wanted or wanted[0].attempts:
-        return list(wanted[:1])
-    return [one for one in wanted if one.object_type == wanted[0].object_type and not one.attempts]
+def _first_batch(due: Sequence[FetchRequest]) -> list[FetchRequest]:
+    """Return the records of one request: all of one type; a record that failed before goes alone."""
+    if not due or due[0].attempts:
+        return list(due[:1])
+    return [one for one in due if one.object_type == due[0].object_type and not one.attempts]
 
 
 def _wait_after(failures: int) -> Micros:
-    """Longer after each call that failed."""
-    return min(LONGEST_WAIT, FIRST_WAIT << min(failures, 20))
+    """Return the pause after a failed request: it doubles with each failure in a row."""
+    return min(MAX_WAIT, FIRST_WAIT << min(failures, 20))
+
+
+async def store_fetched(
+    store: Store, connection: Connection, object_type: str, body: bytes, at: Micros, secrets: Sequence[str] = ()
+) -> StoredDelivery:
+    """Store one fetched record as a delivery; return when it is durable.
+
+    `secrets` (by default the access token) are redacted from it. The time is part of the dedupe key: the same record fetched later
+    is a new delivery, because a record may not say when it changed.
+    """
+    _, _, body = redact_secrets(secrets or (connection.access_token,), {}, "", body)
+    headers = {"content-type": "application/json", FETCHED: object_type}
+    command = StoreDelivery(
+        client=connection.client,
+        channel=CRM,
+        key=body_key(CRM, "", f"{FETCHED}: {connection.tool} {object_type} {at}", body),
+        headers=json.dumps(headers, separators=(",", ":")).encode(),
+        query="",
+        body=body,
+        received_us=at,
+        tool=connection.tool,
+        verified=True,
+    )
+    return await store.write(command)

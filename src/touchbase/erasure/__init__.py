@@ -1,1 +1,1 @@
-"""Erasing a person, and exporting what is stored about one."""
+"""Erasure and export of a person's data."""

@@ -1,4 +1,4 @@
-"""A person's own data: erasing it, and handing it out. Both are an administrator's calls, as they reach into the inbox."""
+"""HTTP resources for a person's data, for administrators because they reach into the inbox: erase, export."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Micros, to_text
-from touchbase.erasure.export_person import Exported, ExportedCall, export_calls, export_person
+from touchbase.erasure.export_person import ContactDelivery, Exported, export_deliveries, export_person
 from touchbase.erasure.service import Eraser
 from touchbase.errors import Fault
 from touchbase.events.worker import translator
@@ -24,21 +24,22 @@ from touchbase.records.api.serializers import contact_out
 from touchbase.records.timeline import TimelineEntry
 
 SEARCH_SECONDS: Micros = 5 * SECOND
-"""How long a call that erases searches the inbox; what is left then is searched in the background."""
+"""How long a request searches the inbox; the rest is searched in the background."""
 
 
 class ErasureOut(Struct):
-    """What an erasure has removed: rows by what they were, and the bodies of deliveries."""
+    """What an erasure has removed: number of rows by kind, and of delivery bodies."""
 
     erasure_id: int
-    removed: Annotated[dict[str, int], Meta(description="contacts, custom_fields, events, links, deliveries (bodies dropped).")]
+    removed: Annotated[dict[str, int], Meta(description="contacts, custom_fields, events, links, deliveries (bodies removed).")]
     inbox_searched: Annotated[
-        bool, Meta(description="Whether the whole inbox was searched for calls that name the person; false: it goes on in the background.")
+        bool,
+        Meta(description="Whether the search of the inbox for the person is complete; false: it continues in the background."),
     ]
 
 
 class IdentityOut(Struct):
-    """An identity that leads to the contact: a tool's object; with an empty `tool` a former `email` or `linkedin` address."""
+    """An identity of the contact: a tool's object; with an empty `tool` a former `email` or `linkedin` address."""
 
     tool: str
     object_type: str
@@ -46,7 +47,7 @@ class IdentityOut(Struct):
 
 
 class SourceOut(Struct):
-    """Who told about the person, and when."""
+    """A tool that sent data about the person, and when."""
 
     channel: str
     tool: str
@@ -56,7 +57,7 @@ class SourceOut(Struct):
 
 
 class ExportedEvent(Struct):
-    """One event of the person's history with everything that is kept of it."""
+    """One event of the person's history with all that is stored of it."""
 
     event: str
     occurred_at: Time
@@ -71,7 +72,7 @@ class ExportedEvent(Struct):
 
 
 class ExportedDelivery(Struct):
-    """A call that told about the person, as it came; without its content where it tells of other people too (`shared`)."""
+    """A delivery about the person, as received; without its content if it names other people too (`shared`)."""
 
     id: int
     channel: ChannelOut
@@ -85,10 +86,10 @@ class ExportedDelivery(Struct):
 
 
 class PersonExport(Struct):
-    """Everything that is kept about one contact. Only the first page tells more than deliveries."""
+    """Everything that is stored about one contact. Only the first page has more than deliveries."""
 
     deliveries: list[ExportedDelivery]
-    next_cursor: Annotated[str | None, Meta(description="Where the next deliveries begin; null on the last page.")]
+    next_cursor: Annotated[str | None, Meta(description="Cursor of the next deliveries; null on the last page.")]
     contact: ContactResponse | UnsetType = UNSET
     created_at: Time | UnsetType = UNSET
     identities: list[IdentityOut] | UnsetType = UNSET
@@ -97,24 +98,24 @@ class PersonExport(Struct):
 
 
 async def erase_contact(call: Call) -> Response:
-    """`DELETE` of one contact: its person is erased."""
+    """Handle `DELETE` of one contact: erase the person."""
     client = await call.client(ADMIN)
     parameters = Parameters(call.query)
     if parameters.choice("erase", ("true",)) is None and not parameters.faults:
-        detail = "must be true: a contact goes only when its person is erased, with its timeline and the calls that told of it, for good"
+        detail = "must be true: a contact is deleted only by erasing the person, with timeline and deliveries, for good"
         parameters.faults.append(Fault("?erase", "required", detail))
     parameters.done(strict=True)
     api = call.api
     eraser = Eraser(api.parts.store, api.parts.read, api.parts.clock, api.connections.of)
     erasure = await eraser.erase(client.number, call.id("contact"))
     api.clients.forget(client.client_id)
-    api.parts.on_stored(client.number)  # what waits and names the person is dropped as it is applied
+    api.parts.on_stored(client.number)  # queued deliveries that name the person are checked when they are applied
     erasure = await eraser.search(erasure, api.parts.clock() + SEARCH_SECONDS)
     return Response(body=encode(ErasureOut(erasure.id, erasure.removed, erasure.done_us is not None)))
 
 
 async def export_contact(call: Call) -> Response:
-    """`GET` of everything that is kept about one contact."""
+    """Handle `GET` of everything that is stored about one contact."""
     client = await call.client(ADMIN)
     parameters = Parameters(call.query)
     number, limit = call.id("contact"), parameters.limit()
@@ -124,20 +125,20 @@ async def export_contact(call: Call) -> Response:
     api = call.api
     exported = await export_person(api.parts.store, client.number, number)
     translate = translator(api.parts.read, await api.connections.of(client.number))
-    calls, place = await export_calls(api.parts.store, translate, client.number, number, limit, after or 0)
-    made = deliveries_out(calls, None if place is None else cursor_text(listing, place))
+    deliveries, following = await export_deliveries(api.parts.store, translate, client.number, number, limit, after or 0)
+    made = deliveries_out(deliveries, None if following is None else cursor_text(listing, following))
     if after is None:
         with_person(made, exported, client)
     return Response(body=encode(made))
 
 
-def deliveries_out(calls: Sequence[ExportedCall], next_cursor: str | None) -> PersonExport:
-    """A page of an export, deliveries only."""
-    return PersonExport([_delivery(each) for each in calls], next_cursor)
+def deliveries_out(deliveries: Sequence[ContactDelivery], next_cursor: str | None) -> PersonExport:
+    """Return a page of an export with deliveries only."""
+    return PersonExport([_delivery(each) for each in deliveries], next_cursor)
 
 
 def with_person(made: PersonExport, exported: Exported, client: Client) -> None:
-    """Put into a page what only the first one tells."""
+    """Add to a page what only the first one has."""
     contact = contact_out(exported.contact, False, client.settings)
     made.contact, made.created_at = contact, to_text(exported.contact.created_us)
     made.identities = [IdentityOut(*ref) for ref in exported.identities]
@@ -147,17 +148,17 @@ def with_person(made: PersonExport, exported: Exported, client: Client) -> None:
     made.timeline = [_event(each) for each in exported.timeline]
 
 
-def _event(told: TimelineEntry) -> ExportedEvent:
-    event = told.event
-    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in told.changed]
+def _event(entry: TimelineEntry) -> ExportedEvent:
+    event = entry.event
+    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
     return ExportedEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.channel, event.tool, event.campaign, event.status,
         event.delivery_id, event.detail, changed,
     )  # fmt: skip
 
 
-def _delivery(told: ExportedCall) -> ExportedDelivery:
-    one, hidden = told.delivery, told.shared
+def _delivery(found: ContactDelivery) -> ExportedDelivery:
+    one, hidden = found.delivery, found.shared
     return ExportedDelivery(
         one.id, one.channel, one.tool, one.state, to_text(one.received_us), hidden, None if hidden else one.headers,
         None if hidden else one.query, None if hidden else raw_body(one.body),

@@ -1,4 +1,4 @@
-"""Erasing a person, and keeping bodies no longer than needed: what is asked of a store, and what it answers."""
+"""Commands and queries of erasure and export."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.sql.command import Command, Query
 
 RECORDS_FIRST = -1
-"""`swept_to` of an erasure that came with a list of keys: records are looked through before the inbox."""
+"""`swept_to` of an erasure taken over from another store: records are searched before the inbox."""
 
 
 @dataclass(slots=True)
 class Erasure:
-    """One erasure: what it removed so far, by place, and how far the inbox has been searched."""
+    """One erasure: what it has removed so far, by kind, and how far the inbox has been searched."""
 
     client: int
     id: int
     asked_us: Micros
     done_us: Micros | None
     swept_to: int
-    """The last delivery that was looked at."""
+    """Id of the last delivery that was searched."""
     sweep_until: int
-    """The last one that was there when it was asked for; what came later is checked as it is applied."""
+    """Id of the newest delivery when the erasure began; later ones are checked when they are applied."""
     removed: dict[str, int]
 
 
 @dataclass(slots=True)
 class ErasePerson(Command[Erasure]):
-    """Remove a contact and all that is kept about it, and remember its identities as keyed hashes.
+    """Remove a contact and all data about it, and store its identities as keyed hashes (suppression).
 
-    The contact is `contact_id` (`NotFound`), or whoever the refs lead to; refs that lead to nobody are
-    remembered all the same. The bodies of deliveries that told of it are dropped, those of others that
-    only mention it are for the search that follows (`SweepErasure`).
+    The contacts are `contact_id` (`NotFound`), or those with one of the identities `refs`; the hash of an identity without a
+    contact is stored as well. The bodies of deliveries with its events are removed; deliveries that only mention it are left to the
+    search that follows (`SweepErasure`).
     """
 
     client: int
@@ -42,12 +42,12 @@ class ErasePerson(Command[Erasure]):
     contact_id: int | None = None
     refs: list[Ref] = field(default_factory=list)
     search: bool = True
-    """Whether the inbox is to be searched afterwards; a search that is under way already will do."""
+    """Whether to search the inbox afterwards; False within a search that is already running."""
 
 
 @dataclass(slots=True)
 class Person:
-    """One person as they are kept: contacts, identities, and how many rows each place holds of them."""
+    """One person's contacts, identities, and number of rows in each table."""
 
     contacts: list[int]
     refs: set[Ref]
@@ -56,7 +56,7 @@ class Person:
 
 @dataclass(slots=True)
 class FindPerson(Query[Person]):
-    """Whom `ErasePerson` would erase; nobody is an empty answer."""
+    """Find the person that `ErasePerson` would erase; empty when there is none."""
 
     client: int
     contact_id: int | None = None
@@ -65,10 +65,10 @@ class FindPerson(Query[Person]):
 
 @dataclass(slots=True)
 class SweepErasure(Command[int]):
-    """Drop the bodies of these deliveries and note how far the search has come; answers how many bodies went.
+    """Remove the bodies of these deliveries and store the progress of the search; return the number of bodies removed.
 
-    A delivery that waits to be applied is left alone: what it says is checked when it is. `applied` counts those that the search
-    had applied: their bodies are gone.
+    A queued delivery is left alone: it is checked when it is applied. `applied`: deliveries that the search had applied, whose bodies
+    are already removed.
     """
 
     client: int
@@ -82,7 +82,7 @@ class SweepErasure(Command[int]):
 
 @dataclass(slots=True)
 class LiftErasure(Command[int]):
-    """Forget the erasures that these identities belong to, so that they may come back; answers how many keys went."""
+    """Delete the erasures that these identities belong to, so that the people may be stored again; return the number of hashes deleted."""
 
     client: int
     refs: list[Ref]
@@ -90,18 +90,18 @@ class LiftErasure(Command[int]):
 
 @dataclass(slots=True)
 class ErasedKey:
-    """One erased identity as it is kept."""
+    """One erased identity as stored: a keyed hash."""
 
     digest: bytes
     erasure: int
     derived: bool
-    """It was only seen together with an erased identity: an object id."""
+    """Whether it is an object id that only occurred together with an erased identity."""
     erased_us: Micros
 
 
 @dataclass(slots=True)
 class ErasedPage:
-    """Erased keys in order of digest, and the secret that they are made with; `last` is None when these were all."""
+    """A page of erased keys by digest, and the secret of their hashes; `last` is None on the last page."""
 
     secret: bytes | None
     keys: list[ErasedKey]
@@ -110,7 +110,7 @@ class ErasedPage:
 
 @dataclass(slots=True)
 class ListErasures(Query[ErasedPage]):
-    """The erased keys of one client, for a restored backup to be told of (`AddErasures`)."""
+    """List the erased keys of one client, to add them to a restored backup (`AddErasures`)."""
 
     client: int
     limit: int
@@ -119,11 +119,11 @@ class ListErasures(Query[ErasedPage]):
 
 @dataclass(slots=True)
 class AddErasures(Command[int]):
-    """Remember keys of a store that knew more, made with this secret; answers how many were news.
+    """Add erased keys of another store, hashed with this secret; return how many are new.
 
-    Keys of one erasure come in one command, as they are lifted together. What `erasure` says is the other store's number.
-    Opens an erasure that looks for what they name: records first, then the inbox. `Conflict` when this
-    store has erased somebody under a secret of its own.
+    All keys of one erasure come in one command, because they are lifted together; `erasure` is the other store's number. Opens an
+    erasure that searches for them: records first, then the inbox. `Conflict` when this store has erased people with a secret of
+    its own.
     """
 
     client: int
@@ -133,8 +133,8 @@ class AddErasures(Command[int]):
 
 
 @dataclass(slots=True)
-class EraseWaiting(Command[int]):
-    """Remove what waits under these objects, of which erased people were seen; answers how many events went."""
+class ErasePending(Command[int]):
+    """Remove the parked events of these objects, which are known to be erased people's; return the number of events removed."""
 
     client: int
     refs: list[Ref]
@@ -143,7 +143,7 @@ class EraseWaiting(Command[int]):
 
 @dataclass(slots=True)
 class FindErased(Query[set[Ref]]):
-    """Which of these identities were erased; with `derived` also those that were only seen together with one."""
+    """Find the erased ones of these identities; with `derived` also object ids that occurred together with one."""
 
     client: int
     refs: list[Ref]
@@ -152,12 +152,12 @@ class FindErased(Query[set[Ref]]):
 
 @dataclass(slots=True)
 class OpenErasures(Query[list[Erasure]]):
-    """Erasures of all clients whose search is not at its end."""
+    """List unfinished erasures of all clients."""
 
 
 @dataclass(slots=True)
 class GetErasure(Query[Erasure | None]):
-    """One erasure."""
+    """Get one erasure."""
 
     client: int
     id: int
@@ -165,7 +165,7 @@ class GetErasure(Query[Erasure | None]):
 
 @dataclass(slots=True)
 class BodyPage:
-    """Deliveries with their bodies, in order of id; `last` is the last id that was looked at, None when these were all."""
+    """A page of deliveries with bodies, by id; `last` is the last id searched, None on the last page."""
 
     deliveries: list[Delivery]
     last: int | None
@@ -173,9 +173,9 @@ class BodyPage:
 
 @dataclass(slots=True)
 class ReadBodies(Query[BodyPage]):
-    """Deliveries of one client that have a body, above the id `after`; as many as fit into a few megabytes.
+    """Read deliveries of one client that have a body, with ids above `after`; as many as fit into a few megabytes.
 
-    With `contact` only those that caused an event of this contact; with `waiting` those that wait to be applied.
+    With `contact` only those with an event of this contact; with `waiting` only queued ones.
     """
 
     client: int
@@ -188,7 +188,7 @@ class ReadBodies(Query[BodyPage]):
 
 @dataclass(slots=True)
 class LinkPage:
-    """Links that lead to contacts or to nobody yet, in order, and the contact of each; `last` is None when these were all."""
+    """A page of identity links, in order, with the contact of each (None: not yet known); `last` is None on the last page."""
 
     links: list[tuple[Ref, int | None]]
     last: Ref | None
@@ -196,7 +196,7 @@ class LinkPage:
 
 @dataclass(slots=True)
 class ReadLinks(Query[LinkPage]):
-    """Links of one client above `after`, but for those to companies; or those of one contact."""
+    """Read the identity links of one client above `after`, without those of companies; or those of one contact."""
 
     client: int
     limit: int

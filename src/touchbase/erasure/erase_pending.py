@@ -1,7 +1,7 @@
-"""Calls that wait for a suspended client and tell of erased people: they are applied, without them, and their bodies go.
+"""Queued deliveries of a suspended client that name erased people: apply them without those people, and remove their bodies.
 
-Whatever else waits for a suspended client stays as it is. What such a call tells of others is in the same body, so it must be
-applied before the body goes; order does not matter, so their records come out as if all had been applied at once.
+Other queued deliveries of a suspended client stay queued. A delivery may name other people in the same body, so it must be applied
+before the body is removed. The projection does not depend on order, so their records are the same as if all had been applied at once.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ PAGE = 200
 
 
 @dataclass(slots=True)
-class Named:
-    """Whom a call names."""
+class Identities:
+    """Identities in one delivery."""
 
     refs: set[Ref]
-    """Every identity: in its events, and as an address anywhere in it."""
+    """All identities of its events, and all addresses anywhere in it."""
     objects: set[Ref]
-    """Objects of events that name no address: they may be of whoever was seen with the object in another call."""
+    """Objects of events without an address; another delivery may show whose they are."""
 
 
 @dataclass(slots=True)
 class _Pass:
-    """How far a pass has come, and whether it applied anything."""
+    """Progress of one pass, and whether it has applied anything."""
 
     after: int = 0
     applied: bool = False
 
 
-def whom(delivery: Delivery, translate: Translate) -> Named:
-    """Whom a kept call names."""
-    named = Named(mentions(delivery.headers, delivery.query, delivery.body), set())
+def identities_in(delivery: Delivery, translate: Translate) -> Identities:
+    """Return the identities in a stored delivery."""
+    named = Identities(mentions(delivery.headers, delivery.query, delivery.body), set())
     try:
         translation = translate(delivery)
-    except Exception:  # an adapter may break on any body; the addresses were found without it
+    except Exception:  # an adapter may fail on any body; the addresses were found without it
         return named
     for event in translation.events:
         refs = named_by(translation.tool or "unknown", event)
@@ -56,16 +56,16 @@ def whom(delivery: Delivery, translate: Translate) -> Named:
     return named
 
 
-def named_in(delivery: Delivery, translate: Translate) -> set[Ref]:
-    """Every identity of a person that a kept call names."""
-    return whom(delivery, translate).refs
+def named_identities(delivery: Delivery, translate: Translate) -> set[Ref]:
+    """Return all identities of people in a stored delivery."""
+    return identities_in(delivery, translate).refs
 
 
 class PendingDeliveries:
-    """Looks through what waits for suspended clients, page by page, again and again until nothing tells of anybody erased.
+    """Searches the queued deliveries of suspended clients, page by page, until a pass finds no erased person.
 
-    A call may name an erased person by nothing but an object that a later one shows to be theirs, hence another pass. Where we
-    are is remembered by this process only: whoever goes on after it was killed begins anew.
+    A delivery may name an erased person only by an object that a later delivery shows to be theirs; hence several passes. The progress
+    is in memory only: after a restart the search begins again.
     """
 
     def __init__(self, store: ProcessingStore, clock: Clock) -> None:
@@ -74,30 +74,30 @@ class PendingDeliveries:
         self._passes: dict[tuple[int, int], _Pass] = {}
 
     async def page(self, client: int, search: int, translate: Translate) -> tuple[int, bool]:
-        """Look through the next page for this search: how many calls were applied, and whether this is its end."""
+        """Search the next page; return how many deliveries were applied, and whether the search is finished."""
         found = await self._store.read(FindClientByNumber(client))
         if found is None or found.state != SUSPENDED:
             self._passes.pop((client, search), None)
             return 0, True
-        at = self._passes.setdefault((client, search), _Pass())
-        page = await self._store.read(ReadBodies(client, at.after, PAGE, waiting=True))
-        theirs = await self._theirs(client, page.deliveries, translate)
-        applied = (await self._store.work_on(client, theirs, translate, self._clock())).taken if theirs else 0
-        at.applied |= applied > 0
+        current = self._passes.setdefault((client, search), _Pass())
+        page = await self._store.read(ReadBodies(client, current.after, PAGE, waiting=True))
+        naming = await self._naming_erased(client, page.deliveries, translate)
+        applied = (await self._store.work_on(client, naming, translate, self._clock())).taken if naming else 0
+        current.applied |= applied > 0
         if page.last is not None:
-            at.after = page.last
+            current.after = page.last
             return applied, False
         del self._passes[client, search]
-        if at.applied:
+        if current.applied:
             self._passes[client, search] = _Pass()
-        return applied, not at.applied
+        return applied, not current.applied
 
-    async def _theirs(self, client: int, deliveries: Sequence[Delivery], translate: Translate) -> list[int]:
-        """Those of these calls that tell of somebody erased."""
-        named = await asyncio.to_thread(lambda: {each.id: whom(each, translate) for each in deliveries})
-        outright = await self._erased(client, [each.refs for each in named.values()], derived=False)
+    async def _naming_erased(self, client: int, deliveries: Sequence[Delivery], translate: Translate) -> list[int]:
+        """Return the ids of the deliveries that name an erased person."""
+        named = await asyncio.to_thread(lambda: {each.id: identities_in(each, translate) for each in deliveries})
+        direct = await self._erased(client, [each.refs for each in named.values()], derived=False)
         derived = await self._erased(client, [each.objects for each in named.values()], derived=True)
-        return [number for number, one in named.items() if one.refs & outright or one.objects & derived]
+        return [number for number, one in named.items() if one.refs & direct or one.objects & derived]
 
     async def _erased(self, client: int, refs: Sequence[set[Ref]], *, derived: bool) -> set[Ref]:
         every = sorted(set[Ref]().union(*refs))

@@ -1,4 +1,4 @@
-"""Exporting one person's data: everything that is kept about a contact, and the calls that told it, page by page."""
+"""Export of one person's data: everything stored about a contact, and its deliveries, page by page."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from touchbase.sql.store import Store
 from touchbase.suppression.suppression_keys import named_by
 
 LINKS = 10_000
-"""Identities of one person in an export; nobody has as many."""
+"""Most identities of one person in an export, more than any person has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where data about somebody came from: how many events one tool told, first and last."""
+    """One tool that sent events about the person: their number, and the times of the first and the last."""
 
     channel: str
     tool: str
@@ -37,7 +37,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One person: the contact, its whole timeline, every identity that leads to it, and who told."""
+    """One person: the contact, its whole timeline, its identities, and the tools that sent data."""
 
     contact: Contact
     timeline: list[TimelineEntry]
@@ -46,20 +46,20 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportedCall:
-    """A call that told of them; `shared` where it tells of others too, whose data is not theirs to see."""
+class ContactDelivery:
+    """A delivery about the person; `shared` if it names other people, whose data must not be exported."""
 
     delivery: Delivery
     shared: bool
 
 
 async def export_person(store: Store, client: int, contact_id: int) -> Exported:
-    """Everything but the calls. `NotFound`."""
+    """Return everything but the deliveries. `NotFound`."""
     contact = await get_record(store, CONTACT_TYPE, client, contact_id)
     history = await store.read(GetHistory(client, CONTACT, contact_id))
-    told, _ = await timeline(store, contact, len(history) + 1, None)
+    entries, _ = await timeline(store, contact, len(history) + 1, None)
     links = await store.read(ReadLinks(client, LINKS, contact=contact_id))
-    return Exported(contact, told, [ref for ref, _ in links.links], _sources(history))
+    return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history))
 
 
 def _sources(history: list[StoredEvent]) -> list[Source]:
@@ -69,24 +69,24 @@ def _sources(history: list[StoredEvent]) -> list[Source]:
     return [Source(*names, len(times), min(times), max(times)) for names, times in sorted(by_tool.items())]
 
 
-async def export_calls(
+async def export_deliveries(
     store: Store, translate: Translate, client: int, contact_id: int, limit: int, after: int
-) -> tuple[list[ExportedCall], int | None]:
-    """A page of the calls that caused events of a contact, and where the next page begins. Calls whose bodies are gone are left out."""
+) -> tuple[list[ContactDelivery], int | None]:
+    """Return a page of the deliveries with events of a contact, and the cursor of the next page; those without a body are left out."""
     person = await store.read(FindPerson(client, contact_id))
     page = await store.read(ReadBodies(client, after, limit, contact=contact_id))
-    calls: list[ExportedCall] = []
+    found: list[ContactDelivery] = []
     for delivery in page.deliveries:
         caused = await store.read(DeliveryEvents(client, delivery.id))
         shared = any((event.record_kind, event.record_id) != (CONTACT, contact_id) for event in caused)
-        calls.append(ExportedCall(delivery, shared or await asyncio.to_thread(_names_others, delivery, translate, person.refs)))
-    return calls, page.last
+        found.append(ContactDelivery(delivery, shared or await asyncio.to_thread(_names_others, delivery, translate, person.refs)))
+    return found, page.last
 
 
 def _names_others(delivery: Delivery, translate: Translate, own: set[Ref]) -> bool:
     try:
         translation = translate(delivery)
-    except Exception:  # what can no longer be read may be of anybody
+    except Exception:  # an unreadable delivery may name other people
         return True
     named = [named_by(translation.tool or "unknown", event) for event in translation.events]
     return any(refs and refs.isdisjoint(own) for refs in named)

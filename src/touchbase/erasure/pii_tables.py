@@ -1,7 +1,6 @@
-"""Where things about one contact are kept: the one list that erasing reads, in the order in which they go.
+"""Tables with personal data of contacts, in the order in which an erasure deletes from them.
 
-A new table that holds something of a person is one line here. A test finds every table whose columns name a record and asks
-whether it is in the list.
+A new table with personal data is one entry here. A test finds every table whose columns name a record and checks that it is listed.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from touchbase.sql.statement import Execute, Plan, Statement, delete
 
 @dataclass(frozen=True, slots=True)
 class PiiTable:
-    """One table: its name, what the summary calls its rows, and how they are counted and removed for one contact."""
+    """One table: its name, the name of its rows in the summary, and the statements that count and delete them for one contact."""
 
     table: str
     name: str
@@ -25,7 +24,7 @@ class PiiTable:
 
 
 def _by_record(table: str, name: str) -> PiiTable:
-    """A table whose rows name their record by client, record_kind and record_id."""
+    """Return the entry of a table whose rows name their record by client, record_kind and record_id."""
     match = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
     return PiiTable(
         table,
@@ -51,10 +50,10 @@ _WANTED = PiiTable(
         body=f"DELETE FROM fetch_queue t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
     ),
 )
-PLACES = (
+PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
     _by_record("event", "events"),
-    _WANTED,  # before the links that it is found by
+    _WANTED,  # before the links, by which its rows are found
     _by_record("link", "links"),
     _by_record("pending_company_link", "pending_company_links"),
     _by_record("idempotency_key", "idempotency_keys"),
@@ -65,19 +64,19 @@ COUNT_CONTACT = Statement(
 
 
 def count_all(client: int, contact: int) -> Plan[dict[str, int]]:
-    """How many rows each place holds of this contact."""
+    """Return the number of rows of this contact in each table."""
     rows = yield Execute(COUNT_CONTACT, [(client, contact)])
     counts: dict[str, int] = {"contacts": rows[0][0]}
-    for place in PLACES:
-        rows = yield Execute(place.count, [(client, CONTACT, contact)])
-        counts[place.name] = rows[0][0]
+    for each in PII_TABLES:
+        rows = yield Execute(each.count, [(client, CONTACT, contact)])
+        counts[each.name] = rows[0][0]
     return counts
 
 
 def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
-    """Remove the contact from every place; answers how many rows went."""
+    """Delete the contact from every table; return the number of rows deleted."""
     counts = yield from count_all(client, contact)
-    for place in PLACES:
-        yield Execute(place.remove, [(client, CONTACT, contact)])
+    for each in PII_TABLES:
+        yield Execute(each.remove, [(client, CONTACT, contact)])
     yield Execute(DELETE_CONTACT, [(client, contact)])
     return counts

@@ -1,4 +1,4 @@
-"""Carrying erasures over: whom a store has erased since a backup was taken must not come back with that backup."""
+"""Reapply erasures to a restored backup: people erased after the backup was taken must not come back with it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ PAGE = 500
 
 
 async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
-    """Tell a restored store whom another store knows to be erased; answers how many identities were news to it.
+    """Copy erased keys from another store to a restored one; return how many are new to it.
 
-    `known` is the store that is replaced, or any that was in use after the backup was taken. Clients that the restored store does not
-    have are passed over. The people themselves are removed by `finish_erasures`.
+    `known`: the replaced store, or any that was in use after the backup was taken. Clients missing in the restored store are skipped.
+    The people's data is removed by `finish_erasures`.
     """
     added = 0
-    # What never changes of a client; its id may have been rotated since, and its number be given to another in the restored store.
-    there = {(client.number, client.created_us) for client in await restored.read(ListClients())}
+    # Number and creation time identify a client: its id may have been rotated, and its number belong to another one in the restored store.
+    restored_clients = {(client.number, client.created_us) for client in await restored.read(ListClients())}
     for client in await known.read(ListClients()):
-        if (client.number, client.created_us) in there:
-            added += await _carry(restored, known, client.number, now)
+        if (client.number, client.created_us) in restored_clients:
+            added += await _copy(restored, known, client.number, now)
     return added
 
 
 async def finish_erasures(restored: Store, eraser: Eraser) -> None:
-    """Remove what erasures that are not at their end still look for: records first, then every call that names the person."""
+    """Complete unfinished erasures: remove records first, then the bodies of all deliveries that name the person."""
     for erasure in await restored.read(OpenErasures()):
-        left = erasure
-        while left.done_us is None:
-            left = await eraser.step(left)
-    await restored.vacuum()  # once for all: it may write the whole file
+        current = erasure
+        while current.done_us is None:
+            current = await eraser.step(current)
+    await restored.vacuum()  # once for all erasures: it may rewrite the whole file
 
 
-async def _carry(restored: Store, known: Store, client: int, now: Micros) -> int:
+async def _copy(restored: Store, known: Store, client: int, now: Micros) -> int:
     added, secret = 0, b""
     after: bytes | None = b""
     erasures: dict[int, list[ErasedKey]] = {}
@@ -46,18 +46,18 @@ async def _carry(restored: Store, known: Store, client: int, now: Micros) -> int
         secret, after = page.secret or secret, page.last
         for key in page.keys:
             erasures.setdefault(key.erasure, []).append(key)
-    for keys in _together(erasures.values()):
+    for keys in _batches(erasures.values()):
         added += await restored.write(AddErasures(client, secret, keys, now))
     return added
 
 
-def _together(erasures: Iterable[list[ErasedKey]]) -> Iterator[list[ErasedKey]]:
-    """Keys of whole erasures, about a page at a time."""
-    some: list[ErasedKey] = []
+def _batches(erasures: Iterable[list[ErasedKey]]) -> Iterator[list[ErasedKey]]:
+    """Yield the keys of whole erasures in batches of about a page."""
+    batch: list[ErasedKey] = []
     for keys in erasures:
-        some += keys
-        if len(some) >= PAGE:
-            yield some
-            some = []
-    if some:
-        yield some
+        batch += keys
+        if len(batch) >= PAGE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,7 +1,7 @@
-"""Erasing a person: first everything that is known to be theirs, at once; then the inbox is searched for calls that name them.
+"""Erasure of a person: first all data linked to the person, in one transaction; then a search of the inbox for deliveries that name them.
 
-The search needs nothing but the keyed hashes that the erasure left: it asks of every body whom it names, and of those whether
-they were erased. So whoever is killed goes on where the last page ended, and a restored backup is searched in the same way.
+The search needs only the keyed hashes that the erasure stored: it hashes the identities in each body and compares. So it resumes
+at the last page after a crash, and a restored backup is searched in the same way.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.commands import (
+    ErasePending,
     ErasePerson,
-    EraseWaiting,
     Erasure,
     FindErased,
     FindPerson,
@@ -22,7 +22,7 @@ from touchbase.erasure.commands import (
     ReadLinks,
     SweepErasure,
 )
-from touchbase.erasure.erase_pending import PendingDeliveries, named_in
+from touchbase.erasure.erase_pending import PendingDeliveries, named_identities
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.events.fair_scheduler import BATCH_SIZE
 from touchbase.events.work import ProcessingStore, Translate
@@ -32,13 +32,13 @@ from touchbase.records.commands import ListContacts
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
 PAGE = 200
-LATE = 0
-"""In the place of an erasure's number: the search for what came after the erasures."""
+LATE_DELIVERIES = 0
+"""Used instead of an erasure's number for the search of deliveries received after the erasures."""
 Progress = Callable[[Erasure], None]
 
 
 def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
-    """The identities that these addresses are; raises `Invalid` for what is no address."""
+    """Return the identities of these addresses. Raises `Invalid` for an invalid address."""
     refs: list[Ref] = []
     if email is not None:
         try:
@@ -48,23 +48,23 @@ def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
     if linkedin_url is not None:
         found = linkedin_ref(linkedin_url)
         if found is None:
-            raise Invalid([Fault("linkedin_url", "linkedin_url", "names nobody")])
+            raise Invalid([Fault("linkedin_url", "linkedin_url", "is not the address of a LinkedIn profile")])
         refs.append(found)
     return refs
 
 
 class Eraser:
-    """Erases people of one store, and searches its inbox for what names them."""
+    """Erases people from one store, and searches its inbox for deliveries that name them."""
 
     def __init__(self, store: ProcessingStore, read: Read, clock: Clock, connections: ConnectionsOf = no_connections) -> None:
         self._store = store
         self._read = read
         self._clock = clock
         self._connections = connections
-        self._waiting = PendingDeliveries(store, clock)
+        self._pending = PendingDeliveries(store, clock)
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
-        """What an erasure would remove, by place; the whole inbox is read for it. Nothing is changed."""
+        """Return what an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
         person = await self._store.read(FindPerson(client, contact_id, list(refs)))
         after: int | None = 0
         bodies = 0
@@ -74,17 +74,17 @@ class Eraser:
         return person.counts | {"deliveries": bodies}
 
     async def erase(self, client: int, contact_id: int | None = None, refs: Iterable[Ref] = (), *, search: bool = True) -> Erasure:
-        """Erase a contact, or whoever these identities are of; the search of the inbox is still to come. `NotFound`."""
+        """Erase a contact, or the people with these identities; the search of the inbox follows. `NotFound`."""
         return await self._store.write(ErasePerson(client, self._clock(), contact_id, sorted(set(refs)), search))
 
-    async def apply_waiting(self, client: int) -> None:
-        """Apply what waits in the inbox: what it says about erased people is dropped on the way."""
+    async def apply_pending(self, client: int) -> None:
+        """Apply the queued deliveries of the client; events about erased people are dropped."""
         translate = await self._translate(client)
         while (await self._store.work(client, BATCH_SIZE, translate, self._clock())).taken:
             pass
 
     async def search(self, erasure: Erasure, until_us: int | None = None, on_page: Progress = lambda erasure: None) -> Erasure:
-        """Search the inbox, page by page, until all is seen or the time is over; `done_us` tells which."""
+        """Search the inbox, page by page, until finished (`done_us` is set) or `until_us`."""
         while erasure.done_us is None and (until_us is None or self._clock() < until_us):
             erasure = await self.step(erasure)
             on_page(erasure)
@@ -93,7 +93,7 @@ class Eraser:
         return erasure
 
     async def step(self, erasure: Erasure) -> Erasure:
-        """Look through one page; answers the erasure as it stands then."""
+        """Search one page; return the erasure with its progress."""
         client = erasure.client
         if erasure.swept_to < 0:
             await self._erase_records(client)
@@ -104,7 +104,7 @@ class Eraser:
         done = erasure.swept_to >= 0 and last >= erasure.sweep_until
         applied = 0
         if done:
-            applied, done = await self._waiting.page(client, erasure.id, await self._translate(client))
+            applied, done = await self._pending.page(client, erasure.id, await self._translate(client))
         erased = await self._erased(client, set().union(*found.values()))
         clear = [number for number, named in found.items() if not erased.isdisjoint(named)]
         await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock(), applied))
@@ -113,39 +113,39 @@ class Eraser:
             raise NotFound(f"there is no erasure with id {erasure.id}")
         return now
 
-    async def look_again(self, client: int) -> bool:
-        """Look through one page of what waits for a suspended client, as late calls tell of erased people too; True at the end of it."""
-        _, done = await self._waiting.page(client, LATE, await self._translate(client))
+    async def search_pending(self, client: int) -> bool:
+        """Search one page of a suspended client's queue, because later deliveries may name erased people; return whether finished."""
+        _, done = await self._pending.page(client, LATE_DELIVERIES, await self._translate(client))
         return done
 
     async def _erase_records(self, client: int) -> None:
-        """Erase the records whose identities are erased: a restored backup holds people who were erased after it."""
-        place: tuple[int, int] | None = None
-        while contacts := await self._store.read(ListContacts(client, PAGE, place)):
+        """Erase the records with an erased identity: a restored backup contains people erased after it was taken."""
+        cursor: tuple[int, int] | None = None
+        while contacts := await self._store.read(ListContacts(client, PAGE, cursor)):
             keys = {("", EMAIL, each.email_key) for each in contacts if each.email_key}
             keys |= {("", LINKEDIN, each.linkedin_key) for each in contacts if each.linkedin_key}
             for ref in sorted(await self._erased(client, keys)):
                 await self.erase(client, refs=[ref], search=False)
-            place = (contacts[-1].created_us, contacts[-1].id)
+            cursor = (contacts[-1].created_us, contacts[-1].id)
         after: Ref | None = ("", "", "")
         while after is not None:
             page = await self._store.read(ReadLinks(client, PAGE, after))
             for ref in sorted(await self._erased(client, {ref for ref, _ in page.links})):
                 await self.erase(client, refs=[ref], search=False)
-            await self._erase_waiting(client, [ref for ref, contact in page.links if contact is None])
+            await self._erase_parked(client, [ref for ref, contact in page.links if contact is None])
             after = page.last
 
-    async def _erase_waiting(self, client: int, refs: list[Ref]) -> None:
-        """What waits under an object that an erased person was seen with was known to be theirs before the backup was restored."""
-        theirs = await self._store.read(FindErased(client, refs, derived=True)) if refs else set()
-        if theirs:
-            await self._store.write(EraseWaiting(client, sorted(theirs), self._clock()))
+    async def _erase_parked(self, client: int, refs: list[Ref]) -> None:
+        """Erase the parked events of objects that occurred together with an erased identity: the replaced store knew whose they are."""
+        erased = await self._store.read(FindErased(client, refs, derived=True)) if refs else set()
+        if erased:
+            await self._store.write(ErasePending(client, sorted(erased), self._clock()))
 
     async def _page(self, client: int, after: int, until: int | None) -> tuple[dict[int, set[Ref]], int | None]:
-        """Whom each delivery of a page names, and where the next page begins."""
+        """Return the identities in each delivery of a page, and the cursor of the next page."""
         page = await self._store.read(ReadBodies(client, after, PAGE, until))
         translate = await self._translate(client)
-        found = await asyncio.to_thread(lambda: {each.id: named_in(each, translate) for each in page.deliveries})
+        found = await asyncio.to_thread(lambda: {each.id: named_identities(each, translate) for each in page.deliveries})
         return found, page.last
 
     async def _translate(self, client: int) -> Translate:

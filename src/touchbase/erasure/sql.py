@@ -1,22 +1,22 @@
-"""Erasing a person: everything about them goes in one transaction, and keyed hashes of who they were stay.
+"""Erase a person in one transaction, store keyed hashes of their identities, and take over erasures of another store.
 
-It locks the client's row, as turns of the inbox do: a turn is either before it, and what it wrote is removed, or after it, and
-finds the hashes.
+An erasure locks the client's row, as inbox batches do: a batch either commits before it, and what it wrote is removed, or runs
+after it and finds the hashes. Erasures of another store get new numbers, because this store uses the same numbers for others.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from touchbase.clients import sql as clients_sql
 from touchbase.common.timestamps import Micros
-from touchbase.erasure.commands import ErasePerson, Erasure, LiftErasure, SweepErasure
+from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePending, ErasePerson, Erasure, LiftErasure, SweepErasure
 from touchbase.erasure.pii_tables import remove_all
-from touchbase.erasure.sql_queries import erasure_of, find_contacts, find_erasure, held_by_others, identities
-from touchbase.errors import NotFound
+from touchbase.erasure.sql_queries import erasure_of, find_contacts, find_erasure, identities, identities_of_others
+from touchbase.errors import Conflict, NotFound
 from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
@@ -28,8 +28,8 @@ from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
-from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key
-from touchbase.suppression.sql import DELETE_ERASURE, Mark, marks_of, save_marks
+from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, take_over
+from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, marks_of, save_marks
 
 ERASURE: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("requested_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
@@ -40,20 +40,20 @@ INSERT_ERASURE = Statement(
     ERASURE,
     body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true",
 )
-_SWEPT: Columns = (*ONE, ("done_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
-NOTE_SWEPT = Statement(
+_PROGRESS: Columns = (*ONE, ("done_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
+UPDATE_PROGRESS = Statement(
     "note_swept",
-    _SWEPT,
+    _PROGRESS,
     body="UPDATE erasure AS t SET done_us = p.done_us, swept_to = p.swept_to, removed = p.removed FROM p "
     "WHERE t.client = p.client AND t.id = p.id",
 )
-# A create of a client without erasures holds no lock that the client's row could show. So the first erasure waits until those in
-# flight have committed, and finds what they wrote; those that come after it find the erasure. Before any other lock: who waits holds none.
+# Creates for a client without erasures do not lock the client's row. So the first erasure waits for the creates in flight and finds
+# what they wrote; later creates find the erasure. It takes this lock first, so that it cannot deadlock.
 WAIT_FOR_CREATES = Statement("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
 
 
 def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
-    """Erase one person."""
+    """Run `ErasePerson`."""
     client = command.client
     if (yield from erasure_key_of(client)) is None:
         yield Execute(WAIT_FOR_CREATES, [()])
@@ -64,21 +64,21 @@ def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     refs, deliveries, removed = set(command.refs), set[int](), Counter[str]()
     for contact in contacts:
         refs |= yield from _identities(client, contact)
-        told = yield Execute(DELIVERIES_OF_EVENTS, [(client, CONTACT, contact)])
-        deliveries |= {row[0] for row in told if row[0] is not None}
+        rows = yield Execute(DELIVERIES_OF_EVENTS, [(client, CONTACT, contact)])
+        deliveries |= {row[0] for row in rows if row[0] is not None}
         removed.update((yield from remove_all(client, contact)))
-    refs -= yield from held_by_others(client, refs)
-    waited = yield from erase_parked_events(client, refs)
-    removed["events"] += waited.events
+    refs -= yield from identities_of_others(client, refs)
+    parked = yield from erase_parked_events(client, refs)
+    removed["events"] += parked.events
     key = yield from make_erasure_key()
     number = ids.take("erasure")
-    yield from save_marks(key, client, dict.fromkeys(refs | waited.refs, Mark(number, derived=False)), command.at)
-    removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | waited.deliveries, command.at)
+    yield from save_marks(key, client, dict.fromkeys(refs | parked.refs, Mark(number, derived=False)), command.at)
+    removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, command.at)
     return (yield from open_erasure(client, number, command.at, removed, done_us=None if command.search else command.at))
 
 
 def _identities(client: int, contact: int) -> Plan[set[Ref]]:
-    # Locked, so that a change of the contact is either before us or finds it gone.
+    # Locks the contact, so that a concurrent change either commits first or finds no contact.
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact)])
     links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
     found = map(contact_of, rows)
@@ -88,7 +88,7 @@ def _identities(client: int, contact: int) -> Plan[set[Ref]]:
 def open_erasure(
     client: int, number: int, at: Micros, removed: Mapping[str, int], *, swept_to: int = 0, done_us: Micros | None = None
 ) -> Plan[Erasure]:
-    """Note an erasure, whose search of the inbox is still to come unless it is done."""
+    """Store an erasure; unless `done_us` is set, the search of the inbox follows."""
     rows = yield Select("SELECT COALESCE(max(id), 0) FROM delivery WHERE client = ?", (client,))
     until: int = rows[0][0]
     counts = dict(removed)
@@ -97,7 +97,7 @@ def open_erasure(
 
 
 def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
-    """Drop bodies that mention an erased person, and note how far the search is."""
+    """Remove bodies that name an erased person, and store the progress of the search."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
     rows = yield from find_erasure(command.client, command.id)
     key = yield from find_erasure_key()
@@ -108,15 +108,60 @@ def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
     counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + command.applied}
     swept = max(erasure.swept_to, command.swept_to)
     done = erasure.done_us or (command.at if command.done else None)
-    yield Execute(NOTE_SWEPT, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
+    yield Execute(UPDATE_PROGRESS, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
     return dropped
 
 
 def lift_erasures(command: LiftErasure) -> Plan[int]:
-    """Forget erasures: whoever is erased with one of these identities may come back with all of theirs."""
+    """Delete the erasures of these identities, with all hashes of each erasure."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
     key = yield from find_erasure_key()
     marks = {} if key is None else (yield from marks_of(key, command.client, command.refs))
     erasures = sorted({mark.erasure for mark in marks.values()})
-    gone = (yield Execute(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
-    return len(gone)
+    deleted = (yield Execute(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
+    return len(deleted)
+
+
+def add_needs(commands: Sequence[AddErasures]) -> Mapping[str, int]:
+    """Return how many ids these commands may use: one for the search, and one for each erasure."""
+    return {"erasure": sum(1 + len({each.erasure for each in command.keys}) for command in commands)}
+
+
+def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
+    """Store erased keys, and open an erasure that searches for them."""
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
+    key = (yield from find_erasure_key()) or (yield from make_erasure_key(command.secret))
+    if key != command.secret:
+        if (yield Select("SELECT 1 FROM erased LIMIT 1", ())):
+            return Conflict("this store has already erased people, with a secret of its own; add erasures before the first erasure here")
+        yield from take_over(command.secret)
+    added = {each.digest: each for each in command.keys}
+    rows = (yield Execute(FIND_ERASED, [(command.client, each) for each in added])) if added else []
+    known = {bytes(row[0]): bool(row[2]) for row in rows}
+    incomplete = _incomplete(added.values(), known)
+    numbers = {erasure: ids.take("erasure") for erasure in sorted(incomplete)}
+    if numbers:
+        yield Execute(
+            SAVE_ERASED, [_row(command.client, each, numbers[each.erasure]) for each in added.values() if each.erasure in numbers]
+        )
+    yield from open_erasure(command.client, ids.take("erasure"), command.at, {}, swept_to=RECORDS_FIRST)
+    return len(added.keys() - known.keys())
+
+
+def erase_pending_events(command: ErasePending) -> Plan[int]:
+    """Remove the parked events of these objects. Their hashes are unchanged: derived ones do not suppress an address."""
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
+    parked = yield from erase_parked_events(command.client, command.refs)
+    key = yield from find_erasure_key()
+    if key is not None:
+        yield from clear_deliveries(key, command.client, parked.deliveries, command.at)
+    return parked.events
+
+
+def _incomplete(keys: Iterable[ErasedKey], known: Mapping[bytes, bool]) -> set[int]:
+    """Return the erasures with a key that this store lacks; the others keep their numbers here."""
+    return {each.erasure for each in keys if each.digest not in known or (known[each.digest] and not each.derived)}
+
+
+def _row(client: int, key: ErasedKey, erasure: int) -> tuple[object, ...]:
+    return (client, key.digest, erasure, int(key.derived), key.erased_us)

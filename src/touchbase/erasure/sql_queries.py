@@ -1,4 +1,4 @@
-"""Reading for erasures: whom they would remove, what was erased, and the bodies and links that a search looks through."""
+"""Queries of erasure: the person to erase, erased keys, and the bodies and links to search."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ _ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, rem
 
 
 def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
-    """The contacts that this id or these identities are of."""
+    """Return the contacts with this id or one of these identities."""
     found: set[int] = set()
     if contact_id is not None:
         rows = yield Select("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))
         found |= {row[0] for row in rows}
     for ref in refs:
-        rows = yield from _having(client, ref)
+        rows = yield from _contacts_having(client, ref)
         found |= {row[0] for row in rows}
         rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref)])
         found |= {row[6] for row in rows if row[5] == CONTACT}
     return sorted(found)
 
 
-def held_by_others(client: int, refs: Iterable[Ref], contacts: Container[int] = ()) -> Plan[set[Ref]]:
-    """Those of these addresses that somebody else has now: a person may have had them formerly, and they are not theirs any more."""
-    held: set[Ref] = set()
+def identities_of_others(client: int, refs: Iterable[Ref], contacts: Container[int] = ()) -> Plan[set[Ref]]:
+    """Return the addresses that now belong to another contact: the person had them formerly."""
+    found: set[Ref] = set()
     for ref in refs:
-        rows = yield from _having(client, ref)
+        rows = yield from _contacts_having(client, ref)
         if any(row[0] not in contacts for row in rows):
-            held.add(ref)
-    return held
+            found.add(ref)
+    return found
 
 
-def _having(client: int, ref: Ref) -> Plan[list[Row]]:
-    """The contact that has this address now."""
+def _contacts_having(client: int, ref: Ref) -> Plan[list[Row]]:
+    """Return the contact with this address."""
     if ref[:2] not in (("", EMAIL), ("", LINKEDIN)):
         return []
     column = "email_key" if ref[1] == EMAIL else "linkedin_key"
@@ -72,7 +72,7 @@ def _having(client: int, ref: Ref) -> Plan[list[Row]]:
 
 
 def find_person(query: FindPerson) -> Plan[Person]:
-    """A person with all identities, and how many rows there are of them."""
+    """Return a person with all identities and the number of rows in each table."""
     client = query.client
     contacts = yield from find_contacts(client, query.contact_id, query.refs)
     refs, counts = set(query.refs), Counter[str]()
@@ -81,12 +81,12 @@ def find_person(query: FindPerson) -> Plan[Person]:
         links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
         refs |= identities(rows, links)
         counts.update((yield from count_all(client, contact)))
-    refs -= yield from held_by_others(client, refs, contacts)
+    refs -= yield from identities_of_others(client, refs, contacts)
     return Person(contacts, refs, dict(counts))
 
 
 def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
-    """The identities of a contact from its (email_key, linkedin_key) and its links."""
+    """Return the identities of a contact from its (email_key, linkedin_key) and its links."""
     refs = {ref for row in links if names_person(ref := (row[1], row[2], row[3]))}
     for row in keys:
         refs |= {("", word, key) for word, key in zip((EMAIL, LINKEDIN), row, strict=True) if key is not None}
@@ -94,30 +94,30 @@ def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
 
 
 def erasure_of(row: Row) -> Erasure:
-    """An erasure of its row."""
+    """Return the erasure of a row."""
     client, number, asked_us, done_us, swept_to, sweep_until, removed = row
     return Erasure(client, number, asked_us, done_us, swept_to, sweep_until, msgspec.json.decode(removed, type=dict[str, int]))
 
 
 def find_erasure(client: int, number: int) -> Plan[list[Row]]:
-    """The row of one erasure, if it is there."""
+    """Return the row of one erasure, or none."""
     return (yield Select(f"{_ERASURE} WHERE client = ? AND id = ?", (client, number)))
 
 
 def get_erasure(query: GetErasure) -> Plan[Erasure | None]:
-    """One erasure."""
+    """Return one erasure, or None."""
     rows = yield from find_erasure(query.client, query.id)
     return erasure_of(rows[0]) if rows else None
 
 
 def open_erasures(query: OpenErasures) -> Plan[list[Erasure]]:
-    """Erasures that are not at their end; few, so they are found at once for all clients."""
+    """Return unfinished erasures of all clients; there are few."""
     rows = yield Select(f"{_ERASURE} WHERE done_us IS NULL", ())
     return sorted(map(erasure_of, rows), key=lambda erasure: (erasure.client, erasure.id))
 
 
 def find_erased(query: FindErased) -> Plan[set[Ref]]:
-    """Which of these identities were erased."""
+    """Return the erased ones of these identities."""
     key = yield from erasure_key_of(query.client)
     if key is None:
         return set()
@@ -126,7 +126,7 @@ def find_erased(query: FindErased) -> Plan[set[Ref]]:
 
 
 def list_erasures(query: ListErasures) -> Plan[ErasedPage]:
-    """A page of erased keys."""
+    """Return a page of erased keys."""
     key = yield from find_erasure_key()
     rows = yield Select(
         "SELECT digest, erasure, derived, erased_us FROM erased WHERE client = ? AND digest > ? ORDER BY digest LIMIT ?",
@@ -137,7 +137,7 @@ def list_erasures(query: ListErasures) -> Plan[ErasedPage]:
 
 
 def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
-    """A page of deliveries with their bodies."""
+    """Return a page of deliveries with bodies."""
     bounds = (query.client, query.after, LARGEST_ID if query.until is None else query.until)
     if query.contact is None:
         where = "d.client = ? AND d.id > ? AND d.id <= ? AND d.body_removed IS NULL" + (
@@ -145,9 +145,9 @@ def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
         )
         rows = yield Select(f"SELECT d.id, d.size FROM delivery d WHERE {where} ORDER BY d.id LIMIT ?", (*bounds, query.limit))
     else:
-        told = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"
+        caused = "SELECT DISTINCT e.delivery_id FROM event e WHERE e.client = ? AND e.record_kind = ? AND e.record_id = ?"
         rows = yield Select(
-            f"SELECT d.id, d.size FROM ({told}) t JOIN delivery d ON d.client = ? AND d.id = t.delivery_id "
+            f"SELECT d.id, d.size FROM ({caused}) t JOIN delivery d ON d.client = ? AND d.id = t.delivery_id "
             "WHERE d.id > ? AND d.id <= ? ORDER BY d.id LIMIT ?",
             (query.client, CONTACT, query.contact, *bounds, query.limit),
         )
@@ -158,7 +158,7 @@ def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
 
 
 def _within(rows: list[Row]) -> list[int]:
-    """As many of these deliveries as fit into a page, at least one."""
+    """Return as many of these deliveries as fit into a page, at least one."""
     ids: list[int] = []
     total = 0
     for number, size in rows:
@@ -170,11 +170,11 @@ def _within(rows: list[Row]) -> list[int]:
 
 
 def read_links(query: ReadLinks) -> Plan[LinkPage]:
-    """A page of links."""
-    who = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
+    """Return a page of identity links."""
+    whose = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
     known = () if query.contact is None else (query.contact,)
     rows = yield Select(
-        f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {who} "
+        f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {whose} "
         "AND (tool, object_type, object_id) > (?, ?, ?) ORDER BY tool, object_type, object_id LIMIT ?",
         (query.client, *known, *query.after, query.limit),
     )

@@ -20,7 +20,7 @@ from touchbase.http.query_parameters import Parameters, cursor_text, cursor_valu
 from touchbase.http.responses import Response
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
 from touchbase.inbox.api.deliveries import client_number, no_such_tool
-from touchbase.inbox.payload_fingerprint import parts_of
+from touchbase.inbox.payload_fingerprint import fingerprint_parts
 from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.service import GROUPED, DeliveryFilter, group_deliveries
 from touchbase.records.validation import raise_if_any
@@ -104,7 +104,7 @@ async def groups(call: Call) -> Response:
 
 def group_out(group: DeliveryGroup) -> DeliveryGroupOut:
     """Return a group as the API shows it."""
-    event, keys = parts_of(group.shape)
+    event, keys = fingerprint_parts(group.fingerprint)
     return DeliveryGroupOut(
         group.client_id, group.channel, group.tool, group.state, event, keys, group.count, to_text(group.first_us),
         to_text(group.last_us), group.example_id, group.reason,

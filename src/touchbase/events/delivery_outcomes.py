@@ -18,8 +18,8 @@ from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
 from touchbase.inbox import statements as inbox_sql
 from touchbase.inbox.body_retention import clear_deliveries
-from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, waits_since
-from touchbase.inbox.payload_fingerprint import shape_of
+from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, waiting_since
+from touchbase.inbox.payload_fingerprint import fingerprint_of
 from touchbase.inbox.rows import problems_text
 from touchbase.inbox.sql import LONGEST_WAIT
 from touchbase.sql.builders import ONE, ONE_MATCH
@@ -106,7 +106,7 @@ def _count(report: WorkReport, outcomes: list[Outcome], endings: dict[int, str])
     report.taken, report.ended = len(marked), dict(Counter(state for _, state in marked))
     report.outcomes = dict(Counter((outcome.delivery.channel, outcome.normalized.tool or "", state) for outcome, state in marked))
     report.applied_since_us = [
-        waits_since(outcome.delivery.received_us, outcome.delivery.next_attempt_us) for outcome, state in marked if state == APPLIED
+        waiting_since(outcome.delivery.received_us, outcome.delivery.next_attempt_us) for outcome, state in marked if state == APPLIED
     ]
 
 
@@ -181,7 +181,7 @@ def delivery_fingerprint(delivery: Delivery, name: str | None = None) -> str:
     if name is None:
         found = (item.get(each) for each in _NAMES)
         name = next((each for each in found if isinstance(each, str) and 0 < len(each) <= _MAX_NAME_LENGTH), None)
-    return shape_of(name, item)
+    return fingerprint_of(name, item)
 
 
 def _item(delivery: Delivery) -> dict[str, object]:

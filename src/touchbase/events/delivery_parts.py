@@ -14,8 +14,8 @@ from touchbase.events.event_normalization import NormalizedDelivery, Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.work import WorkReport
 from touchbase.history.events import EXTERNAL
-from touchbase.inbox.budget import UNFINISHED
 from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import UNFINISHED
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.statement import Execute, Plan, Statement
 

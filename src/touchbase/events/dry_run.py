@@ -13,8 +13,8 @@ from touchbase.events.projection import ANY_STATE, apply_batch, apply_needs
 from touchbase.events.work import DryRunDelivery, DryRunResult, TooManyEvents
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
 from touchbase.inbox import statements as inbox_sql
-from touchbase.inbox.budget import MOST_EVENTS
 from touchbase.inbox.delivery import FAILED, Delivery
+from touchbase.inbox.limits import MAX_EVENTS
 from touchbase.inbox.rows import delivery_of
 from touchbase.records import statements as records_sql
 from touchbase.records.models import Company, Contact, Record
@@ -25,7 +25,7 @@ from touchbase.sql.statement import Execute, Plan
 
 IDS_PER_KIND = 2**40
 """Ids of each kind that a dry run may use."""
-MAX_DRY_RUN_EVENTS = 4 * MOST_EVENTS
+MAX_DRY_RUN_EVENTS = 4 * MAX_EVENTS
 """Limit for one transaction, because all writers wait for it."""
 Target = tuple[int, int]
 """Record kind and id."""

@@ -15,8 +15,8 @@ from touchbase.events.event_normalization import NormalizedDelivery, normalize
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
 from touchbase.history.events import Translation
-from touchbase.inbox.budget import MOST_EVENTS, is_large
 from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.limits import MAX_EVENTS, is_large
 from touchbase.suppression.pii_scan import mentions
 
 MAX_REASON_LENGTH = 500
@@ -108,7 +108,7 @@ def pack_result(result: ReadResult) -> ReadResult:
     """Prepare a result for another process: without the delivery, and with pickled parts if one transaction cannot apply all events."""
     if (normalized := result.normalized) is not None:
         normalized.delivery = _NO_DELIVERY
-        if len(normalized.subjects) > MOST_EVENTS:
+        if len(normalized.subjects) > MAX_EVENTS:
             normalized.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _split_subjects(normalized)]
             normalized.subjects = []
     return result
@@ -123,7 +123,7 @@ def subject_parts(normalized: NormalizedDelivery) -> list[Callable[[], Normalize
 
 def min_events(normalized: NormalizedDelivery) -> int:
     """Return a lower bound of the number of its events."""
-    return len(normalized.subjects) + len(normalized.packed) * MOST_EVENTS
+    return len(normalized.subjects) + len(normalized.packed) * MAX_EVENTS
 
 
 def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
@@ -132,14 +132,14 @@ def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list
     room = 0
     for normalized in claimed:
         events = max(1, min_events(normalized))
-        if events > MOST_EVENTS:
+        if events > MAX_EVENTS:
             continue
         if events > room:
             made.append([])
-            room = MOST_EVENTS
+            room = MAX_EVENTS
         made[-1].append(normalized)
         room -= events
-    return made, [normalized for normalized in claimed if min_events(normalized) > MOST_EVENTS]
+    return made, [normalized for normalized in claimed if min_events(normalized) > MAX_EVENTS]
 
 
 def failure_reason(error: Exception) -> str:
@@ -169,14 +169,14 @@ def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
 def _batch_of(deliveries: Sequence[Delivery], result: Sequence[ReadResult]) -> InboxBatch:
     batch = InboxBatch([], [])
     for delivery, one in zip(deliveries, result, strict=True):
-        delivery.told = one.mentions
+        delivery.addresses = one.mentions
         if one.why is None:
             normalized: NormalizedDelivery = one.normalized
             normalized.delivery = delivery
             batch.claimed.append(normalized)
             continue
-        if delivery.guarded and delivery.told is None:
-            delivery.told = set()  # a second scan could break or delay the transaction that stores the failure
+        if delivery.guarded and delivery.addresses is None:
+            delivery.addresses = set()  # a second scan could break or delay the transaction that stores the failure
         batch.broken.append(FailedDelivery(delivery, one.why, one.for_good))
     return batch
 
@@ -190,7 +190,7 @@ def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
 
 
 def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
-    return [normalized.subjects[first : first + MOST_EVENTS] for first in range(0, max(1, len(normalized.subjects)), MOST_EVENTS)]
+    return [normalized.subjects[first : first + MAX_EVENTS] for first in range(0, max(1, len(normalized.subjects)), MAX_EVENTS)]
 
 
 def _unpacked(normalized: NormalizedDelivery, part: bytes) -> NormalizedDelivery:

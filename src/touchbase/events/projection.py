@@ -36,7 +36,7 @@ from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link, Links
 from touchbase.history.sql import event_of, event_row
 from touchbase.inbox import statements as inbox_sql
-from touchbase.inbox.delivery import waits_since
+from touchbase.inbox.delivery import waiting_since
 from touchbase.records.models import Record
 from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
 from touchbase.sql.ids import Ids
@@ -114,7 +114,7 @@ def _apply_part(
         if batch.emptied:
             yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
     oldest = min(
-        (waits_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
+        (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )
     report = WorkReport(created=sum(len(one.created) for one in batch.resolvers.values()), oldest_us=oldest)
     if in_parts is None:

@@ -1,8 +1,9 @@
 """Repeats of webhooks without a time and id: decided when they are applied, when their objects are known.
 
-Such a webhook repeats an earlier one with equal bytes (its twin) only within `TWIN_WINDOW`, and only if no other webhook of the tool
-about the same object came between (about the same record, where webhooks name no object). In doubt it counts as a new fact: repeating
-an equal state does no harm, losing one does. A fact is stored under its own delivery, so a replay does not decide again.
+Such a webhook repeats an earlier one with equal bytes (its twin) only within `UNDATED_DEDUPE_WINDOW`, and only if no other webhook
+of the tool about the same object came between (about the same record, where webhooks name no object). In doubt it counts as a new
+fact: repeating an equal state does no harm, losing one does. A fact is stored under its own delivery, so a replay does not decide
+again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from touchbase.events.event_normalization import NormalizedDelivery, Outcome, is
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.known_events import FACTS_OF_DELIVERY
 from touchbase.history.dedupe_keys import event_key
-from touchbase.inbox.delivery import TWIN_WINDOW, Delivery
+from touchbase.inbox.delivery import UNDATED_DEDUPE_WINDOW, Delivery
 from touchbase.inbox.statements import COUNT_REPEAT
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement
@@ -88,7 +89,7 @@ def _may_repeat(seen: NormalizedDelivery) -> bool:
 def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
     delivery = outcome.delivery
     twins = yield Execute(TWIN, [(client, delivery.twin)])
-    if not twins or not 0 <= delivery.received_us - twins[0][1] <= TWIN_WINDOW:
+    if not twins or not 0 <= delivery.received_us - twins[0][1] <= UNDATED_DEDUPE_WINDOW:
         return
     (number, _, earlier) = twins[0]
     numbers = [delivery.id, number] if earlier is None else [delivery.id, number, earlier]

@@ -80,7 +80,7 @@ def names_erased(client: int, delivery: Delivery) -> Plan[bytes | None]:
 
 def addresses_in(delivery: Delivery) -> set[Ref]:
     """Return the addresses found anywhere in a delivery."""
-    return mentions(delivery.headers, delivery.query, delivery.body) if delivery.told is None else delivery.told
+    return mentions(delivery.headers, delivery.query, delivery.body) if delivery.addresses is None else delivery.addresses
 
 
 def refs_of(subject: EventSubject) -> set[Ref]:

@@ -26,9 +26,9 @@ from touchbase.connections.models import Connection
 from touchbase.errors import Overloaded
 from touchbase.events.work import ReadResult
 from touchbase.history.events import Translation
-from touchbase.inbox.budget import MEMORY, MOST_SECONDS, WALL_SECONDS
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.webhook_request import delivered
+from touchbase.inbox.limits import MAX_SECONDS, MEMORY, WALL_SECONDS
+from touchbase.inbox.webhook_request import request_of_delivery
 
 MAX_PROCESSES = 4
 """Concurrent processes: one for the usual work, and some for large webhooks."""
@@ -130,7 +130,7 @@ class ClientTranslator:
 
     def __call__(self, delivery: Delivery) -> Translation:
         """Translate one delivery."""
-        return self._reader(delivered(delivery, self._connections))
+        return self._reader(request_of_delivery(delivery, self._connections))
 
     async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
         """Read each of these deliveries."""
@@ -188,7 +188,7 @@ class _Process:
         except subprocess.TimeoutExpired:
             code = 0
         if code == -signal.SIGPROF:
-            return TranslatorStopped(f"reading it took more processor time than the limit (up to {MOST_SECONDS:g} seconds)", for_good=True)
+            return TranslatorStopped(f"reading it took more processor time than the limit (up to {MAX_SECONDS:g} seconds)", for_good=True)
         if code == _OUT_OF_MEMORY:
             return TranslatorStopped(f"reading it took more memory than the limit ({MEMORY >> 20} MiB)", for_good=True)
         return TranslatorStopped(f"the process that read it ended ({code})", for_good=False)

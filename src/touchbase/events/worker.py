@@ -25,7 +25,7 @@ from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.history.events import Translation
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients
-from touchbase.inbox.webhook_request import delivered
+from touchbase.inbox.webhook_request import request_of_delivery
 
 LOG = logging.getLogger("touchbase.inbox")
 
@@ -57,7 +57,7 @@ def translator(read: Read, connections: Sequence[Connection] = ()) -> Callable[[
     """Return the function that translates a client's stored deliveries with its connections."""
     if isinstance(read, TranslatorPool):
         return read.for_client(connections)
-    return lambda delivery: read(delivered(delivery, connections))
+    return lambda delivery: read(request_of_delivery(delivery, connections))
 
 
 class InboxWorker:

@@ -18,7 +18,7 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.events.work import ProcessingStore
 from touchbase.events.worker import Read
 from touchbase.history.events import Translation
-from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.rate_limit.rate_limiter import RateLimiter
 
 MIB = 1_048_576

@@ -25,7 +25,7 @@ from touchbase.http.request_body import ClientDisconnected
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency.service import InFlightKeys
-from touchbase.inbox.refused_service import RefusedWebhooks
+from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.inbox.signature_check import SenderChecks
 from touchbase.sql.store import Writes
 

@@ -29,8 +29,7 @@ from touchbase.idempotency.models import LIFETIME_HOURS, LONGEST_KEY
 from touchbase.inbox.api.deliveries import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.inbox.api.refused import RefusalPage
 from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION, STATES
-from touchbase.inbox.refused import CAUSES
-from touchbase.inbox.refused_service import Reason
+from touchbase.inbox.refused import CAUSES, Reason
 from touchbase.inbox.service import GROUPED
 from touchbase.records.api.schemas import (
     CompanyChange,

@@ -1,1 +1,1 @@
-"""Received webhooks: stored raw, listed, refused, redacted."""
+"""Inbox: received webhooks, stored raw; redaction, signature check, dedupe, retention and refused webhooks."""

@@ -1,32 +1,32 @@
-"""Bodies of deliveries that go: with an erased person, or because they were kept long enough."""
+"""Removal of delivery bodies: for an erased person, after the retention period, or when unrecognised ones are too many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.inbox.commands import CountPrunable, Dropped, DropUnrecognised, PruneBodies, SizeUnrecognised
-from touchbase.inbox.dedupe_window import FORGET_CLEARED
+from touchbase.inbox.commands import CountPrunable, DroppedBodies, DropUnrecognised, PruneBodies, SizeUnrecognised
 from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION
+from touchbase.inbox.sql import FORGET_CLEARED
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
 from touchbase.suppression.suppression_keys import WHY_IGNORED, delivery_key
 
 _CLEAR: Columns = (*ONE, ("key", "bytea"), ("at", "bigint"))
-_EVENTS = "SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id"
-_WAITS = f"EXISTS ({_EVENTS} AND e.record_kind = 3)"
+_ITS_EVENTS = "SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id"
+_HAS_PARKED = f"EXISTS ({_ITS_EVENTS} AND e.record_kind = 3)"
 
 
-def _by_what_is_left(waits: str, has_events: str, nothing: str) -> str:
-    return f"CASE WHEN {_WAITS} THEN {waits} WHEN EXISTS ({_EVENTS}) THEN {has_events} ELSE {nothing} END"
+def _by_remaining_events(waits: str, has_events: str, nothing: str) -> str:
+    return f"CASE WHEN {_HAS_PARKED} THEN {waits} WHEN EXISTS ({_ITS_EVENTS}) THEN {has_events} ELSE {nothing} END"
 
 
-# What is left of it are events of other people: the state is theirs. One that waits is looked at when it is applied, because
-# without its body the other people's events would be lost.
-_STATE = _by_what_is_left("'parked'", "'applied'", "'ignored'")
-_ERROR = _by_what_is_left("t.error", "NULL", f"'{WHY_IGNORED}'")
-_APPLIED = f"CASE WHEN {_WAITS} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
+# The remaining events are those of other people, and the state follows from them. A delivery in `received` is left alone: it is
+# checked when it is applied, because removing its body now would lose the other people's events.
+_STATE = _by_remaining_events("'parked'", "'applied'", "'ignored'")
+_ERROR = _by_remaining_events("t.error", "NULL", f"'{WHY_IGNORED}'")
+_APPLIED = f"CASE WHEN {_HAS_PARKED} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
 _CLEARED = (
     f"SET body_removed = COALESCE(t.body_removed, '{GONE_ERASED}'), body_removed_us = COALESCE(t.body_removed_us, p.at), "
     "key = p.key, shape = NULL, "
@@ -40,28 +40,28 @@ CLEAR_DELIVERY = Statement(
     body=f"UPDATE delivery AS t {_CLEARED} RETURNING t.id",
 )
 DELETE_BODY = delete("delete_body", "delivery_body", ONE, "id")
-_RETAIN: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
+_PRUNE: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
 _DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
-_RETAINED = f"SET body_removed = '{GONE_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
-RETAIN_DELIVERY = Statement(
+_PRUNED = f"SET body_removed = '{GONE_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
+PRUNE_DELIVERY = Statement(
     "retain_delivery",
-    _RETAIN,
-    sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING id",
-    body=f"UPDATE delivery AS t {_RETAINED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
+    _PRUNE,
+    sqlite_set=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING id",
+    body=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
 )
-# As the index `delivery_unproven` has it, word by word.
+# Must match the condition of the index `delivery_unproven` literally.
 _UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0)"
 DROP_UNRECOGNISED = Statement(
     "drop_unrecognised",
     (*ONE, ("at", "bigint")),
-    sqlite_set=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING id",
-    body=f"UPDATE delivery AS t {_RETAINED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
+    sqlite_set=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING id",
+    body=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
 )
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"
 
 
 def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros) -> Plan[int]:
-    """Drop the bodies of deliveries that tell of an erased person, and what else tells of them; answers how many bodies went."""
+    """Remove the bodies and dedupe keys of deliveries about an erased person; return the number of bodies removed."""
     numbers = sorted(set(ids))
     if not numbers:
         return 0
@@ -70,24 +70,24 @@ def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros) ->
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 
-def retain_bodies(command: PruneBodies) -> Plan[int]:
-    """Drop the oldest bodies that were kept long enough."""
+def prune_bodies(command: PruneBodies) -> Plan[int]:
+    """Remove the oldest bodies past the retention period."""
     old = yield Select(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (command.client, command.before_us, command.limit))
     rows = [(command.client, row[0], command.before_us, command.at) for row in sorted(old)]
-    gone = (yield Execute(RETAIN_DELIVERY, rows)) if rows else []
-    yield from _delete_bodies(command.client, [row[0] for row in gone])
-    return len(gone)
+    pruned = (yield Execute(PRUNE_DELIVERY, rows)) if rows else []
+    yield from _delete_bodies(command.client, [row[0] for row in pruned])
+    return len(pruned)
 
 
-def count_retained(query: CountPrunable) -> Plan[int]:
-    """How many bodies were kept long enough."""
+def count_prunable(query: CountPrunable) -> Plan[int]:
+    """Return the number of bodies past the retention period."""
     rows = yield Select(f"SELECT count(*) {_OLD}", (query.client, query.before_us))
     total: int = rows[0][0]
     return total
 
 
-def drop_unrecognised(command: DropUnrecognised) -> Plan[Dropped]:
-    """Drop the oldest bodies that are too old, or too many."""
+def drop_unrecognised(command: DropUnrecognised) -> Plan[DroppedBodies]:
+    """Remove the oldest unverified, unrecognised bodies: those too old, and those over the size limit."""
     found = yield Select(
         f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (command.client, command.limit)
     )
@@ -98,18 +98,18 @@ def drop_unrecognised(command: DropUnrecognised) -> Plan[Dropped]:
             break
         sizes[number] = size
         excess -= size
-    gone = (yield Execute(DROP_UNRECOGNISED, [(command.client, number, command.at) for number in sizes])) if sizes else []
-    yield from _delete_bodies(command.client, [row[0] for row in gone])
-    return Dropped(len(gone), sum(sizes[row[0]] for row in gone))
+    dropped = (yield Execute(DROP_UNRECOGNISED, [(command.client, number, command.at) for number in sizes])) if sizes else []
+    yield from _delete_bodies(command.client, [row[0] for row in dropped])
+    return DroppedBodies(len(dropped), sum(sizes[row[0]] for row in dropped))
 
 
 def size_unrecognised(query: SizeUnrecognised) -> Plan[int]:
-    """How many bytes bodies have that nobody understood and nothing verified."""
+    """Return the total size of unverified, unrecognised bodies."""
     rows = yield Select(f"SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM delivery WHERE client = ? AND {_UNPROVEN}", (query.client,))
     total: int = rows[0][0]
     return total
 
 
 def _delete_bodies(client: int, ids: Sequence[int]) -> Plan[int]:
-    gone = (yield Execute(DELETE_BODY, [(client, number) for number in ids])) if ids else []
-    return len(gone)
+    deleted = (yield Execute(DELETE_BODY, [(client, number) for number in ids])) if ids else []
+    return len(deleted)

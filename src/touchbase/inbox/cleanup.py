@@ -1,54 +1,52 @@
-"""Sweeping: calls too old to be repeated are no longer recognised, so that looking for one stays quick in a large store.
+"""Dedupe cleanup: delete expired dedupe keys, so that finding a repeat stays fast in a large store.
 
-Whether a call is a repeat never depends on it: a call that is too old counts as none while it is still there.
+Correctness does not depend on it: an expired key never makes a webhook a repeat, even before it is deleted.
 """
 
 from __future__ import annotations
 
 from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.inbox.commands import ForgetDedupeKeys
-from touchbase.inbox.delivery import REPEAT_WINDOW
+from touchbase.inbox.delivery import DEDUPE_WINDOW
 from touchbase.inbox.queries import OldDedupeKeys
 from touchbase.sql.store import Store
 
-AT_ONCE = 500
-"""Calls forgotten in one write, so that others wait for few."""
-ROUNDS = 40
-"""How many such writes until others have their turn."""
+BATCH_SIZE = 500
+"""Keys deleted in one write, so that other writes wait briefly."""
+MAX_BATCHES = 40
+"""Writes in one run; the next run continues."""
 PAUSE: Micros = 600 * SECOND
-"""How long to leave it when all were looked at."""
-FORGOTTEN_AFTER: Micros = REPEAT_WINDOW + 600 * SECOND
-"""The rest allows for the clocks of several machines."""
+"""Time between two complete passes."""
+EXPIRE_AFTER: Micros = DEDUPE_WINDOW + 600 * SECOND
+"""Age of an expired key; the margin allows for clock skew between machines."""
 
 
 class DedupeCleanup:
-    """Forgets calls that are too old to be repeated, whenever it is asked and some may be due."""
+    """Deletes expired dedupe keys in bounded steps."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._pause: Micros = 0
-        self._swept_us: Micros = 0
-        self._place: tuple[int, bytes] | None = None
+        self._ran_us: Micros = 0
+        self._cursor: tuple[int, bytes] | None = None
 
     async def __call__(self, now_us: Micros) -> int:
-        """Go on with the walk through all that are recognised, if one is due; answers how many were forgotten."""
-        if not has_passed(self._pause, self._swept_us, now_us):
+        """Continue the pass over all dedupe keys, if due; return the number of keys deleted."""
+        if not has_passed(self._pause, self._ran_us, now_us):
             return 0
-        self._pause, self._swept_us = 0, now_us
-        gone = 0
-        for _ in range(ROUNDS):
-            found = await self._store.read(OldDedupeKeys(now_us - FORGOTTEN_AFTER, AT_ONCE, self._place))
-            gone += await self._forget(found, now_us)
-            if len(found) < AT_ONCE:
-                self._pause, self._place = PAUSE, None
+        self._pause, self._ran_us = 0, now_us
+        deleted = 0
+        for _ in range(MAX_BATCHES):
+            found = await self._store.read(OldDedupeKeys(now_us - EXPIRE_AFTER, BATCH_SIZE, self._cursor))
+            deleted += await self._forget(found, now_us)
+            if len(found) < BATCH_SIZE:
+                self._pause, self._cursor = PAUSE, None
                 break
-            self._place = found[-1]
-        return gone
+            self._cursor = found[-1]
+        return deleted
 
     async def _forget(self, found: list[tuple[int, bytes]], now_us: Micros) -> int:
         by_client: dict[int, list[bytes]] = {}
         for client, key in found:
             by_client.setdefault(client, []).append(key)
-        return sum(
-            [await self._store.write(ForgetDedupeKeys(client, keys, now_us - FORGOTTEN_AFTER)) for client, keys in by_client.items()]
-        )
+        return sum([await self._store.write(ForgetDedupeKeys(client, keys, now_us - EXPIRE_AFTER)) for client, keys in by_client.items()])

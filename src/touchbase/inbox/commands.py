@@ -1,4 +1,4 @@
-"""Commands that write to the inbox: store a webhook, count a repeat, replay, remove old bodies."""
+"""Commands of the inbox: store a webhook, count a repeat, replay, remove old bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from touchbase.sql.command import Command, Query
 
 @dataclass(slots=True)
 class StoredDelivery:
-    """A delivery is on disk: its id, and whether it is a repeat of one we had."""
+    """A durable delivery: its id, and whether the webhook repeats a stored one."""
 
     id: int
     is_repeat: bool
@@ -18,24 +18,24 @@ class StoredDelivery:
 
 @dataclass(slots=True)
 class StoreDelivery(Command[StoredDelivery]):
-    """Keep one webhook call byte for byte. The same `key` within `REPEAT_WINDOW` is the same delivery, later it is another one."""
+    """Store one webhook byte for byte. The same `key` within `DEDUPE_WINDOW` is the same delivery, later a new one."""
 
     client: int
     channel: str
     key: bytes
     headers: bytes
-    """A JSON object of the headers that matter, names in lower case."""
+    """A JSON object of the stored headers, names in lower case."""
     query: str
     body: bytes
     received_us: Micros
     tool: str | None = None
-    """The tool that has proved to send it."""
+    """The tool that signed it."""
     verified: bool | None = None
 
 
 @dataclass(slots=True)
 class ForgetDedupeKeys(Command[int]):
-    """Recognise calls of these keys no longer, if they were received before `before_us`; answers how many were. Deliveries stay."""
+    """Delete these dedupe keys if they were received before `before_us`; return how many were. Deliveries stay."""
 
     client: int
     keys: list[bytes]
@@ -44,7 +44,7 @@ class ForgetDedupeKeys(Command[int]):
 
 @dataclass(slots=True)
 class CountRepeat(Command[None]):
-    """Note that a delivery arrived again."""
+    """Count a repeat of a delivery."""
 
     client: int
     id: int
@@ -52,7 +52,7 @@ class CountRepeat(Command[None]):
 
 @dataclass(slots=True)
 class ReplayDeliveries(Command[int]):
-    """Put deliveries back to `received`, with no attempts, waiting since now; answers how many were."""
+    """Set deliveries back to `received`, with no attempts, queued at `at`; return how many were."""
 
     client: int
     ids: list[int]
@@ -61,7 +61,7 @@ class ReplayDeliveries(Command[int]):
 
 @dataclass(slots=True)
 class ReplayMany(Command[int]):
-    """Put deliveries (client and id) back as `ReplayDeliveries` does, all of them or none; answers how many were."""
+    """Replay deliveries (client, id) of several clients in one transaction; return how many were."""
 
     deliveries: list[tuple[int, int]]
     at: Micros
@@ -69,7 +69,7 @@ class ReplayMany(Command[int]):
 
 @dataclass(slots=True)
 class PruneBodies(Command[int]):
-    """Drop up to `limit` bodies of deliveries applied (or ignored) before this moment; answers how many."""
+    """Remove up to `limit` bodies of deliveries applied or ignored before `before_us`; return how many."""
 
     client: int
     before_us: Micros
@@ -79,25 +79,25 @@ class PruneBodies(Command[int]):
 
 @dataclass(slots=True)
 class CountPrunable(Query[int]):
-    """How many bodies `PruneBodies` would drop without a limit."""
+    """Count the bodies that `PruneBodies` would remove without a limit."""
 
     client: int
     before_us: Micros
 
 
 @dataclass(slots=True)
-class Dropped:
-    """How many bodies went, and how many bytes they had."""
+class DroppedBodies:
+    """How many bodies were removed, and their total size in bytes."""
 
     count: int
     size: int
 
 
 @dataclass(slots=True)
-class DropUnrecognised(Command[Dropped]):
-    """Drop bodies of calls that nobody understood and nothing verified, the oldest first and at most `limit`.
+class DropUnrecognised(Command[DroppedBodies]):
+    """Remove bodies of unrecognised, unverified deliveries, the oldest first, at most `limit`.
 
-    Those go that were received before `before_us`, and of the others as many as have `excess` bytes together.
+    These are the bodies received before `before_us`, and then as many as make up `excess` bytes.
     """
 
     client: int
@@ -109,6 +109,6 @@ class DropUnrecognised(Command[Dropped]):
 
 @dataclass(slots=True)
 class SizeUnrecognised(Query[int]):
-    """How many bytes the bodies have that `DropUnrecognised` may drop."""
+    """Total size in bytes of the bodies that `DropUnrecognised` may remove."""
 
     client: int

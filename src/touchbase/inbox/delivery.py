@@ -1,4 +1,4 @@
-"""Deliveries: webhook calls kept in the inbox, byte for byte, and where each of them stands."""
+"""Deliveries: webhooks stored byte for byte, each with its state."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ FAILED = "failed"
 STATES = (RECEIVED, APPLIED, IGNORED, PARKED, UNRECOGNISED, FAILED)
 GONE_ERASED = "erased"
 GONE_RETENTION = "retention"
-"""Why a delivery has no body any more: a person in it was erased, or it was kept long enough."""
+"""Why a body was removed: a person in it was erased, or the retention period ended."""
 MAX_ATTEMPTS = 10
-REPEAT_WINDOW: Micros = 3600 * SECOND
-"""How long a body whose events have times or ids counts as a repeat of the first. A later retry is recognised by its events."""
-TWIN_WINDOW: Micros = 120 * SECOND
-"""How long a body with neither counts as a repeat, and only while no other call about its object came between: later it is news."""
-_REPLAYS: Micros = 2**52
-"""Replays stand in the queue before what was never tried, each at its time less this: below zero until the year 2112."""
+DEDUPE_WINDOW: Micros = 3600 * SECOND
+"""How long equal bytes are a repeat, if all events in them have a time or an id. Later retries are recognised by their events."""
+UNDATED_DEDUPE_WINDOW: Micros = 120 * SECOND
+"""The same for a body with undated events, and only while no other webhook about its object came in between."""
+_REPLAY_OFFSET: Micros = 2**52
+"""Subtracted from the time of a replay, so that replays come before new deliveries in the queue; negative until the year 2112."""
 
 
-def place_of_replay(at: Micros) -> Micros:
-    """`next_attempt_us` of a delivery that is replayed at this moment."""
-    return at - _REPLAYS
+def replay_attempt_us(at: Micros) -> Micros:
+    """Return `next_attempt_us` of a delivery replayed at this time."""
+    return at - _REPLAY_OFFSET
 
 
-def waits_since(received_us: Micros, next_attempt_us: Micros) -> Micros:
-    """Since when a delivery waits: since its replay, else since its receipt. A replay that has failed counts from its receipt again."""
-    return next_attempt_us + _REPLAYS if next_attempt_us < 0 else received_us
+def waiting_since(received_us: Micros, next_attempt_us: Micros) -> Micros:
+    """Return since when a delivery is queued: its replay, else its receipt. A failed replay counts from the receipt again."""
+    return next_attempt_us + _REPLAY_OFFSET if next_attempt_us < 0 else received_us
 
 
 @packs_by_position
 @dataclass(slots=True)
 class Delivery:
-    """One kept call. `error` says in one sentence why it is not applied, where there is a reason."""
+    """One stored webhook. `error`: one sentence why it is not applied, or None."""
 
     client: int
     client_id: str
@@ -51,26 +51,26 @@ class Delivery:
     tool: str | None = None
     attempts: int = 0
     repeats: int = 0
-    """How often the same bytes arrived again."""
+    """Number of repeats with the same bytes."""
     error: str | None = None
     applied_us: Micros | None = None
     next_attempt_us: Micros = 0
     size: int = 0
     verified: bool | None = None
-    """Whether the call has proved who sends it; None for one kept before anybody asked."""
+    """Whether the signature was valid; None for a delivery stored before signatures were checked."""
     twin: int | None = None
-    """The delivery with equal bytes that it came after within the hour; the fact that it repeats, once that is known."""
+    """The earlier delivery with equal bytes within the dedupe window; later the delivery that it is known to repeat."""
     dated: int | None = None
-    """1 where all that it says has a time or an id of its own, so that equal bytes are a repeat; None before it was read."""
+    """1 if each of its events has a time or an id, so that equal bytes are a repeat; None before it was read."""
     problems: dict[str, str] = field(default_factory=dict)
-    """What went wrong with what was applied (`history/problems.py`)."""
+    """Problems of what was applied (`history/problems.py`)."""
     headers: dict[str, str] = field(default_factory=dict)
     query: str = ""
     body: bytes = b""
     body_gone: str | None = None
-    """Why there is no body any more, nor headers nor query; None while there is one."""
+    """Why body, headers and query were removed; None while they are stored."""
     body_gone_us: Micros | None = None
     guarded: bool = field(default=False, compare=False)
-    """Whether somebody of its client was erased: then it is looked through for whom it names while it is translated."""
-    told: set[Ref] | None = field(default=None, compare=False)
-    """The addresses that stand anywhere in it, once it was looked through."""
+    """Whether its client has erased people: then it is scanned for addresses during translation."""
+    addresses: set[Ref] | None = field(default=None, compare=False)
+    """All addresses found by the scan; None before it."""

@@ -1,7 +1,7 @@
-"""Shapes: what deliveries that changed nothing have in common, so that a million of them show as a few groups.
+"""Payload fingerprint: groups deliveries that changed nothing, so that a million of them show as a few groups.
 
-A shape is a short text: the event's name on the first line, the body's keys on the second. It holds no values
-of the body.
+A fingerprint is a short text: the event's name on the first line, the body's top-level keys on the second. It contains no
+values of the body.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from touchbase.common.field_limits import storable
 
 LONGEST_NAME = 80
 LONGEST_KEY = 40
-MOST_KEYS = 12
+MAX_KEYS = 12
 _MORE = "…"
 
 
-def shape_of(event: str | None, keys: Iterable[str]) -> str:
-    """The shape of a call with this event and these keys at the top of its body."""
-    told = sorted({_clean(key, LONGEST_KEY) for key in keys})
-    if len(told) > MOST_KEYS:
-        told = [*told[:MOST_KEYS], _MORE]
-    return f"{_clean(event or '', LONGEST_NAME)}\n{', '.join(told)}"
+def fingerprint_of(event: str | None, keys: Iterable[str]) -> str:
+    """Return the fingerprint of a webhook with this event and these top-level keys."""
+    shown = sorted({_clean(key, LONGEST_KEY) for key in keys})
+    if len(shown) > MAX_KEYS:
+        shown = [*shown[:MAX_KEYS], _MORE]
+    return f"{_clean(event or '', LONGEST_NAME)}\n{', '.join(shown)}"
 
 
-def parts_of(shape: str | None) -> tuple[str | None, list[str]]:
-    """The event's name and the keys of a shape; nothing of one that was never kept."""
-    event, _, keys = (shape or "").partition("\n")
+def fingerprint_parts(fingerprint: str | None) -> tuple[str | None, list[str]]:
+    """Split a fingerprint into the event's name and the keys; both empty when none is stored."""
+    event, _, keys = (fingerprint or "").partition("\n")
     return event or None, keys.split(", ") if keys else []
 
 
-def _clean(text: str, most: int) -> str:
-    # Keys that are numbers or ids would make a group of every call.
-    cleaned = " ".join((storable(text, most) or "").split())
+def _clean(text: str, longest: int) -> str:
+    # Keys that are numbers or ids would make a group of each delivery.
+    cleaned = " ".join((storable(text, longest) or "").split())
     return "#" if cleaned and any(map(str.isdigit, cleaned)) and not any(map(str.isalpha, cleaned)) else cleaned

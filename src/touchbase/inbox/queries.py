@@ -1,4 +1,4 @@
-"""Queries that read the inbox: pages, counts and groups of deliveries."""
+"""Queries of the inbox: pages, counts and groups of deliveries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from touchbase.sql.command import Query
 
 @dataclass(slots=True)
 class ListDeliveries(Query[list[Delivery]]):
-    """Deliveries without their bodies, newest first; `before` is the last id of the page before."""
+    """List deliveries without bodies, newest first; `before`: the last id of the previous page."""
 
     limit: int
     client: int | None = None
@@ -22,12 +22,12 @@ class ListDeliveries(Query[list[Delivery]]):
     before: int | None = None
     received_since_us: Micros | None = None
     problems: bool = False
-    """Only those that have a problem."""
+    """Only deliveries with a problem."""
 
 
 @dataclass(slots=True)
 class CountDeliveries(Query[int]):
-    """How many deliveries of one client `ListDeliveries` would list."""
+    """Count the deliveries of one client that `ListDeliveries` would list."""
 
     client: int
     channel: str | None = None
@@ -39,26 +39,26 @@ class CountDeliveries(Query[int]):
 
 @dataclass(slots=True)
 class DeliveryGroup:
-    """Deliveries in one state that look alike: how many, since when, and one of them to look at."""
+    """Deliveries in one state with the same fingerprint: count, times, and an example."""
 
     client_id: str
     channel: str
     tool: str | None
     state: str
-    shape: str | None
+    fingerprint: str | None
     """`inbox/payload_fingerprint.py`."""
     count: int
     first_us: Micros
     last_us: Micros
     example_id: int
-    """The newest of them."""
+    """The newest one."""
     reason: str | None
-    """Why that one is not applied."""
+    """Why the example is not applied."""
 
 
 @dataclass(slots=True)
 class GroupDeliveries(Query[list[DeliveryGroup]]):
-    """Groups of deliveries in one of the states that changed nothing, largest first."""
+    """Group deliveries in a state that changed nothing, largest group first."""
 
     state: str
     limit: int
@@ -69,7 +69,7 @@ class GroupDeliveries(Query[list[DeliveryGroup]]):
 
 @dataclass(slots=True)
 class GetDelivery(Query[Delivery | None]):
-    """One delivery with headers and body; of any client when `client` is None."""
+    """Get one delivery with headers and body; of any client when `client` is None."""
 
     id: int
     client: int | None = None
@@ -77,7 +77,7 @@ class GetDelivery(Query[Delivery | None]):
 
 @dataclass(slots=True)
 class DeliveryEvents(Query[list[StoredEvent]]):
-    """The stored events that one delivery caused."""
+    """List the stored events that one delivery caused."""
 
     client: int
     delivery_id: int
@@ -85,28 +85,28 @@ class DeliveryEvents(Query[list[StoredEvent]]):
 
 @dataclass(slots=True)
 class BusyClients(Query[list[int]]):
-    """Numbers of the active clients that have deliveries due by `now_us`."""
+    """List the numbers of active clients with deliveries due by `now_us`."""
 
     now_us: Micros
 
 
 @dataclass(slots=True)
 class InboxCounts:
-    """How many deliveries are in each state, and when the oldest of each was received."""
+    """The number of deliveries in each state, and the receipt of the oldest."""
 
     by_state: dict[str, int]
     oldest_us: dict[str, Micros]
-    """Without the states that nothing is in."""
+    """Without empty states."""
 
 
 @dataclass(slots=True)
 class CountInbox(Query[InboxCounts]):
-    """Counts over all clients; states that end (`applied`, `ignored`) are not counted, there may be millions."""
+    """Count deliveries of all clients by state, except `applied` and `ignored`, of which there may be millions."""
 
 
 @dataclass(slots=True)
 class OldDedupeKeys(Query[list[tuple[int, bytes]]]):
-    """Client and key of calls received before `before_us` that are still recognised, in this order, those behind `after`."""
+    """List dedupe keys (client, key) received before `before_us`, ordered, those after `after`."""
 
     before_us: Micros
     limit: int

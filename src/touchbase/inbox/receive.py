@@ -1,4 +1,4 @@
-"""Receiving a webhook call: keep it byte for byte, so that the sender gets its answer at once."""
+"""Receive a webhook: redact secrets and store it byte for byte, before the response is sent."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from touchbase.connections.models import UNPROVEN, Sender
 from touchbase.errors import Overloaded
 from touchbase.history.dedupe_keys import EVENT_ENDINGS, body_key
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.redaction import without_logins, without_secrets
+from touchbase.inbox.redaction import redact_logins, redact_secrets
 from touchbase.sql.store import Store
 
-# Proofs of who calls, which must not lie in the inbox, our own mark of what we have fetched, and what belongs to the connection only.
-NOT_KEPT = frozenset(
+# Credentials, the mark of fetched records, and headers of the transport only.
+UNSTORED_HEADERS = frozenset(
     {
         b"authorization", b"proxy-authorization", b"cookie", b"x-api-key",
         FETCHED.encode(),
         b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
     }
 )  # fmt: skip
-AT_ONCE = 64 * 1024
+INLINE_BYTES = 64 * 1024
 LONG_SECRET = 200
-"""Bytes of a body, and characters of a secret, that are looked through on the event loop."""
+"""Bytes of a body, and characters of a secret, up to which redaction runs on the event loop."""
 
 
-def kept_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str]:
-    """The headers that are kept, names in lower case, and those among them that name the event, as one text."""
-    kept: dict[str, str] = {}
+def stored_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str]:
+    """Return the headers to store, names in lower case, and those among them that name the event, as one text."""
+    stored: dict[str, str] = {}
     naming: list[str] = []
     for raw, value in headers:
         name = raw.lower()
-        if name in NOT_KEPT or name.startswith(b"accept"):
+        if name in UNSTORED_HEADERS or name.startswith(b"accept"):
             continue
         text, content = name.decode("latin-1"), value.decode("latin-1")
-        kept[text] = f"{kept[text]}, {content}" if text in kept else content
+        stored[text] = f"{stored[text]}, {content}" if text in stored else content
         if name.endswith(EVENT_ENDINGS):
             naming.append(f"{text}: {content}")
-    return kept, "\n".join(sorted(naming))
+    return stored, "\n".join(sorted(naming))
 
 
 def _as_json(headers: Mapping[str, str]) -> bytes:
-    """The headers as JSON: an object of texts has no need of an encoder for everything."""
+    """Encode the headers as JSON; faster than a general encoder."""
     return f"{{{','.join([f'{quoted(name)}:{quoted(value)}' for name, value in headers.items()])}}}".encode()
 
 
@@ -55,22 +55,22 @@ async def receive_webhook(
     store: Store, client: Client, channel: str, headers: Iterable[tuple[bytes, bytes]], *, query: str, body: bytes, at: Micros,
     sender: Sender = UNPROVEN,
 ) -> StoredDelivery:  # fmt: skip
-    """Keep one call; returns once it is on disk, and says whether it repeats one that we had.
+    """Store one webhook and return when it is durable; the result says whether it is a repeat.
 
-    The body is kept as it arrived, `Content-Encoding` not undone; only a secret and a login in it are struck out. Raises
-    `Overloaded`: then nothing was kept.
+    The body is stored as received, still compressed; only secrets and logins in it are redacted. Raises `Overloaded`: then nothing
+    was stored.
     """
-    kept, naming = kept_headers(headers)
+    stored, naming = stored_headers(headers)
     if sender.secrets:
-        strike = partial(without_secrets, sender.secrets, kept, query, body)
-        is_long = len(body) > AT_ONCE or any(len(secret) > LONG_SECRET for secret in sender.secrets)
-        kept, query, body = await asyncio.to_thread(strike) if is_long else strike()
-    kept, query, body = without_logins(kept, query, body)
+        redact = partial(redact_secrets, sender.secrets, stored, query, body)
+        is_long = len(body) > INLINE_BYTES or any(len(secret) > LONG_SECRET for secret in sender.secrets)
+        stored, query, body = await asyncio.to_thread(redact) if is_long else redact()
+    stored, query, body = redact_logins(stored, query, body)
     command = StoreDelivery(
         client=client.number,
         channel=channel,
         key=body_key(channel, query, naming, body),
-        headers=_as_json(kept),
+        headers=_as_json(stored),
         query=query,
         body=body,
         received_us=at,
@@ -79,7 +79,7 @@ async def receive_webhook(
     )
     found = await store.write(command)
     if found.is_repeat:
-        # A count is no reason to ask the sender for a call that we have.
+        # The webhook is stored; a count that fails is no reason to have it sent again.
         with suppress(Overloaded):
             await store.write(CountRepeat(client.number, found.id))
     return found

@@ -1,17 +1,30 @@
-"""Refused webhook calls: what is stored of each, and the command and query for them. A body never is."""
+"""Refused webhooks: recorded in memory, stored once a second, listed.
+
+A flood of them costs a bounded number of rows. A body is never stored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from touchbase.common.timestamps import Micros
+from touchbase.clients.commands import FindClient
+from touchbase.clients.models import Client
+from touchbase.common.field_limits import CLIENT_ID
+from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.connections.models import Connection
+from touchbase.errors import Overloaded
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.command import Command, Query
+from touchbase.sql.store import Store
 
 NO_CLIENT = 0
-"""Stands for the client of calls that name none that exists. No client has this number."""
+"""The client number of webhooks to an unknown client id. No client has it."""
 MOST_STORED = 1_000
-"""Refused calls stored for each client; the oldest make room."""
+"""Refused webhooks stored for each client; the oldest are deleted."""
 NOT_VERIFIED = "not_verified"
 TEST_CALL = "test_call"
 UNKNOWN_CLIENT = "unknown_client"
@@ -19,38 +32,38 @@ TOO_LARGE = "too_large"
 FOREIGN_ORIGIN = "foreign_origin"
 RATE = "rate"
 CAUSES: Mapping[str, str] = {
-    NOT_VERIFIED: "the call does not prove who sends it",
-    TEST_CALL: "the tool's own test call, answered 200 and dropped",
-    UNKNOWN_CLIENT: "the address names no client",
+    NOT_VERIFIED: "the webhook does not prove its sender",
+    TEST_CALL: "the tool's own test request, answered 200 and dropped",
+    UNKNOWN_CLIENT: "the URL names no existing client",
     TOO_LARGE: "the body exceeds a limit",
-    FOREIGN_ORIGIN: "a page of another site sent it",
+    FOREIGN_ORIGIN: "a web page of another site sent it",
     RATE: "a rate limit was reached",
 }
-"""Each cause, and what it means."""
+"""Each cause with its explanation."""
 
 
 @dataclass(slots=True)
 class RefusedWebhook:
-    """One refused call, or several alike within a second; `calls` says how many."""
+    """One refused webhook, or several alike within a second; `calls` is their number."""
 
     client: int
     received_us: Micros
     channel: str
     cause: str
     tool: str | None = None
-    """The tool that the call looks like; it proves nothing."""
+    """The tool that it resembles, unverified."""
     size: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     client_id: str = ""
-    """The id in the address."""
+    """The id in the URL."""
     calls: int = 1
     id: int = 0
-    """Given by the store."""
+    """Set by the store."""
 
 
 @dataclass(slots=True)
-class NoteRefusals(Command[None]):
-    """Store refused calls of one client (or of none, `NO_CLIENT`), and remove all but its newest `MOST_STORED`."""
+class StoreRefusals(Command[None]):
+    """Store refused webhooks of one client (or `NO_CLIENT`), and delete all but its newest `MOST_STORED`."""
 
     client: int
     refused: list[RefusedWebhook]
@@ -59,7 +72,7 @@ class NoteRefusals(Command[None]):
 
 @dataclass(slots=True)
 class ListRefusals(Query[list[RefusedWebhook]]):
-    """Refused calls, newest first; `before` is (received_us, id) of the last one of the page before."""
+    """List refused webhooks, newest first; `before`: (received_us, id) of the last one on the previous page."""
 
     limit: int
     client: int | None = None
@@ -67,3 +80,160 @@ class ListRefusals(Query[list[RefusedWebhook]]):
     tool: str | None = None
     cause: str | None = None
     before: tuple[Micros, int] | None = None
+
+
+LOG = logging.getLogger("touchbase.refusals")
+
+MAX_ALIKE = 20
+"""Like webhooks stored one by one in a flush; the last one counts the rest."""
+MAX_GROUPS = 500
+"""Groups of like webhooks that wait for a flush; further groups are counted in the metrics only, and logged."""
+LONGEST_VALUE = 200
+_SHOWN_HEADERS = frozenset({"user-agent", "content-type", "content-encoding", "origin", "sec-fetch-site"})
+_SECRET_WORDS = ("signature", "hash", "token", "secret", "authorization", "api-key")
+_SAFE_SUFFIXES = ("-event", "-topic", "-version", "timestamp", "webhook-id")
+
+LOOKBACK: Micros = 7 * 86_400 * SECOND
+LOOKBACK_DELIVERIES = 1_000
+"""How far back, and in how many deliveries, to search for senders that a new secret would refuse."""
+Reason = Literal["must_prove", "not_recognised", "verification_required"]
+
+Counter = Callable[[str, str | None, str], None]
+"""Counts a refused webhook by channel, likely tool and cause."""
+_Group = tuple[int, str, str, str | None, str]
+
+
+def no_counter(channel: str, tool: str | None, cause: str) -> None:
+    """Count nothing."""
+
+
+def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers that help to find a refused webhook's sender; the values of possible secrets are replaced by `(present)`."""
+    found: dict[str, str] = {}
+    for raw, value in headers:
+        name = raw.lower().decode("latin-1")
+        if any(word in name for word in _SECRET_WORDS) and not name.endswith(_SAFE_SUFFIXES):
+            found[name[:LONGEST_VALUE]] = "(present)"
+        elif name in _SHOWN_HEADERS or name.endswith(_SAFE_SUFFIXES):
+            found[name[:LONGEST_VALUE]] = value.decode("latin-1").replace("\0", "")[:LONGEST_VALUE]
+        if len(found) == MAX_ALIKE:
+            break
+    return found
+
+
+class RefusedWebhooks:
+    """Refused webhooks of this process that are not stored yet. Not thread-safe: one event loop owns it."""
+
+    def __init__(self, clock: Clock, count: Counter = no_counter) -> None:
+        self._clock = clock
+        self._count = count
+        self._waiting: dict[_Group, list[RefusedWebhook]] = {}
+        self._left_out = 0
+
+    def record_refusal(
+        self,
+        client: Client | str,
+        channel: str,
+        cause: str,
+        *,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        size: int = 0,
+        tool: str | None = None,
+        at: Micros | None = None,
+    ) -> None:
+        """Count and record one refused webhook in memory. Fast; raises for no input; `flush` stores it.
+
+        `client`: the client, or the id in the URL if it was not looked up. `cause`: one of `CAUSES`. `size`: bytes of the body
+        that were received. `tool`: the one that the webhook resembles.
+        """
+        assert cause in CAUSES
+        self._count(channel, tool, cause)
+        number, client_id = (NO_CLIENT, client[:CLIENT_ID]) if isinstance(client, str) else (client.number, client.client_id)
+        group = (number, "" if cause == UNKNOWN_CLIENT else client_id, channel, tool, cause)
+        alike = self._waiting.get(group)
+        if alike is None:
+            if len(self._waiting) >= MAX_GROUPS:
+                self._left_out += 1
+                return
+            alike = self._waiting[group] = []
+        if len(alike) >= MAX_ALIKE:
+            alike[-1].calls += 1
+            return
+        at = self._clock() if at is None else at
+        client_id = client_id.replace("\0", "").encode("utf-8", "replace").decode()
+        alike.append(RefusedWebhook(number, at, channel, cause, tool, size, shown_headers(headers), client_id))
+
+    async def flush(self, store: Store) -> None:
+        """Store the recorded webhooks; if a write fails, its webhooks stay for the next flush."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, {}
+        if self._left_out:
+            LOG.warning("%d refused webhooks are not listed: too many different ones arrived within a second", self._left_out)
+            self._left_out = 0
+        try:
+            by_client = await self._by_client(store, waiting)
+        except BaseException as error:
+            self._requeue(waiting, lambda _: True)
+            if isinstance(error, Overloaded):
+                return
+            raise
+        done = await asyncio.gather(*(store.write(StoreRefusals(*one)) for one in by_client.items()), return_exceptions=True)
+        failed = {client: error for client, error in zip(by_client, done, strict=True) if error is not None}
+        self._requeue(waiting, failed.__contains__)
+        for failure in failed.values():
+            if not isinstance(failure, Overloaded):
+                raise failure
+
+    def _requeue(self, waiting: Mapping[_Group, list[RefusedWebhook]], has_failed: Callable[[int], bool]) -> None:
+        """Put the webhooks of clients whose write failed back, before newer ones."""
+        for group, alike in waiting.items():
+            if has_failed(alike[0].client):
+                merged = [*alike, *self._waiting.get(group, [])]
+                if len(merged) > MAX_ALIKE:
+                    merged[MAX_ALIKE - 1].calls = sum(one.calls for one in merged[MAX_ALIKE - 1 :])
+                self._waiting[group] = merged[:MAX_ALIKE]
+
+    async def _by_client(self, store: Store, waiting: Mapping[_Group, list[RefusedWebhook]]) -> dict[int, list[RefusedWebhook]]:
+        """Group the webhooks by client; look up the client ids that were only recorded."""
+        found: dict[int, list[RefusedWebhook]] = {}
+        for alike in waiting.values():
+            if alike[0].client == NO_CLIENT and alike[0].cause != UNKNOWN_CLIENT:
+                client = await store.read(FindClient(alike[0].client_id, self._clock()))
+                alike[0].client = NO_CLIENT if client is None else client.number
+            found.setdefault(alike[0].client, []).extend(alike)
+        return found
+
+
+async def list_refusals(store: Store, query: ListRefusals) -> tuple[list[RefusedWebhook], tuple[Micros, int] | None]:
+    """Return a page of refused webhooks, newest first, and the cursor of the next page."""
+    limit = query.limit
+    found = await store.read(ListRefusals(limit + 1, query.client, query.channel, query.tool, query.cause, query.before))
+    page = found[:limit]
+    return page, (page[-1].received_us, page[-1].id) if len(found) > limit else None
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedSender:
+    """Recent webhooks of one tool that would be refused from now on; `tool` is None for unrecognised ones."""
+
+    tool: str | None
+    calls: int
+    last_us: Micros
+    reason: Reason
+
+
+async def find_affected_senders(store: Store, client: Client, connection: Connection, since_us: Micros) -> list[AffectedSender]:
+    """Return the senders on a connection's channel since then whose webhooks its new secrets would refuse."""
+    if not connection.secrets:
+        return []
+    recent = await store.read(ListDeliveries(LOOKBACK_DELIVERIES, client.number, connection.channel, received_since_us=since_us))
+    required = client.settings.require_verification.on(connection.channel)
+    found: dict[str | None, list[Micros]] = {}
+    for one in recent:
+        tool = None if one.tool == "generic" and connection.tool != "generic" else one.tool
+        if not one.verified and (required or tool in (None, connection.tool)):
+            found.setdefault(tool, []).append(one.received_us)
+    reasons: dict[str | None, Reason] = {connection.tool: "must_prove", None: "not_recognised"}
+    made = [AffectedSender(tool, len(times), max(times), reasons.get(tool, "verification_required")) for tool, times in found.items()]
+    return sorted(made, key=lambda one: (-one.calls, one.tool or ""))

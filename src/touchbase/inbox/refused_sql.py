@@ -1,4 +1,4 @@
-"""Refused calls: stored for several commands at once, removed beyond the newest of each client, listed newest first."""
+"""Store refused webhooks in batches, delete all but the newest of each client, and list them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from touchbase.inbox.refused import ListRefusals, NoteRefusals, RefusedWebhook
+from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, names
@@ -19,7 +19,7 @@ REFUSAL: Columns = (
 INSERT_REFUSAL = Statement(
     "insert_refusal",
     REFUSAL,
-    # 0 stands for no client; a client that is being deleted gets no more rows.
+    # 0 means no client; nothing is stored for a client that is being deleted.
     body=f"INSERT INTO refusal ({names(REFUSAL)}) SELECT * FROM p WHERE "
     "CASE p.client WHEN 0 THEN '' ELSE (SELECT c.state FROM client c WHERE c.id = p.client) END <> 'deleting'",
 )
@@ -34,8 +34,8 @@ TRIM_REFUSALS = Statement(
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 
 
-def note_refusals(commands: Sequence[NoteRefusals], ids: Ids) -> Plan[list[object]]:
-    """Store the calls of all these commands."""
+def store_refusals(commands: Sequence[StoreRefusals], ids: Ids) -> Plan[list[object]]:
+    """Store the refused webhooks of several commands."""
     rows = [_row(command.client, one, ids.take("refusal")) for command in commands for one in command.refused]
     if rows:
         yield Execute(INSERT_REFUSAL, rows)
@@ -43,8 +43,8 @@ def note_refusals(commands: Sequence[NoteRefusals], ids: Ids) -> Plan[list[objec
     return [None] * len(commands)
 
 
-def refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
-    """A page of refused calls."""
+def list_refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
+    """Return a page of refused webhooks."""
     where = Where()
     where.equal("r.client", query.client)
     where.equal("r.channel", query.channel)
@@ -62,7 +62,7 @@ def refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
 
 def _row(client: int, one: RefusedWebhook, number: int) -> Row:
     headers = msgspec.json.encode(one.headers).decode()
-    # The id of a client that exists stands in its own row, which may be renamed.
+    # The id of an existing client is read from the client's own row, because it can change.
     client_id = "" if client else one.client_id
     return (client, one.received_us, number, client_id, one.channel, one.tool, one.cause, one.size, one.calls, headers)
 

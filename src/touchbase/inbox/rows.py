@@ -1,4 +1,4 @@
-"""Rows to deliveries, and back: the order of their columns."""
+"""Row mapping of deliveries."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _delivery: Callable[..., Delivery] = Delivery
 
 
 def headers_of(text: bytes | None) -> dict[str, str]:
-    """The headers of a call, as they are stored."""
+    """Decode the stored headers."""
     return _decode_headers(text or b"{}")
 
 
 def delivery_of(row: Row) -> Delivery:
-    """A delivery of a row (client_id, then `DELIVERY` without key), optionally followed by query, headers, body, why gone, when."""
+    """Return the delivery of a row: client_id, `DELIVERY` without key; optionally query, headers, body; then body_gone, body_gone_us."""
     made = _delivery(row[1], row[0], *row[2:16], _decode_problems(row[16]) if row[16] else {})
     if made.verified is not None:
         made.verified = bool(made.verified)
@@ -38,5 +38,5 @@ def delivery_of(row: Row) -> Delivery:
 
 
 def problems_text(problems: Mapping[str, str]) -> str | None:
-    """Problems as they are stored: JSON, or NULL for none."""
+    """Encode problems as stored: JSON, or NULL for none."""
     return encode(problems) if problems else None

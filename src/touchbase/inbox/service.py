@@ -1,4 +1,4 @@
-"""The inbox: kept webhook calls, where each stands, and putting one back to be applied again."""
+"""Inbox service: list, group, show and replay deliveries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, 
 from touchbase.sql.store import Store, Writes
 
 GROUPED = (UNRECOGNISED, PARKED, FAILED, IGNORED)
-"""States of deliveries that changed nothing, which are shown in groups."""
+"""States of deliveries that changed nothing, which are listed in groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """Which deliveries are looked for; None means any."""
+    """Filter of deliveries; None means any."""
 
     client: int | None = None
     channel: str | None = None
@@ -26,63 +26,63 @@ class DeliveryFilter:
     state: str | None = None
     received_since_us: Micros | None = None
     problems: bool = False
-    """Only those that have a problem."""
+    """Only deliveries with a problem."""
 
 
-async def list_deliveries(store: Store, sought: DeliveryFilter, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
-    """A page of deliveries, newest first, and where the next, older one begins."""
-    wanted = (sought.client, sought.channel, sought.tool, sought.state, before, sought.received_since_us, sought.problems)
-    found = await store.read(ListDeliveries(limit + 1, *wanted))
+async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
+    """Return a page of deliveries, newest first, and the cursor of the next page."""
+    values = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us, filters.problems)
+    found = await store.read(ListDeliveries(limit + 1, *values))
     page = found[:limit]
     return page, page[-1].id if len(found) > limit else None
 
 
-async def group_deliveries(store: Store, sought: DeliveryFilter, limit: int) -> list[DeliveryGroup]:
-    """Deliveries that changed nothing and look alike, as groups, largest first; of one state, or of all that are `GROUPED`."""
-    states = GROUPED if sought.state is None else (sought.state,)
+async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) -> list[DeliveryGroup]:
+    """Return groups of deliveries that changed nothing, largest first; of one state, or of all in `GROUPED`."""
+    states = GROUPED if filters.state is None else (filters.state,)
     groups: list[DeliveryGroup] = []
     for state in states:
-        groups += await store.read(GroupDeliveries(state, limit, sought.client, sought.channel, sought.tool))
+        groups += await store.read(GroupDeliveries(state, limit, filters.client, filters.channel, filters.tool))
     return sorted(groups, key=lambda group: (-group.count, -group.example_id))[:limit]
 
 
 async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tuple[Delivery, list[StoredEvent]]:
-    """One delivery with its body, and the events that it caused; `NotFound` also when it is another client's."""
+    """Return one delivery with its body, and its events. `NotFound`, also for another client's."""
     delivery = await find_delivery(store, delivery_id, client)
     return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id))
 
 
 async def replay_delivery(store: Writes, delivery: Delivery, now: Micros) -> int:
-    """Put a delivery back to `received`; applying it again changes nothing that it has changed already. `PayloadDeleted`."""
-    refuse_bodiless(delivery)
+    """Set a delivery back to `received`, to be applied again, which is idempotent. `PayloadDeleted`."""
+    require_body(delivery)
     return await store.write(ReplayDeliveries(delivery.client, [delivery.id], now))
 
 
-def put_back(delivery: Delivery) -> Delivery:
-    """The delivery as it stands once it was put back."""
+def as_replayed(delivery: Delivery) -> Delivery:
+    """Return the delivery in the state after a replay."""
     return replace(delivery, state=RECEIVED, attempts=0, error=None)
 
 
-def why_no_body(delivery: Delivery) -> str | None:
-    """In words, why a delivery has no body any more, and since when."""
+def body_removal_reason(delivery: Delivery) -> str | None:
+    """Return why and when the body was removed, as text, or None."""
     if delivery.body_gone is None or delivery.body_gone_us is None:
         return None
     on = to_text(delivery.body_gone_us)[:10]
     if delivery.body_gone == GONE_RETENTION:
         return f"body removed by retention on {on}"
-    return f"body removed on {on}, as it told of a person who was erased"
+    return f"body removed on {on}, because a person in it was erased"
 
 
-def refuse_bodiless(delivery: Delivery) -> None:
-    """Raise `PayloadDeleted` for a delivery that cannot be applied again."""
-    why = why_no_body(delivery)
-    if why is not None:
-        kept = "the events it caused are" if delivery.body_gone == GONE_RETENTION else "what it told of others is"
-        raise PayloadDeleted(f"delivery {delivery.id} cannot be applied again: {why}; it is {delivery.state}, and {kept} kept")
+def require_body(delivery: Delivery) -> None:
+    """Raise `PayloadDeleted` for a delivery without a body, which cannot be replayed."""
+    reason = body_removal_reason(delivery)
+    if reason is not None:
+        events = "its events are" if delivery.body_gone == GONE_RETENTION else "its events about other people are"
+        raise PayloadDeleted(f"delivery {delivery.id} cannot be replayed: {reason}; it is {delivery.state}, and {events} stored")
 
 
 async def find_delivery(store: Store, delivery_id: int, client: int | None) -> Delivery:
-    """One delivery with its body; `NotFound` also when it is another client's."""
+    """Return one delivery with its body. `NotFound`, also for another client's."""
     found = await store.read(GetDelivery(delivery_id, client))
     if found is None:
         raise NotFound(f"there is no delivery with id {delivery_id}")

@@ -1,7 +1,7 @@
-"""Proving a sender: whether a call may come in, judged before anything of it is stored.
+"""Signature check: accept, drop or refuse a webhook before anything of it is stored.
 
-What is quick to check (a shown secret, a hash over a small body) is checked on the event loop. What unpacks or parses a body,
-for callers who have proved nothing yet, runs on one thread beside it, a bounded number of calls at a time.
+Fast checks (a secret in the request, a hash of a small body) run on the event loop. Decoding and parsing the body of an unverified
+sender runs in one thread, with a bounded queue.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, A
 from touchbase.connections.tools import Tools
 from touchbase.errors import Overloaded
 
-AT_ONCE = 16 * 1024
-"""Bytes of a body that is hashed on the event loop."""
-MOST_WAITING = 200
-"""Calls that wait for the thread; more are answered 503."""
+INLINE_BYTES = 16 * 1024
+"""Bytes of a body up to which it is hashed on the event loop."""
+MAX_WAITING = 200
+"""Webhooks queued for the thread; more get a 503."""
 
 
 class SenderChecks:
-    """Checks who sends the calls of one server process."""
+    """Checks the senders of one server process's webhooks."""
 
-    def __init__(self, senders: Tools) -> None:
-        self._senders = senders
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
         self._thread = ThreadPoolExecutor(1, "touchbase-sender-check")
         self._waiting = 0
 
-    async def prove(self, client: Client, connections: Sequence[Connection], arrival: Arrival, now: Micros) -> Sender:
-        """Who sends this call, or that it is to be dropped or refused. Raises `Overloaded` when too many calls wait to be checked.
+    async def check(self, client: Client, connections: Sequence[Connection], arrival: Arrival, now: Micros) -> Sender:
+        """Return the verified sender, or that the webhook is dropped or refused. Raises `Overloaded` when the queue is full.
 
-        A secret concerns the calls of its tool. A call that is plainly another tool's is accepted unverified, unless the client
-        requires verification on the channel. Where no connection has a secret and nothing is required, nothing is checked.
+        A secret protects its own tool. A webhook that is certainly another tool's is accepted unverified, unless the client requires
+        verification on the channel. If no connection has a secret and verification is not required, nothing is checked.
         """
         required = client.settings.require_verification.on(arrival.channel)
         guarded = [one for one in connections if one.channel == arrival.channel and one.secrets]
         if not guarded and not required:
             return UNPROVEN
-        # A public key is no secret, and may well stand in a call.
+        # A public key is not secret and may appear in a webhook.
         secrets = tuple(
-            shown for one in guarded for secret, shown in zip(one.secrets, self._senders.secrets_of(one), strict=True)
-            if not self._senders.is_public(one.channel, one.tool, secret)
+            shown for one in guarded for secret, shown in zip(one.secrets, self._tools.secrets_of(one), strict=True)
+            if not self._tools.is_public(one.channel, one.tool, secret)
         )  # fmt: skip
-        if len(arrival.body) <= AT_ONCE:
+        if len(arrival.body) <= INLINE_BYTES:
             for one in guarded:
-                if self._senders.proves_at_once(one, arrival, now):
+                if self._tools.proves_at_once(one, arrival, now):
                     return Sender(one.tool, True, secrets)
-        tool, outcome, verified = await self._beside(partial(self._judge, guarded, arrival, now, required))
+        tool, outcome, verified = await self._in_thread(partial(self._judge, guarded, arrival, now, required))
         return Sender(tool, verified, secrets, outcome)
 
-    async def _beside(self, work: partial[tuple[str | None, str, bool]]) -> tuple[str | None, str, bool]:
-        if self._waiting >= MOST_WAITING:
-            raise Overloaded("too many calls wait for their signature to be checked; send this again in a moment")
+    async def _in_thread(self, work: partial[tuple[str | None, str, bool]]) -> tuple[str | None, str, bool]:
+        if self._waiting >= MAX_WAITING:
+            raise Overloaded("too many webhooks wait for their signature check; send this again in a moment")
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -63,12 +63,12 @@ class SenderChecks:
             self._waiting -= 1
 
     def _judge(self, guarded: Sequence[Connection], arrival: Arrival, now: Micros, required: bool) -> tuple[str | None, str, bool]:
-        senders = self._senders
+        tools = self._tools
         for one in guarded:
-            if senders.proves(one, arrival, now):
+            if tools.proves(one, arrival, now):
                 return one.tool, ACCEPTED, True
         for one in guarded:
-            if senders.is_test_call(one, arrival, now):
+            if tools.is_test_call(one, arrival, now):
                 return one.tool, DROPPED, False
-        tool, is_plain = senders.likely(arrival, {one.tool for one in guarded})
-        return (None, ACCEPTED, False) if is_plain and not required else (tool, REFUSED, False)
+        tool, is_other = tools.likely(arrival, {one.tool for one in guarded})
+        return (None, ACCEPTED, False) if is_other and not required else (tool, REFUSED, False)

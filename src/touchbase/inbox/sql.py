@@ -1,4 +1,4 @@
-"""The inbox: keeping deliveries, claiming those that wait, and noting how they ended."""
+"""Store deliveries, recognise repeats by their dedupe keys, replay deliveries, and delete expired dedupe keys."""
 
 from __future__ import annotations
 
@@ -8,64 +8,67 @@ from collections.abc import Sequence
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
 from touchbase.inbox import statements as inbox_sql
-from touchbase.inbox.commands import CountRepeat, ReplayDeliveries, ReplayMany, StoredDelivery, StoreDelivery
-from touchbase.inbox.delivery import RECEIVED, REPEAT_WINDOW, TWIN_WINDOW, place_of_replay
+from touchbase.inbox.commands import CountRepeat, ForgetDedupeKeys, ReplayDeliveries, ReplayMany, StoredDelivery, StoreDelivery
+from touchbase.inbox.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
+from touchbase.inbox.statements import DEDUPE_KEY
+from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Execute, Plan, Row
+from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 LONGEST_WAIT: Micros = 3600 * SECOND
+"""Longest pause between two attempts to apply a delivery."""
 
 
-def keep_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[object]]:
-    """Keep each call, or find the delivery that it repeats."""
+def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[object]]:
+    """Store each webhook, or find the delivery that it repeats."""
     numbers = [ids.take("delivery") for _ in commands]
-    kept: dict[int, object] = {}
+    results: dict[int, object] = {}
     left = list(range(len(commands)))
     twins: dict[int, int | None] = {}
     while left:
-        # The same call twice at once: the first of them is looked at, and the others are then told from it.
+        # Of equal webhooks in one batch the first is stored first; the others are compared with it in the next round.
         firsts = list({(commands[n].client, commands[n].key): n for n in reversed(left)}.values())[::-1]
         made = yield Execute(
-            inbox_sql.KEEP_DELIVERY,
+            inbox_sql.STORE_DELIVERY,
             [_delivery_row(commands[n], numbers[n], twins.get(n)) for n in firsts],
             [_body_row(commands[n], numbers[n]) for n in firsts],
         )
         new = {row[0] for row in made}
-        kept.update({n: StoredDelivery(numbers[n], False) for n in firsts if numbers[n] in new})
-        if len(kept) == len(commands):
+        results.update({n: StoredDelivery(numbers[n], False) for n in firsts if numbers[n] in new})
+        if len(results) == len(commands):
             break
-        left = yield from _not_repeats(commands, [n for n in left if n not in kept], kept, twins)
-    return [kept[n] for n in range(len(commands))]
+        left = yield from _split_repeats(commands, [n for n in left if n not in results], results, twins)
+    return [results[n] for n in range(len(commands))]
 
 
-def _not_repeats(
-    commands: Sequence[StoreDelivery], left: Sequence[int], kept: dict[int, object], twins: dict[int, int | None]
+def _split_repeats(
+    commands: Sequence[StoreDelivery], left: Sequence[int], results: dict[int, object], twins: dict[int, int | None]
 ) -> Plan[list[int]]:
-    """Find those that repeat a call; answers which are stored, with the call of equal bytes that each came after within the hour."""
-    rows = yield Execute(inbox_sql.CALL_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
+    """Find the repeats; return those to store, and put into `twins` the earlier delivery with equal bytes within the dedupe window."""
+    rows = yield Execute(inbox_sql.DELIVERY_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
     known = {(row[0], bytes(row[1])): row for row in rows}
-    again: list[int] = []
+    to_store: list[int] = []
     for n in left:
         row = known.get((commands[n].client, commands[n].key))
         if row is None:
-            kept[n] = Overloaded("the call that this one repeats has just been removed; send it again")
+            results[n] = Overloaded("the delivery that this webhook repeats has just been removed; send it again")
         elif _repeats(commands[n].received_us, *row[3:]):
-            kept[n] = StoredDelivery(row[2], True)
+            results[n] = StoredDelivery(row[2], True)
         else:
-            twins[n] = row[2] if commands[n].received_us <= row[3] + REPEAT_WINDOW else None
-            again.append(n)
-    return again
+            twins[n] = row[2] if commands[n].received_us <= row[3] + DEDUPE_WINDOW else None
+            to_store.append(n)
+    return to_store
 
 
 def _repeats(at: Micros, twin_us: Micros, dated: int | None, next_us: Micros | None) -> bool:
-    """Whether a call repeats its twin in any case. Where that depends on whom it is about, `events/repeats.py` decides later."""
-    if at > twin_us + REPEAT_WINDOW:
+    """Return whether a webhook certainly repeats its twin. If that depends on its subject, `events/repeats.py` decides later."""
+    if at > twin_us + DEDUPE_WINDOW:
         return False
-    return bool(dated) or (at <= twin_us + TWIN_WINDOW and (next_us is None or next_us > at))
+    return bool(dated) or (at <= twin_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
 
 
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
-    """Note how often deliveries arrived again."""
+    """Add to the repeat counts of deliveries."""
     times = Counter((command.client, command.id) for command in commands)
     yield Execute(inbox_sql.COUNT_REPEAT, [(*one, count) for one, count in sorted(times.items())])
     return [None] * len(commands)
@@ -99,12 +102,35 @@ def _delivery_row(c: StoreDelivery, number: int, twin: int | None) -> Row:
 
 
 def replay_deliveries(command: ReplayDeliveries) -> Plan[int]:
-    """Let deliveries be applied again; one whose body is gone cannot be and is not counted."""
+    """Replay deliveries of one client; those without a body are skipped and not counted."""
     return (yield from replay_many(ReplayMany([(command.client, number) for number in command.ids], command.at)))
 
 
 def replay_many(command: ReplayMany) -> Plan[int]:
-    """The same for deliveries of several clients."""
-    place = place_of_replay(command.at)
-    rows = yield Execute(inbox_sql.REPLAY_DELIVERY, [(*one, place) for one in sorted(command.deliveries)])
+    """Replay deliveries of several clients; those without a body are skipped and not counted."""
+    next_attempt_us = replay_attempt_us(command.at)
+    rows = yield Execute(inbox_sql.REPLAY_DELIVERY, [(*one, next_attempt_us) for one in sorted(command.deliveries)])
+    return len(rows)
+
+
+FORGET_DEDUPE_KEY = Statement(
+    "forget_call",
+    (*DEDUPE_KEY, ("before_us", "bigint")),
+    sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND key = ?2 AND received_us < ?3 RETURNING client",
+    body="DELETE FROM dedupe_key t USING p WHERE t.client = p.client AND t.key = p.key AND t.received_us < p.before_us RETURNING t.client",
+)
+# Runs before the delivery is cleared, because it needs its key. If the same bytes arrived again later, the row is the newer one's.
+FORGET_CLEARED = Statement(
+    "forget_cleared",
+    ONE,
+    sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND delivery_id = ?2 "
+    "AND key = (SELECT key FROM delivery WHERE client = ?1 AND id = ?2 AND state <> 'received')",
+    body="DELETE FROM dedupe_key t USING p JOIN delivery d ON d.client = p.client AND d.id = p.id "
+    "WHERE d.state <> 'received' AND t.client = d.client AND t.key = d.key AND t.delivery_id = d.id",
+)
+
+
+def forget_dedupe_keys(command: ForgetDedupeKeys) -> Plan[int]:
+    """Delete expired dedupe keys; a key that was received again since stays."""
+    rows = yield Execute(FORGET_DEDUPE_KEY, [(command.client, key, command.before_us) for key in sorted(command.keys)])
     return len(rows)

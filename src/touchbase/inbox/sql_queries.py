@@ -1,4 +1,4 @@
-"""Reading the inbox: lists, counts and groups of deliveries, and which clients have some that wait."""
+"""Queries of the inbox: lists, counts and groups of deliveries, clients with due deliveries, expired dedupe keys."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ from dataclasses import replace
 
 from touchbase.common.timestamps import Micros
 from touchbase.inbox import rows as inbox_rows
-from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waits_since
-from touchbase.inbox.queries import BusyClients, CountDeliveries, CountInbox, DeliveryGroup, GroupDeliveries, InboxCounts, ListDeliveries
+from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
+from touchbase.inbox.queries import (
+    BusyClients,
+    CountDeliveries,
+    CountInbox,
+    DeliveryGroup,
+    GroupDeliveries,
+    InboxCounts,
+    ListDeliveries,
+    OldDedupeKeys,
+)
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Plan, Select
 
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
 STUCK = (PARKED, UNRECOGNISED, FAILED)
-"""States that have indexes of their own. A state stands in a text and is no parameter: so both engines know that they may use them."""
+"""States with partial indexes. A state is a literal in the SQL, not a parameter, so that both engines use its index."""
 
 
-def deliveries(query: ListDeliveries) -> Plan[list[Delivery]]:
-    """A page of deliveries without their bodies, newest first."""
+def list_deliveries(query: ListDeliveries) -> Plan[list[Delivery]]:
+    """Return a page of deliveries without bodies, newest first."""
     if query.client is not None:
         return (yield from _of_client(query))
-    # Client by client, because every key begins with the client: no table is walked or sorted as a whole.
+    # Client by client, because every index begins with the client: no full scan or sort.
     clients = yield Select("SELECT id FROM client", ())
     found: list[Delivery] = []
     for (number,) in clients:
@@ -36,8 +45,8 @@ def _of_client(query: ListDeliveries) -> Plan[list[Delivery]]:
     return [inbox_rows.delivery_of(row) for row in rows]
 
 
-def count(query: CountDeliveries) -> Plan[int]:
-    """How many there are."""
+def count_deliveries(query: CountDeliveries) -> Plan[int]:
+    """Return the number of deliveries."""
     where = _where(query)
     rows = yield Select(f"SELECT count(*) FROM delivery d WHERE {where}", where.params)
     total: int = rows[0][0]
@@ -58,8 +67,8 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
     return where
 
 
-def groups(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
-    """Deliveries that look alike, counted; the largest groups first."""
+def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
+    """Return deliveries grouped by fingerprint, largest group first."""
     assert query.state in STATES
     where = Where(f"d.state = '{query.state}'")
     where.equal("d.client", query.client)
@@ -79,19 +88,19 @@ def groups(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
     return sorted(made, key=lambda group: (-group.count, -group.example_id))
 
 
-# Leaps from client to client through the index of waiting deliveries, however many each has.
+# Skip scan: one index lookup per client, however many deliveries each has.
 _BUSY = (
     "WITH RECURSIVE busy(client) AS (SELECT min(client) FROM delivery WHERE state = 'received' UNION ALL "
     "SELECT (SELECT min(d.client) FROM delivery d WHERE d.state = 'received' AND d.client > busy.client) "
     "FROM busy WHERE busy.client IS NOT NULL)"
 )
 
-# What a suspended client's calls wait for is a person's word, so nobody is late.
+# Deliveries of a suspended client wait by decision; they are not late.
 _ACTIVE = "JOIN client c ON c.id = b.client AND c.state = 'active'"
 
 
-def busy(query: BusyClients) -> Plan[list[int]]:
-    """Active clients that have deliveries due."""
+def busy_clients(query: BusyClients) -> Plan[list[int]]:
+    """Return the active clients with due deliveries."""
     due = "d.client = b.client AND d.state = 'received' AND d.next_attempt_us <= ?"
     sql = f"{_BUSY} SELECT b.client FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL AND EXISTS (SELECT 1 FROM delivery d WHERE {due})"
     rows = yield Select(sql, (query.now_us,))
@@ -99,8 +108,8 @@ def busy(query: BusyClients) -> Plan[list[int]]:
 
 
 def _oldest_waiting() -> Plan[Micros | None]:
-    """Since when the delivery waits that waits longest."""
-    # In the index stand replays in the order of their times, then what nobody has tried, whose ids rise with time. Few are tried again.
+    """Return since when the oldest queued delivery waits."""
+    # The index has replays by time, then new deliveries by id, which rises with time, then the few failed ones.
     waits = "d.client = b.client AND d.state = 'received'"
     first = f"SELECT d.received_us FROM delivery d WHERE {waits} AND d.next_attempt_us = 0 ORDER BY d.id LIMIT 1"
     tried = f"SELECT min(d.received_us) FROM delivery d WHERE {waits} AND d.next_attempt_us > 0"
@@ -108,13 +117,13 @@ def _oldest_waiting() -> Plan[Micros | None]:
     rows = yield Select(
         f"{_BUSY} SELECT min(({first})), min(({tried})), min(({replayed})) FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL", ()
     )
-    received, failed, place = rows[0]
-    since = (received, failed, None if place is None else waits_since(0, place))
+    received, failed, replayed_us = rows[0]
+    since = (received, failed, None if replayed_us is None else waiting_since(0, replayed_us))
     return min((at for at in since if at is not None), default=None)
 
 
-def counts(query: CountInbox) -> Plan[InboxCounts]:
-    """How many deliveries are in each state that may still change, and the oldest of each."""
+def count_inbox(query: CountInbox) -> Plan[InboxCounts]:
+    """Return the number and the oldest of the deliveries in each state that may still change."""
     by_state: dict[str, int] = {}
     oldest: dict[str, int | None] = {}
     for state in STUCK:
@@ -126,3 +135,10 @@ def counts(query: CountInbox) -> Plan[InboxCounts]:
     by_state[RECEIVED] = rows[0][0]
     oldest[RECEIVED] = yield from _oldest_waiting()
     return InboxCounts(by_state, {state: at for state, at in oldest.items() if at is not None})
+
+
+def old_dedupe_keys(query: OldDedupeKeys) -> Plan[list[tuple[int, bytes]]]:
+    """Return expired dedupe keys in primary key order, so that a batch is contiguous in the table."""
+    text = "SELECT client, key FROM dedupe_key WHERE (client, key) > (?, ?) AND received_us < ? ORDER BY client, key LIMIT ?"
+    rows = yield Select(text, (*(query.after or (0, b"")), query.before_us, query.limit))
+    return [(row[0], bytes(row[1])) for row in rows]

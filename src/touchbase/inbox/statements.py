@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-from touchbase.inbox.delivery import REPEAT_WINDOW
+from touchbase.inbox.delivery import DEDUPE_WINDOW
 from touchbase.inbox.rows import DELIVERY
 from touchbase.sql.builders import ONE, ONE_MATCH, parameter_table
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement
 
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
-CALL: Columns = (("client", "bigint"), ("key", "bytea"))
+DEDUPE_KEY: Columns = (("client", "bigint"), ("key", "bytea"))
 DELIVERIES_WITH_EVENTS = Statement(
     "deliveries_with_events",
     ONE,
     body="SELECT p.id FROM p WHERE EXISTS (SELECT 1 FROM event e WHERE e.client = p.client AND e.delivery_id = p.id)",
 )
-# The table of recent calls decides what is new, so that the deliveries, which are many and change, need no index of keys. In
-# the order of keys, so that two batches with the same calls wait for each other instead of dying.
+# `dedupe_key` decides which webhooks are new, so that `delivery`, which is large and often updated, needs no index on keys.
+# Inserted in key order, so that two batches with the same webhooks cannot deadlock.
 _RECENT = (
     "INSERT INTO dedupe_key (client, key, delivery_id, received_us, duplicate_of) "
     "SELECT client, key, id, received_us, duplicate_of FROM p WHERE true{} "
     "ON CONFLICT (client, key) DO UPDATE SET delivery_id = excluded.delivery_id, received_us = excluded.received_us, "
     "duplicate_of = excluded.duplicate_of "
-    f"WHERE dedupe_key.received_us < excluded.received_us - {REPEAT_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
+    f"WHERE dedupe_key.received_us < excluded.received_us - {DEDUPE_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
 )
-_KEEP = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
-_KEEP_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
-KEEP_DELIVERY = Statement(
+_STORE = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
+_STORE_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
+STORE_DELIVERY = Statement(
     name="keep_delivery",
     columns=DELIVERY,
     more_columns=BODY,
     first_set=_RECENT.format(""),
     made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
-    sqlite_set=_KEEP,
-    more_set=f"{_KEEP_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
+    sqlite_set=_STORE,
+    more_set=f"{_STORE_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
     postgres=(
         f"WITH {parameter_table('p', DELIVERY)}, {parameter_table('q', BODY, len(DELIVERY) + 1)}, "
         f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
-        f"kept AS ({_KEEP} JOIN made ON made.client = p.client AND made.id = p.id), "
-        f"more AS ({_KEEP_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
+        f"kept AS ({_STORE} JOIN made ON made.client = p.client AND made.id = p.id), "
+        f"more AS ({_STORE_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
     ),
 )
-# With whether equal bytes are a repeat in any case, and when the next call of its client came, whatever it was.
-_CALL = (
+# With whether equal bytes are always a repeat, and when the client's next webhook of any kind was received.
+_KNOWN_DELIVERY = (
     "t.client, t.key, t.delivery_id, t.received_us, "
     "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.delivery_id), "
     "(SELECT n.received_us FROM dedupe_key n WHERE n.client = t.client AND n.received_us >= t.received_us "
     "AND (n.received_us > t.received_us OR n.delivery_id > t.delivery_id) ORDER BY n.received_us LIMIT 1)"
 )
-CALL_BY_KEY = Statement(
+DELIVERY_BY_KEY = Statement(
     "call_by_key",
-    CALL,
-    sqlite=f"SELECT {_CALL} FROM dedupe_key t WHERE t.client = ?1 AND t.key = ?2",
-    body=f"SELECT {_CALL} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
+    DEDUPE_KEY,
+    sqlite=f"SELECT {_KNOWN_DELIVERY} FROM dedupe_key t WHERE t.client = ?1 AND t.key = ?2",
+    body=f"SELECT {_KNOWN_DELIVERY} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
 )
 COUNT_REPEAT = Statement(
     "count_repeat",
@@ -60,7 +60,7 @@ COUNT_REPEAT = Statement(
     sqlite="UPDATE delivery SET repeats = repeats + ?3 WHERE client = ?1 AND id = ?2",
     body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
 )
-# By the row itself: a look into another table would be of before the wait for whoever takes the body away.
+# The condition is on the row itself: after waiting for the transaction that removes the body, another table would be read as before it.
 REPLAY_DELIVERY = Statement(
     "replay_delivery",
     (*ONE, ("next_attempt_us", "bigint")),
@@ -85,9 +85,9 @@ UNPARK_DELIVERY = Statement(
     f"WHERE {ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
     "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
 )
-_EMPTIED = (
+_IGNORED = (
     "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
     f"WHERE {ONE_MATCH} AND t.state IN ('applied', 'parked') "
     "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
 )
-IGNORE_EMPTIED = Statement("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_EMPTIED}")
+IGNORE_EMPTIED = Statement("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_IGNORED}")

@@ -1,4 +1,4 @@
-"""What adapters are given of a call, kept or not: its body unpacked."""
+"""The request that adapters read, of a stored delivery or not: the body is decoded."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Sequence
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.content_encoding import decoded
-from touchbase.connections.models import FRESH, Connection
+from touchbase.connections.models import CACHE_TTL, Connection
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.payload_limits import refuse_bulk
+from touchbase.inbox.limits import check_payload
 
 
-def delivered(delivery: Delivery, connections: Sequence[Connection] = ()) -> WebhookRequest:
-    """A kept delivery as adapters read it."""
-    proved = delivery.tool if delivery.verified else None
-    request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, proved, connections)
+def request_of_delivery(delivery: Delivery, connections: Sequence[Connection] = ()) -> WebhookRequest:
+    """Return the request of a stored delivery. Raises `UnrecognisedPayload`."""
+    verified_tool = delivery.tool if delivery.verified else None
+    request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, verified_tool, connections)
     if not delivery.verified:
-        request.rejected_tools = barred(connections, delivery)
+        request.rejected_tools = barred_tools(connections, delivery)
     return request
 
 
-def barred(connections: Sequence[Connection], delivery: Delivery) -> frozenset[str]:
-    """The tools that a delivery which proved nothing must not be read as: those whose secrets were set when it came.
+def barred_tools(connections: Sequence[Connection], delivery: Delivery) -> frozenset[str]:
+    """Return the tools that may not read an unverified delivery: tools that already had secrets when it was received.
 
-    Another process may have seen a new secret a moment late, and accepted what it had no reason to refuse.
+    A process that saw a new secret up to `CACHE_TTL` late may have accepted such a delivery.
     """
-    since = delivery.received_us - FRESH
+    since = delivery.received_us - CACHE_TTL
     return frozenset(
         one.tool for one in connections
         if one.channel == delivery.channel and one.secrets and one.guarded_us is not None and one.guarded_us < since
@@ -33,9 +33,9 @@ def barred(connections: Sequence[Connection], delivery: Delivery) -> frozenset[s
 
 
 def request_of(
-    channel: str, headers: dict[str, str], query: str, body: bytes, proved: str | None = None, connections: Sequence[Connection] = ()
+    channel: str, headers: dict[str, str], query: str, body: bytes, verified_tool: str | None = None, connections: Sequence[Connection] = ()
 ) -> WebhookRequest:
-    """A call as adapters read it, its body unpacked; `UnrecognisedPayload` where that cannot be done, or holds more than any call does."""
+    """Return the request with its decoded body. Raises `UnrecognisedPayload` if it cannot be decoded or exceeds the limits."""
     plain = decoded(headers.get("content-encoding", ""), body)
-    refuse_bulk(plain)
-    return WebhookRequest(channel, headers, query, plain, proved, connections)
+    check_payload(plain)
+    return WebhookRequest(channel, headers, query, plain, verified_tool, connections)

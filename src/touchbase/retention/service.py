@@ -149,7 +149,7 @@ class Retention:
 
     async def _look_again(self, client: Client) -> None:
         """What came for a suspended client since is not applied, so nobody else would find whom it tells of."""
-        while not self._stopping.is_set() and not await self._eraser.look_again(client.number):
+        while not self._stopping.is_set() and not await self._eraser.search_pending(client.number):
             await self._pause(self._rest)
 
     async def _retain(self, client: Client) -> None:

@@ -28,14 +28,13 @@ from touchbase.connections.commands import AddConnection, ChangeConnection, Clai
 from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.protocol import Cipher
 from touchbase.erasure import sql as erasure_sql
-from touchbase.erasure import sql_restore as erasure_sql_restore
-from touchbase.erasure.commands import AddErasures, ErasePerson, EraseWaiting, LiftErasure, SweepErasure
+from touchbase.erasure.commands import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
 from touchbase.events.claim import claim, claim_if_unchanged, claim_named, peek
 from touchbase.events.delivery_outcomes import record_failure
 from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
 from touchbase.idempotency import sql as idempotency_sql
 from touchbase.idempotency.commands import DeleteResponses
-from touchbase.inbox import body_retention, dedupe_window, refused_sql
+from touchbase.inbox import body_retention, refused_sql
 from touchbase.inbox.commands import (
     CountRepeat,
     DropUnrecognised,
@@ -45,8 +44,8 @@ from touchbase.inbox.commands import (
     ReplayMany,
     StoreDelivery,
 )
-from touchbase.inbox.refused import NoteRefusals
-from touchbase.inbox.sql import count_repeats, keep_deliveries, replay_deliveries, replay_many
+from touchbase.inbox.refused import StoreRefusals
+from touchbase.inbox.sql import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
 from touchbase.records import sql_create, sql_update
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.suppression_guard import guarded
@@ -126,19 +125,19 @@ COMMANDS: dict[type, Handler] = {
     CreateCompany: Handler(sql_create.create_companies, _record("company"), solo=True),
     UpdateContact: Handler(guarded(sql_update.update_contacts), sql_update.update_needs),
     UpdateCompany: Handler(sql_update.update_companies, sql_update.update_needs),
-    StoreDelivery: Handler(keep_deliveries, _one("delivery"), solo=True),
+    StoreDelivery: Handler(store_deliveries, _one("delivery"), solo=True),
     CountRepeat: Handler(count_repeats, solo=True),
     ReplayDeliveries: Handler(_each(replay_deliveries)),
     ReplayMany: Handler(_each(replay_many)),
-    ForgetDedupeKeys: Handler(_each(dedupe_window.forget_calls)),
-    NoteRefusals: Handler(refused_sql.note_refusals, _refused),
+    ForgetDedupeKeys: Handler(_each(forget_dedupe_keys)),
+    StoreRefusals: Handler(refused_sql.store_refusals, _refused),
     DeleteResponses: Handler(_each(idempotency_sql.forget_answers)),
     EnsureClient: Handler(clients_sql.ensure_clients, _one("client")),
     SetClientSettings: Handler(_each(clients_sql.set_settings)),
     AddConnection: Handler(_each(connections_sql.add_connection), seals=True),
     ChangeConnection: Handler(_each(connections_sql.change_connection), seals=True),
     RemoveConnection: Handler(_each(connections_sql.remove_connection)),
-    Reencrypt: Handler(_each(encrypted_columns.seal_more), seals=True),
+    Reencrypt: Handler(_each(encrypted_columns.reencrypt_batch), seals=True),
     RetireKeys: Handler(_each(encrypted_columns.retire_keys), seals=True),
     ReplaceLost: Handler(_each(encrypted_columns.replace_lost), seals=True),
     StoreKey: Handler(_each(auth_sql.store_key)),
@@ -157,9 +156,9 @@ COMMANDS: dict[type, Handler] = {
     ErasePerson: Handler(_each(erasure_sql.erase_person, takes_ids=True), _one("erasure")),
     SweepErasure: Handler(_each(erasure_sql.sweep_erasure)),
     LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
-    AddErasures: Handler(_each(erasure_sql_restore.add_erasures, takes_ids=True), erasure_sql_restore.add_needs),
-    EraseWaiting: Handler(_each(erasure_sql_restore.erase_waiting_places)),
-    PruneBodies: Handler(_each(body_retention.retain_bodies)),
+    AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
+    ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
+    PruneBodies: Handler(_each(body_retention.prune_bodies)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
 }
 
@@ -167,6 +166,6 @@ COMMANDS: dict[type, Handler] = {
 def with_sealer(handlers: Mapping[type, Handler], sealer: Cipher) -> dict[type, Handler]:
     """The same handlers, those that seal with this sealer in hand."""
     return {
-        kind: replace(handler, run=partial(handler.run, sealer=sealer), seals=False) if handler.seals else handler
+        kind: replace(handler, run=partial(handler.run, cipher=sealer), seals=False) if handler.seals else handler
         for kind, handler in handlers.items()
     }

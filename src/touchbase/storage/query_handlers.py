@@ -24,7 +24,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.idempotency import sql as idempotency_sql
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse
-from touchbase.inbox import body_retention, dedupe_window, refused_sql
+from touchbase.inbox import body_retention, refused_sql
 from touchbase.inbox import rows as inbox_rows
 from touchbase.inbox import sql_queries as inbox_sql_queries
 from touchbase.inbox.commands import CountPrunable, SizeUnrecognised
@@ -62,7 +62,7 @@ class QueryHandlers:
     """The plan that answers each query; those that open secrets have the store's sealer."""
 
     def __init__(self, sealer: Cipher) -> None:
-        opening = {kind: partial(plan, sealer=sealer) for kind, plan in OPENING.items()}
+        opening = {kind: partial(plan, cipher=sealer) for kind, plan in OPENING.items()}
         self._plans: dict[type, Callable[..., Plan[Any]]] = {**ANSWERS, **opening}
 
     def __call__(self, query: Query[T]) -> Plan[T]:
@@ -178,27 +178,27 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListCompanies: _companies,
     GetHistory: _history,
     FindUnited: _united,
-    ListDeliveries: inbox_sql_queries.deliveries,
-    CountDeliveries: inbox_sql_queries.count,
-    GroupDeliveries: inbox_sql_queries.groups,
+    ListDeliveries: inbox_sql_queries.list_deliveries,
+    CountDeliveries: inbox_sql_queries.count_deliveries,
+    GroupDeliveries: inbox_sql_queries.group_deliveries,
     GetDelivery: _delivery,
     DeliveryEvents: _delivery_events,
     FindClient: clients_sql_queries.find,
     ListClients: clients_sql_queries.every,
-    DueFetches: fetch_sql.due,
-    ListFetching: fetch_sql.fetching,
-    BusyClients: inbox_sql_queries.busy,
+    DueFetches: fetch_sql.due_fetches,
+    ListFetching: fetch_sql.fetch_states,
+    BusyClients: inbox_sql_queries.busy_clients,
     FindKey: auth_sql.find,
     AnyKey: _any_key,
-    CountInbox: inbox_sql_queries.counts,
+    CountInbox: inbox_sql_queries.count_inbox,
     AuditRecords: consistency_sql.records,
     AuditWaiting: consistency_sql.waiting,
     AuditDeliveries: consistency_sql.deliveries,
     AuditBodies: consistency_sql.bodies,
     FindResponse: idempotency_sql.find,
     ExpiredResponses: idempotency_sql.expired,
-    OldDedupeKeys: dedupe_window.old_calls,
-    ListRefusals: refused_sql.refusals,
+    OldDedupeKeys: inbox_sql_queries.old_dedupe_keys,
+    ListRefusals: refused_sql.list_refusals,
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
     FindPerson: erasure_sql_queries.find_person,
@@ -208,7 +208,7 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListErasures: erasure_sql_queries.list_erasures,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
-    CountPrunable: body_retention.count_retained,
+    CountPrunable: body_retention.count_prunable,
     SizeUnrecognised: body_retention.size_unrecognised,
 }
 
@@ -224,6 +224,6 @@ PAGES = frozenset({ListContacts, ListCompanies})
 
 OPENING: dict[type, Callable[..., Plan[Any]]] = {
     ListConnections: connections_sql.list_connections,
-    CheckEncryption: encrypted_columns.check_seals,
+    CheckEncryption: encrypted_columns.check_encryption,
 }
 """Plans that also take the store's sealer."""

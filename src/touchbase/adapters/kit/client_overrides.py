@@ -28,8 +28,8 @@ def apply_settings(events: Sequence[Event], settings: ConnectionSettings) -> lis
 def _override_implied_status(event: Event, settings: ConnectionSettings) -> None:
     """Replace the status that an email, reply or bounce sets by itself with the client's; other effects stay the same."""
     effect = effect_of(event)
-    if effect != STATUS and (word := status_word(event, effect)) and settings.has_word_for(word):
-        event.word = settings.word_for(word) or ""
+    if effect != STATUS and (word := status_word(event, effect)) and settings.has_status_label(word):
+        event.word = settings.status_for_label(word) or ""
 
 
 def override_status(event: Event, settings: ConnectionSettings, *labels: str | None) -> None:
@@ -40,8 +40,8 @@ def override_status(event: Event, settings: ConnectionSettings, *labels: str | N
     if not event.event.endswith(_STATUS_CHANGED) and event.event != _LABELLED:
         return
     own = (event.status or "").removeprefix("custom:")
-    if not settings.has_word_for(*labels, own):
+    if not settings.has_status_label(*labels, own):
         return
-    event.original_status, event.status = event.status, settings.word_for(*labels, own)
+    event.original_status, event.status = event.status, settings.status_for_label(*labels, own)
     if event.status is None:
         event.event = "other" if event.event == _LABELLED else event.event.replace(_STATUS_CHANGED, ".updated")

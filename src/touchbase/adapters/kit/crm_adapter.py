@@ -10,7 +10,7 @@ from touchbase.adapters.interface import Call, ProtocolResponse
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.signatures import Scheme
-from touchbase.connections.fetch_state import FETCHED, kind_and_word
+from touchbase.connections.fetch_state import FETCHED, kind_and_type
 from touchbase.connections.models import CRM, ConnectionSettings
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import Event
@@ -49,7 +49,7 @@ class CrmAdapter(ABC):
         data = call.data
         if isinstance(data, dict):
             object_type = self._fetched_type(call)
-            return self.read(data, call) if object_type is None else self.fetched(data, *kind_and_word(object_type), call)
+            return self.read(data, call) if object_type is None else self.fetched(data, *kind_and_type(object_type), call)
         if not isinstance(data, list):
             return [other_event("unrecognised")]
         events: list[Event] = []

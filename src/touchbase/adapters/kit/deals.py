@@ -24,7 +24,7 @@ class Deal:
 
     def events(self, call: Call) -> list[Event]:
         """Return a status change for the person and the company, or `ignored` if the client has not mapped the stage."""
-        status = call.settings.deal_word(*self.stages)
+        status = call.settings.status_for_deal(*self.stages)
         if status is None:
             return [other_event("ignored", self.source_event, "deal", self.object_id)]
         found = [

@@ -14,7 +14,7 @@ from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.connections.fetch_state import kind_and_word
+from touchbase.connections.fetch_state import kind_and_type
 from touchbase.connections.models import Connection
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, TokenRefresh
 from touchbase.errors import UnrecognisedPayload
@@ -69,7 +69,7 @@ class ApiFetcher:
 
     def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
         """Build the request for these objects, all of one type."""
-        kind, word = kind_and_word(object_type)
+        kind, word = kind_and_type(object_type)
         if not all(_SAFE_ID.fullmatch(one) for one in ids):
             return None
         return self.make(FetchTarget(connection, kind, word, ids))

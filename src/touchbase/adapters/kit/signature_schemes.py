@@ -11,7 +11,7 @@ from touchbase.adapters.kit.signatures import Scheme, contains_secret
 from touchbase.adapters.kit.signatures_body import parsed_webhook, unpacked
 from touchbase.adapters.kit.signatures_public_key import ED25519_KEY, is_public_key, is_raw_ed25519
 from touchbase.common.timestamps import Micros
-from touchbase.connections.models import GENERATED, SECRETS, Arrival, Connection
+from touchbase.connections.models import GENERATED_PREFIX, SECRETS, Arrival, Connection
 
 MIN_CONFIDENCE = 50
 """With this confidence for the webhook as received, relay envelopes are not tried."""
@@ -78,7 +78,12 @@ class SignatureSchemes(ABC):
         A generated secret is always accepted: it is part of the webhook URL.
         """
         forms = [scheme.form for scheme in self.schemes(channel, tool) if not scheme.is_test]
-        if not forms or None in forms or secret.startswith(GENERATED) or any(form is not None and form.fits(secret) for form in forms):
+        if (
+            not forms
+            or None in forms
+            or secret.startswith(GENERATED_PREFIX)
+            or any(form is not None and form.fits(secret) for form in forms)
+        ):
             return None
         return "; or ".join(dict.fromkeys(form.about for form in forms if form is not None))
 

@@ -1,1 +1,1 @@
-"""HTTP resources of the inbox: webhooks in, deliveries, refused webhooks."""
+"""HTTP resources of the inbox: webhook receivers, deliveries, refused webhooks."""

@@ -1,4 +1,4 @@
-"""The administrator's calls about the inbox: its deliveries, and applying one again."""
+"""HTTP resources of deliveries, for administrators: list, read, replay one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, problems_out
 from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION, STATES, Delivery
-from touchbase.inbox.service import DeliveryFilter, find_delivery, get_delivery, list_deliveries, put_back, replay_delivery
+from touchbase.inbox.service import DeliveryFilter, as_replayed, find_delivery, get_delivery, list_deliveries, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 _RECORD_KIND = {"enum": list(RECORD_KINDS.values())}
@@ -27,7 +27,7 @@ _WHY = {"enum": [GONE_RETENTION, GONE_ERASED]}
 
 
 class DeliveryOut(Struct):
-    """One kept webhook call and where it stands."""
+    """One stored webhook and its state."""
 
     id: int
     client_id: str
@@ -37,14 +37,14 @@ class DeliveryOut(Struct):
     received_at: Time
     applied_at: Time | None
     attempts: int
-    repeats: Annotated[int, Meta(description="How often the same bytes arrived again.")]
+    repeats: Annotated[int, Meta(description="Number of repeats with the same bytes.")]
     error: str | None
     size: int
     verified: Annotated[
         bool | None,
-        Meta(description="Whether the call has proved who sends it; false: nobody asked it to; null: kept before that was known."),
+        Meta(description="Whether the webhook proved its sender; false: no proof was required; null: stored before proofs existed."),
     ]
-    problems: Annotated[list[ProblemOut], Meta(description="What went wrong with what was applied.")]
+    problems: Annotated[list[ProblemOut], Meta(description="Problems of what was applied.")]
 
 
 class DeliveryPage(Struct):
@@ -55,7 +55,7 @@ class DeliveryPage(Struct):
 
 
 class DeliveryEvent(Struct):
-    """One event that a delivery caused, and the record it belongs to; neither while nobody knows whose it is."""
+    """One event that a delivery caused, and its record; null while the record is unknown."""
 
     event: str
     occurred_at: Time
@@ -72,26 +72,26 @@ class RawBody(Struct):
 
 
 class BodyRemoved(Struct):
-    """Why a delivery has no body any more, and since when."""
+    """Why and when a delivery's body was removed."""
 
     why: Annotated[
-        str, Meta(extra_json_schema=_WHY, description="`retention`: its time is over. `erased`: it names a person who was erased.")
+        str, Meta(extra_json_schema=_WHY, description="`retention`: past the retention period. `erased`: a person in it was erased.")
     ]
     at: Time
 
 
 class DeliveryDetail(DeliveryOut):
-    """One kept webhook call with everything that came, and the events it caused."""
+    """One stored webhook with headers, query and body, and the events it caused."""
 
     headers: dict[str, str]
     query: str
-    body: Annotated[RawBody | None, Meta(description="null once it was removed: then headers and query are gone too.")]
+    body: Annotated[RawBody | None, Meta(description="null once it was removed; headers and query are then empty.")]
     body_removed: BodyRemoved | None
     events: list[DeliveryEvent]
 
 
-def described(delivery: Delivery) -> DeliveryOut:
-    """A delivery as it is listed."""
+def delivery_out(delivery: Delivery) -> DeliveryOut:
+    """Return a delivery as listed."""
     applied = delivery.applied_us
     return DeliveryOut(
         delivery.id, delivery.client_id, delivery.channel, delivery.state, delivery.tool, to_text(delivery.received_us),
@@ -105,18 +105,18 @@ def _event(event: StoredEvent) -> DeliveryEvent:
     return DeliveryEvent(event.event, to_text(event.occurred_us), event.campaign, kind, event.record_id if kind else None)
 
 
-def in_detail(delivery: Delivery, events: Sequence[StoredEvent]) -> DeliveryDetail:
-    """A delivery as it is shown alone."""
+def delivery_detail(delivery: Delivery, events: Sequence[StoredEvent]) -> DeliveryDetail:
+    """Return a delivery with its content and events."""
     body = raw_body(delivery.body) if delivery.body_gone is None else None
     caused = [_event(event) for event in events]
     return DeliveryDetail(
-        **msgspec.structs.asdict(described(delivery)), headers=delivery.headers, query=delivery.query, body=body,
+        **msgspec.structs.asdict(delivery_out(delivery)), headers=delivery.headers, query=delivery.query, body=body,
         body_removed=_removed(delivery), events=caused,
     )  # fmt: skip
 
 
 def raw_body(body: bytes) -> RawBody:
-    """A body as JSON can carry it."""
+    """Return a body as JSON: UTF-8 text, or base64."""
     try:
         return RawBody("utf-8", body.decode("utf-8"))
     except UnicodeDecodeError:
@@ -129,11 +129,11 @@ def _removed(delivery: Delivery) -> BodyRemoved | None:
     return BodyRemoved(delivery.body_gone, to_text(delivery.body_gone_us))
 
 
-REPLAYS_ONE = "must be empty: this call takes no options; POST /admin/v1/deliveries/replay knows dry_run and filters"
+REPLAYS_ONE = "must be empty: this request takes no options; POST /admin/v1/deliveries/replay has dry_run and filters"
 
 
 async def deliveries(call: Call) -> Response:
-    """`GET` of a page of the inbox."""
+    """Handle `GET` of a page of deliveries."""
     limited = await call.administrator()
     parameters = Parameters(call.query)
     client_id = parameters.text("client")
@@ -144,13 +144,14 @@ async def deliveries(call: Call) -> Response:
     parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    page, place = await list_deliveries(call.api.parts.store, DeliveryFilter(client, channel, tool, state, since, problems), limit, before)
-    more = None if place is None else cursor_text("deliveries", place)
-    return Response(body=encode(DeliveryPage([described(each) for each in page], more)))
+    filters = DeliveryFilter(client, channel, tool, state, since, problems)
+    page, following = await list_deliveries(call.api.parts.store, filters, limit, before)
+    cursor = None if following is None else cursor_text("deliveries", following)
+    return Response(body=encode(DeliveryPage([delivery_out(each) for each in page], cursor)))
 
 
 def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
-    """A fault where a filter names a tool that there is not: it would find nothing, and look as if nothing had come."""
+    """Return a fault for a filter by an unknown tool: an empty page would suggest that no webhook had been received."""
     tools = {tool for channel in CHANNELS for tool in call.api.parts.senders.tools(channel)}
     if name is None or not tools or name in tools:
         return []
@@ -160,10 +161,10 @@ def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
 
 
 async def client_number(call: Call, client_id: str, limited: int | None, pointer: str) -> int:
-    """The number of the client that a filter names; `Forbidden` when this administrator may not ask about it."""
+    """Return the number of the client in a filter. Raises `Forbidden` if this administrator's key is for another client."""
     found = await call.api.clients.find(client_id)
     if limited is not None and (found is None or found.number != limited):
-        # Also when there is no such client: a client's id is a secret, and nobody may try out which there are.
+        # The same response for an unknown client: client ids are secret and must not be guessable.
         raise Forbidden("this key belongs to another client")
     if found is None:
         raise Invalid([Fault(pointer, "client_not_found", f"there is no client {client_id[:100]!r}")])
@@ -171,24 +172,24 @@ async def client_number(call: Call, client_id: str, limited: int | None, pointer
 
 
 async def delivery(call: Call) -> Response:
-    """`GET` of one delivery."""
+    """Handle `GET` of one delivery."""
     limited = await call.administrator()
     found, events = await get_delivery(call.api.parts.store, call.id("delivery"), limited)
-    return Response(body=encode(in_detail(found, events)))
+    return Response(body=encode(delivery_detail(found, events)))
 
 
 async def replay(call: Call) -> Response:
-    """`POST` that puts a delivery back to be applied again. Whoever asks for more than that must not get just that."""
+    """Handle `POST` that replays a delivery; refuse options, which only the replay of many deliveries has."""
     limited = await call.administrator()
     await _refuse_options(call)
     found = await find_delivery(call.api.parts.store, call.id("delivery"), limited)
     now = call.api.parts.clock()
-    answer = await call.settle(
+    response = await call.settle(
         lambda writes: replay_delivery(writes, found, now),
-        lambda count: Response(202, encode(described(put_back(found) if count else found))),
+        lambda count: Response(202, encode(delivery_out(as_replayed(found) if count else found))),
     )
     call.api.parts.on_stored(found.client)
-    return answer
+    return response
 
 
 async def _refuse_options(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""The administrator's list of refused webhook calls."""
+"""HTTP resource of refused webhooks, for administrators."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from touchbase.http.query_parameters import Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.schemas import ChannelOut, Time, encode
 from touchbase.inbox.api.deliveries import client_number, no_such_tool
-from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook
-from touchbase.inbox.refused_service import list_refusals
+from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals
 
 LISTING = "refusals"
 
 
 class RefusalOut(Struct):
-    """One refused webhook call, or several alike within a second. Its body was not stored."""
+    """One refused webhook, or several alike within a second. The body is not stored."""
 
     received_at: Time
-    client_id: Annotated[str, Meta(description="The id in the address, also where there is no such client.")]
+    client_id: Annotated[str, Meta(description="The id in the URL, even if there is no such client.")]
     channel: ChannelOut
-    tool: Annotated[str | None, Meta(description="The tool that the call looks like; it has not proved to be that tool's.")]
+    tool: Annotated[str | None, Meta(description="The tool that the webhook resembles, unverified.")]
     cause: Annotated[str, Meta(extra_json_schema={"enum": list(CAUSES)})]
-    size: Annotated[int, Meta(description="Bytes of the body, as far as it was read.")]
-    calls: Annotated[int, Meta(description="How many calls alike came in that second, where more came than are listed one by one.")]
+    size: Annotated[int, Meta(description="Bytes of the body that were read.")]
+    calls: Annotated[int, Meta(description="Number of like webhooks in that second, if more arrived than are listed one by one.")]
     headers: Annotated[
-        dict[str, str], Meta(description="Those that help to find the sender; of signatures and tokens only that they came.")
+        dict[str, str], Meta(description="Headers that help to find the sender; values of signatures and tokens are hidden.")
     ]
 
 
 class RefusalPage(Struct):
-    """A page of refused calls, newest first; `next_cursor` is null on the last one. The last 1,000 of each client are stored."""
+    """A page of refused webhooks, newest first; `next_cursor` is null on the last one. The last 1,000 of each client are stored."""
 
     data: list[RefusalOut]
     next_cursor: str | None
 
 
 async def refusals(call: Call) -> Response:
-    """`GET` of a page of refused calls; calls to addresses of no client are shown to administrators of all clients only."""
+    """Handle `GET` of a page of refused webhooks; only administrators of all clients see those to unknown clients."""
     limited = await call.administrator()
     parameters = Parameters(call.query)
     client_id, channel = parameters.text("client"), parameters.choice("channel", CHANNELS)
@@ -51,10 +50,11 @@ async def refusals(call: Call) -> Response:
     parameters.faults += no_such_tool(call, tool, "?tool")
     parameters.done(strict=True)
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    page, place = await list_refusals(call.api.parts.store, ListRefusals(limit, client, channel, tool, cause, before))
-    return Response(body=encode(RefusalPage([described(one) for one in page], None if place is None else cursor_text(LISTING, place))))
+    page, following = await list_refusals(call.api.parts.store, ListRefusals(limit, client, channel, tool, cause, before))
+    cursor = None if following is None else cursor_text(LISTING, following)
+    return Response(body=encode(RefusalPage([refusal_out(one) for one in page], cursor)))
 
 
-def described(one: RefusedWebhook) -> RefusalOut:
-    """A refused call as it is listed."""
+def refusal_out(one: RefusedWebhook) -> RefusalOut:
+    """Return a refused webhook as listed."""
     return RefusalOut(to_text(one.received_us), one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, one.headers)

@@ -1,8 +1,7 @@
-"""The two webhook receivers, addressed by client_id: keep the call, then answer 200.
+"""The two webhook receivers, addressed by client_id: store the webhook, then respond 200.
 
-A sender that gets a 4xx may never try again, so whatever is our own fault is a 503. A call that nobody
-understands is a 200 too: it is kept, and can be replayed. One that fails the secret of its client's
-connection is a 401, and nothing of it is stored but that it came (`inbox/refused_service.py`).
+A sender may never retry after a 4xx, so an internal error is a 503. An unrecognised webhook gets a 200 too: it is stored and
+can be replayed. A webhook that fails the signature check gets a 401, and only the refusal is recorded (`inbox/refused.py`).
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
-"""The second part of a receiver's path, and its channel; the third is the client_id."""
+"""Second segment of a receiver's path -> its channel; the third segment is the client_id."""
 
 METHODS = ("GET", "HEAD", "POST")
-UNVERIFIED = "this call does not prove who sends it; send it with the secret that was set for its tool"
-"""Names no tool: whoever calls must not learn which have a secret."""
+UNVERIFIED = "this webhook does not prove its sender; send it with the secret that was set for its tool"
+"""Names no tool, so that a sender cannot learn which tools have a secret."""
 SECRET = "secret"  # noqa: S105
-"""What a call of a client with connections has to show."""
-OUR_FAULT = Overloaded("this is a fault of ours; nothing was kept, send it again")
+"""Key of the failure count: the secret of a client's connections."""
+INTERNAL_FAULT = Overloaded("internal error; nothing was stored, send it again")
 
 
 class Receiver:
-    """One receiver, a plain ASGI application."""
+    """Receiver of one channel, a plain ASGI application."""
 
     def __init__(self, api: Api, channel: str) -> None:
         self._api = api
@@ -46,7 +45,7 @@ class Receiver:
         self._template = next(f"/public/{name}/{{client_id}}" for name, its in RECEIVERS.items() if its == channel)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call."""
+        """Receive one webhook and respond."""
         headers: Headers = dict(scope["headers"])
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
@@ -54,9 +53,9 @@ class Receiver:
         metrics = self._api.parts.metrics
         try:
             client_id = scope["path"].split("/", 3)[3].removesuffix("/")
-            answer = None
+            response = None
             if scope["method"] == "POST":
-                answer = await self._keep(client_id, scope, receive, headers)
+                response = await self._store(client_id, scope, receive, headers)
             else:
                 self._check(scope["method"], client_id)
         except ClientDisconnected:
@@ -65,30 +64,30 @@ class Receiver:
             await send_problem(scope, send, error, request_id, metrics)
             return
         except Exception:
-            log.exception("request %s: a delivery could not be kept", scope["touchbase.request_id"])
-            await send_problem(scope, send, OUR_FAULT, request_id, metrics)
+            log.exception("request %s: a webhook could not be stored", scope["touchbase.request_id"])
+            await send_problem(scope, send, INTERNAL_FAULT, request_id, metrics)
             return
         finally:
             self._api.finish_request(scope)
-        if answer is None:
+        if response is None:
             await send_empty(scope, send, request_id)
         else:
-            await send_response(scope, send, Response(200, answer.body, answer.content_type.encode("latin-1")), request_id)
+            await send_response(scope, send, Response(200, response.body, response.content_type.encode("latin-1")), request_id)
 
     def _check(self, method: str, client_id: str) -> None:
-        """Answer a tool that checks the address. Whether the client exists is not its business."""
+        """Check a request by which a tool tests the URL; the response does not depend on whether the client exists."""
         if method not in METHODS:
             raise MethodNotAllowed(method, METHODS)
         if not is_client_id(client_id):
             raise NotFound(NO_SUCH_ADDRESS)
 
-    async def _keep(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolResponse | None:
+    async def _store(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolResponse | None:
         api, parts, channel = self._api, self._api.parts, self._channel
         at = parts.clock()
         client = api.clients.cached(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
         body = await self._body(client, scope, receive, headers, at)
-        if (now := parts.clock()) - at > FRESH:  # a slow body must not be kept for a client that was deleted meanwhile
+        if (now := parts.clock()) - at > FRESH:  # the client may have been deleted while a slow body arrived
             client = api.clients.cached(client_id, now) or await api.authenticator.receiver(client_id)
         connections = api.connections.cached(client.number, now)
         if connections is None:
@@ -97,17 +96,17 @@ class Receiver:
         sender = await self._sender(client, connections, scope, body, at)
         if sender.outcome == DROPPED:
             return None
-        demanded = parts.protocol_answer(body) if channel == CRM else None
-        if demanded is not None and demanded.stored_body is not None:
-            body = demanded.stored_body
-        kept = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
-        parts.metrics.delivery_received(channel, kept.is_repeat)
-        if not kept.is_repeat:
+        required = parts.protocol_answer(body) if channel == CRM else None
+        if required is not None and required.stored_body is not None:
+            body = required.stored_body
+        stored = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
+        parts.metrics.delivery_received(channel, stored.is_repeat)
+        if not stored.is_repeat:
             parts.on_stored(client.number)
-        return demanded
+        return required
 
     async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
-        """The client of the address; raises `NotFound`, and `Overloaded` where too many calls from there led to none."""
+        """Return the client in the URL. Raises `NotFound`, and `Overloaded` after too many unknown ids from one IP address."""
         failed, peer = self._api.parts.failed_calls, peer_of(scope)
         failed.check(peer, client_id, at)
         try:
@@ -120,7 +119,7 @@ class Receiver:
         return client
 
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
-        """The whole body of a call that the client's limits admit; a refusal is noted."""
+        """Read the whole body within the client's limits; record a refusal. Raises `TooLarge`, `Overloaded`."""
         api, limits = self._api, self._api.parts.limits
         try:
             api.limiter.webhook(client, at)
@@ -136,17 +135,17 @@ class Receiver:
         return body
 
     def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, size: int = 0, tool: str | None = None) -> None:
-        self._api.refused.note_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)
+        self._api.refused.record_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)
 
     async def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
-        """Who sends the call; raises `Unauthorized`, and notes what is refused or dropped.
+        """Check the sender; record a refused or dropped webhook. Raises `Unauthorized`.
 
-        Raises `Overloaded` where too many calls from its address have failed the client's secrets.
+        Raises `Overloaded` after too many failed checks of this client from one IP address.
         """
         if not connections and not client.settings.require_verification.on(self._channel):
             return UNPROVEN
-        failed, place = self._api.parts.failed_calls, (peer_of(scope), client.number)
-        failed.check(place, SECRET, at)
+        failed, source = self._api.parts.failed_calls, (peer_of(scope), client.number)
+        failed.check(source, SECRET, at)
         parts = self._api.parts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
@@ -154,12 +153,12 @@ class Receiver:
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         url = f"{base}{path}?{query}" if query else f"{base}{path}"
         arrival = Arrival(self._channel, scope["method"], url, headers, query, body)
-        sender = await self._api.checks.prove(client, connections, arrival, at)
+        sender = await self._api.checks.check(client, connections, arrival, at)
         if sender.outcome != ACCEPTED:
             cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
             self._refuse(client, cause, scope, at, size=len(body), tool=sender.tool)
         if sender.outcome == REFUSED:
-            failed.failed(place, at)
+            failed.failed(source, at)
             raise Unauthorized(UNVERIFIED)
-        failed.succeeded(place, SECRET, at, verified=bool(sender.verified))
+        failed.succeeded(source, SECRET, at, verified=bool(sender.verified))
         return sender

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
-from touchbase.connections.encrypted_columns import check_keys, seal_again
+from touchbase.connections.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption.cipher import NO_SEALER
 from touchbase.encryption.protocol import Cipher
 from touchbase.errors import BadAddress, UnusableStore
@@ -222,4 +222,4 @@ async def _prepare(connection: Connection, *, upgrade: bool) -> None:
 async def _make_sealed(connection: Connection, sealer: Cipher) -> None:
     """Refuse a store whose encryption key is not at hand, and seal what lies there in clear."""
     if await read(connection, check_keys(sealer), EVERYBODY):
-        await write(connection, seal_again(sealer), EVERYBODY)
+        await write(connection, reencrypt(sealer), EVERYBODY)

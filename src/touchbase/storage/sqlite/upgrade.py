@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from touchbase.connections.encrypted_columns import check_keys, seal_again
+from touchbase.connections.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption.protocol import Cipher
 from touchbase.sql.migrations import Migration, out_of_date, packaged
 from touchbase.storage.sqlite.backup import copy_before
@@ -57,7 +57,7 @@ def bring_up_to_date(cursor: apsw.Cursor, change: Change) -> tuple[list[str], Pa
 
     names = migrate(cursor, migrations, copy)
     if read(cursor, check_keys(change.sealer)):
-        write(cursor, seal_again(change.sealer))  # with `secure_delete`: the clear text must not stay behind in the file, nor in its log
+        write(cursor, reencrypt(change.sealer))  # with `secure_delete`: the clear text must not stay behind in the file, nor in its log
         cursor.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return names, copied[0] if copied else None
 

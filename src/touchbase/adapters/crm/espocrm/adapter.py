@@ -20,7 +20,7 @@ from touchbase.adapters.kit.crm_values import as_dict, email_address, first_of, 
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.times import first_time, parse_time
-from touchbase.connections.models import MOST_SECRETS
+from touchbase.connections.models import MAX_SECRETS
 from touchbase.history.events import Event
 
 NOISE = frozenset(
@@ -60,7 +60,7 @@ class EspoCrm(CrmAdapter):
     words = ("Contact", "Lead", "Account")
     detection_keys = frozenset({"id", "entityType", "event", "signature", "x-signature"})
     signature_schemes = (ESPOCRM,)
-    most_secrets = MOST_SECRETS
+    most_secrets = MAX_SECRETS
     key_in = staticmethod(key_in)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
 

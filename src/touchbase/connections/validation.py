@@ -1,0 +1,204 @@
+"""Validation of a connection: tool, settings, secrets, access token and API address. Every function returns faults and raises nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from zoneinfo import ZoneInfo
+
+from touchbase.common.url_origin import origin_of
+from touchbase.connections.models import (
+    COMPANY,
+    CONTACT,
+    CRM,
+    EMAIL_CAMPAIGN,
+    IGNORE,
+    MAPPABLE_FIELDS,
+    Connection,
+    ConnectionSettings,
+)
+from touchbase.connections.oauth import FORMAT, PREFIX, grant_of
+from touchbase.connections.tools import Fetcher, Tools
+from touchbase.errors import Fault
+
+_EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
+_ONLY_CRM = (
+    "status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user", "location_id", "allow_v1_signatures",
+)  # fmt: skip
+_ONLY_OF = {"location_id": "gohighlevel", "allow_v1_signatures": "hubspot"}
+_PEM = "-----BEGIN"
+_IDENTITIES = frozenset({"id", "email", "domain", "linkedin_url"})
+
+
+def trim_secrets(secrets: Sequence[str]) -> list[str]:
+    """Return the secrets, with the surrounding white space of PEM keys removed (files and web pages add a line end)."""
+    return [secret.strip() if secret.lstrip().startswith(_PEM) else secret for secret in secrets]
+
+
+def secret_faults(
+    senders: Tools, channel: str, tool: str, secrets: Sequence[str], settings: ConnectionSettings, *, more: int = 0
+) -> list[Fault]:
+    """Return the faults of new secrets and of the settings that concern them; `more`: secrets to be generated in addition."""
+    faults: list[Fault] = []
+    for index, secret in enumerate(secrets):
+        if secret != secret.strip() or secret in secrets[:index]:
+            faults.append(Fault(f"/secrets/{index}", "secret", "must be given once, without white space around it"))
+        elif (form := senders.why_not_secret(channel, tool, secret)) is not None:
+            detail = f"cannot match a signature of {tool}: give {form}. To put a secret into the webhook URL (`?token=`), generate one here"
+            faults.append(Fault(f"/secrets/{index}", "secret", detail))
+    most = senders.most_secrets(channel, tool)
+    if len(secrets) + more > most:
+        where, given = ("/generate_secret", f"{len(secrets)} are given in addition") if more else ("/secrets", f"{len(secrets)} are given")
+        faults.append(Fault(where, "too_long", f"a connection of {tool} has at most {most} secrets, and {given}"))
+    given_key = any(senders.is_public(channel, tool, secret) for secret in secrets)
+    if tool == _ONLY_OF["location_id"] and given_key and settings.location_id is None:
+        detail = "must name the location: all customers share the public key, which proves only that GoHighLevel sent the webhook"
+        faults.append(Fault("/settings/location_id", "required", detail))
+    if settings.signature_max_age is not None and not senders.has_window(channel, tool):
+        faults.append(Fault("/settings/signature_max_age", "tool", f"signatures of {tool} carry no time; leave it out"))
+    return faults
+
+
+def token_fault(known: Connection, settings: ConnectionSettings, *, token_given: bool) -> list[Fault]:
+    """Return a fault when the stored access token would be sent to another API address than the one that it was given for."""
+    if not known.access_token or token_given or settings.api_base == known.settings.api_base:
+        return []
+    detail = "must be given again when api_base changes: the stored token was given for the previous address"
+    return [Fault("/access_token", "required", detail)]
+
+
+def connection_faults(
+    channel: str, tool: str, settings: ConnectionSettings, tools: Sequence[str], kinds: Sequence[str] | None = None
+) -> list[Fault]:
+    """Return the faults of a connection's channel, tool and settings, beyond types; `kinds`: the kinds of records it has, if known."""
+    faults: list[Fault] = []
+    if tool not in tools:
+        faults.append(Fault("/tool", "tool", f"no {channel} tool is called {tool[:100]!r}; there are {', '.join(tools)}"))
+    _check_channel(channel, tool, settings, faults)
+    if kinds is not None:
+        _check_kinds(settings, tool, kinds, faults)
+    _check_zone(settings.time_zone, faults)
+    _check_labels(settings.status_labels, "status_labels", faults)
+    _check_labels(settings.deal_labels, "deal_labels", faults)
+    _check_objects(settings.objects, faults)
+    _check_fields(settings.fields, faults)
+    if settings.deals_set_status and not settings.deal_labels:
+        faults.append(Fault("/settings/deal_labels", "required", "deals_set_status needs deal_labels: say which status each stage sets"))
+    return faults
+
+
+def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults: list[Fault]) -> None:
+    given = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
+    if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
+        given.append("linkedin_reply_counts")
+    faults += [Fault(f"/settings/{name}", "channel", f"is not a setting of the channel {channel}") for name in given]
+    for name, owner in _ONLY_OF.items():
+        if channel == CRM and tool != owner and getattr(settings, name):
+            faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
+    if channel == CRM and tool != "generic" and settings.fields:
+        faults.append(Fault("/settings/fields", "tool", f"is for the tool 'generic' only; the fields of {tool} are known"))
+
+
+def _check_kinds(settings: ConnectionSettings, tool: str, kinds: Sequence[str], faults: list[Fault]) -> None:
+    for kind in settings.status_property:
+        if kind not in kinds:
+            detail = f"{tool} has no kind of record {kind[:100]!r}; there are {', '.join(kinds)}"
+            faults.append(Fault(_entry("status_property", kind), "kind", detail))
+
+
+def _check_zone(name: str | None, faults: list[Fault]) -> None:
+    if name is None or _is_zone(name):
+        return
+    if _is_zone("Europe/Berlin"):
+        detail = f"{name[:100]!r} is not an IANA time zone; send a name such as Europe/Berlin, Asia/Kolkata or UTC"
+    else:
+        detail = "this system has no time zone data; install its package tzdata, and send this again"
+    faults.append(Fault("/settings/time_zone", "time_zone", detail))
+
+
+def _is_zone(name: str) -> bool:
+    """Return whether this system has the IANA time zone. Zones with leap seconds, and the system's own zone, are not IANA names."""
+    if name.partition("/")[0] in ("posix", "right", "localtime", "posixrules"):
+        return False
+    try:
+        ZoneInfo(name)
+    except (LookupError, OSError, ValueError):
+        return False
+    return True
+
+
+def _check_labels(labels: Mapping[str, str | None], name: str, faults: list[Fault]) -> None:
+    for label, status in labels.items():
+        if not label.strip() or (status is not None and (not status.strip() or status != status.strip())):
+            faults.append(
+                Fault(_entry(name, label), "blank", "neither the label nor its status may be blank or have white space around it")
+            )
+
+
+def _check_objects(objects: Mapping[str, str], faults: list[Fault]) -> None:
+    for number, found in objects.items():
+        if found not in (CONTACT, COMPANY, IGNORE) and _EVENT.fullmatch(found) is None:
+            detail = f"{found!r} is none of {CONTACT}, {COMPANY}, {IGNORE}, nor an event such as Contact.update"
+            faults.append(Fault(_entry("objects", number), "choice", detail))
+
+
+def _check_fields(fields: Mapping[str, str], faults: list[Fault]) -> None:
+    for name, path in fields.items():
+        if name not in MAPPABLE_FIELDS:
+            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(MAPPABLE_FIELDS)}"))
+        elif any(not part.strip() for part in path.split(".")):
+            faults.append(Fault(_entry("fields", name), "path", "must be keys joined by dots, such as data.person.mail"))
+    if fields and not _IDENTITIES & fields.keys():
+        faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
+
+
+def _entry(setting: str, name: str) -> str:
+    """Return the JSON pointer to one entry of a setting that is a mapping."""
+    return f"/settings/{setting}/{name.replace('~', '~0').replace('/', '~1')}"
+
+
+_NEEDED = {"api_user": "the e-mail address of the token's user"}
+
+
+def fetch_faults(
+    tool: str, token: str | None, settings: ConnectionSettings, fetcher: Fetcher | None, allowed: Collection[str] = ()
+) -> list[Fault]:
+    """Return the faults of the settings for enrichment; `token` is the access token that the connection has or gets."""
+    faults: list[Fault] = []
+    if token and fetcher is None:
+        faults.append(Fault("/access_token", "tool", f"no records are fetched from {tool}; leave the access token out"))
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        faults.append(Fault("/access_token", "text", "must be printable ASCII without spaces; paste only the token"))
+    if token and token.startswith(PREFIX) and fetcher is not None:
+        faults += _grant_faults(tool, token, fetcher)
+    if settings.api_base is not None:
+        faults += _base_faults(settings.api_base, allowed)
+    if token and fetcher is not None:
+        for name in fetcher.needs:
+            if not getattr(settings, name):
+                faults.append(Fault(f"/settings/{name}", "required", f"{tool} needs {_NEEDED[name]}"))
+    if settings.api_user is not None and not (settings.api_user.isascii() and settings.api_user.isprintable()):
+        faults.append(Fault("/settings/api_user", "text", "must be printable ASCII"))
+    return faults
+
+
+def _grant_faults(tool: str, token: str, fetcher: Fetcher) -> list[Fault]:
+    if fetcher.renewal is None:
+        return [Fault("/access_token", "tool", f"{tool} takes a long-lived access token, no refresh token")]
+    if grant_of(token) is None:
+        return [Fault("/access_token", "text", f"a refresh token has the form {FORMAT}, without a colon inside any part")]
+    return []
+
+
+def _base_faults(base: str, allowed: Collection[str]) -> list[Fault]:
+    if not base.isprintable() or " " in base:
+        return [Fault("/settings/api_base", "address", "must be one line of printable characters, without spaces")]
+    if not base.isascii():
+        return [Fault("/settings/api_base", "address", "must be ASCII: write the host as xn--..., and the rest percent-encoded")]
+    try:
+        origin = origin_of(base)
+    except ValueError:
+        return [Fault("/settings/api_base", "address", "must be a URL such as https://www.zohoapis.eu, without password or query")]
+    if origin[0] != "https" and origin not in {origin_of(one) for one in allowed}:
+        return [Fault("/settings/api_base", "https", "must be https, unless the operator lists it in TOUCHBASE_FETCH_ALLOWED_ORIGINS")]
+    return []
