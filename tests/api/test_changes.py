@@ -248,7 +248,7 @@ async def test_a_state_that_is_not_as_it_was_answered_is_told_how_to_send_it(cal
     reply = await call.patch("/public/v2/contacts/1", {"origin": "z"}, if_match=state.format(tag=tag, bare=tag.strip('"')))
 
     assert reply.status == 412
-    assert "send the ETag as it was answered, with its quotes and without W/" in reply.problem["detail"]
+    assert "send the ETag of the response, with its quotes and without W/" in reply.problem["detail"]
 
 
 async def test_every_fault_of_a_change_is_named(here: Caller) -> None:

@@ -189,7 +189,7 @@ class Lines(logging.StreamHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
-        if record.getMessage().startswith("a client's turn of the inbox failed"):
+        if record.getMessage().startswith("a client's batch failed"):
             self.worker_failed.set()
 
 

@@ -131,7 +131,7 @@ def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["records.statements.CREATE_CONTACT", "records.statements.CREATE_COMPANY", "inbox.statements.KEEP_DELIVERY"]
+    "name", ["records.statements.CREATE_CONTACT", "records.statements.CREATE_COMPANY", "inbox.statements.STORE_DELIVERY"]
 )
 def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""
