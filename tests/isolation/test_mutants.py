@@ -22,22 +22,22 @@ OF_ALL: dict[str, str] = {
     "clients.sql_queries.every": "as above",
     "clients.sql.ensure_clients": "whether anybody has made a client by hand",
     "erasure.sql_queries.open_erasures": "erasures of all clients that go on",
-    "erasure.sql_restore.add_erasures": "whether this store has erased anybody; an operator's",
-    "connections.fetch_sql.due": "whom of all one may ask for something now",
+    "erasure.sql.add_erasures": "whether this store has erased anybody; an operator's",
+    "connections.fetch_sql.due_fetches": "whom of all one may ask for something now",
     "inbox.sql_queries._oldest_waiting": "how long anybody waits",
-    "inbox.sql_queries.busy": "who of all has work",
-    "inbox.sql_queries.counts": "counts over all",
-    "inbox.sql_queries.deliveries": "the clients, for a list that then goes client by client",
+    "inbox.sql_queries.busy_clients": "who of all has work",
+    "inbox.sql_queries.count_inbox": "counts over all",
+    "inbox.sql_queries.list_deliveries": "the clients, for a list that then goes client by client",
     "idempotency.sql.expired": "what of all is out of date",
     "auth.sql.find": "a key by its id, which says whose it is",
     "auth.sql.store_first_key": "whether there is any key",
     "storage.query_handlers._any_key": "as above",
-    "inbox.dedupe_window.old_calls": "what of all may be forgotten",
-    "connections.encrypted_columns._clear": "secrets of all, sealed again; an operator's, and the start of a server",
+    "inbox.sql_queries.old_dedupe_keys": "what of all may be forgotten",
+    "connections.encrypted_columns._unencrypted": "secrets of all, sealed again; an operator's, and the start of a server",
     "connections.encrypted_columns.check_keys": "encryption keys, of no client",
-    "connections.encrypted_columns.check_seals": "as the secrets of all",
+    "connections.encrypted_columns.check_encryption": "as the secrets of all",
     "connections.encrypted_columns.replace_lost": "as above",
-    "connections.encrypted_columns.seal_again": "as above",
+    "connections.encrypted_columns.reencrypt": "as above",
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
@@ -49,7 +49,7 @@ BESIDE_THE_WALL: dict[str, str] = {
 UNNOTICED: dict[str, str] = {
     "consistency.sql._astray": "asks about records of a page by their ids, which are no other client's; what is at any "
     "other record is dropped",
-    "erasure.pii_tables.PLACES.fetch_queue.remove": "what it would take of B's own went with the probe of "
+    "erasure.pii_tables.PII_TABLES.fetch_queue.remove": "what it would take of B's own went with the probe of "
     "events.parked_events.DELETE_WANTED, "
     "and no record of A's is wanted",
     "erasure.sql_queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",

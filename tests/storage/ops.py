@@ -37,14 +37,14 @@ MADE_WHEN_RUN = {
         for name in table.children
     },
     **{
-        f"connections.encrypted_columns._reseal.{column}": encrypted_columns._replace_secret(table, column)
+        f"connections.encrypted_columns._replace_secret.{column}": encrypted_columns._replace_secret(table, column)
         for table in encrypted_columns.TABLES
         for column in table.columns
     },
 }
 """Statements that a function makes as it runs, with everything that it may be asked for."""
 MAKERS = {
-    "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete", "connections.encrypted_columns._reseal",
+    "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete", "connections.encrypted_columns._replace_secret",
     "records.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that make statements: for modules that keep them, or as above."""
