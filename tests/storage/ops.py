@@ -44,7 +44,8 @@ MADE_WHEN_RUN = {
 }
 """Statements that a function makes as it runs, with everything that it may be asked for."""
 MAKERS = {
-    "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete", "connections.encrypted_columns._replace_secret",
+    "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete",
+    "connections.encrypted_columns._replace_secret",
     "records.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that make statements: for modules that keep them, or as above."""

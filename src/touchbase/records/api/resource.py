@@ -141,13 +141,8 @@ def creating(api: Api, kind: ResourceType[A, C, R]) -> App:
         finally:
             api.finish_request(scope)
         tag, url = etag(record, options.flat, client.settings), b"%b%d" % (location, record.id)
-        fields = [
-            (b"content-type", JSON),
-            (b"x-request-id", request_id),
-            (b"etag", tag),
-            (b"location", url),
-            *scope.get(RATE_LIMIT_HEADERS, ()),
-        ]
+        fields = [(b"content-type", JSON), (b"x-request-id", request_id), (b"etag", tag), (b"location", url)]
+        fields += scope.get(RATE_LIMIT_HEADERS, ())
         await send_complete(scope, send, 201 if created.is_new else 200, fields, payload)
 
     return endpoint
