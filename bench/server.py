@@ -54,13 +54,13 @@ class BareStore:
         if isinstance(command, StoreDelivery):
             return StoredDelivery(self._last, False)
         if isinstance(command, CreateContact):
-            record = command.contact
+            record = command.record
             record.id = self._last
             record.custom_fields = [CustomField(self._last, name, value, record.created_us) for name, value in command.custom]
             return Created(record, True)
         if isinstance(command, CreateCompany):
-            command.company.id = self._last
-            return Created(command.company, True)
+            command.record.id = self._last
+            return Created(command.record, True)
         if isinstance(command, UpdateContact):
             return _contact(command.id)
         return _client(command.client_id) if isinstance(command, EnsureClient) else None
