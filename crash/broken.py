@@ -111,7 +111,7 @@ def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, wai
         self._away = False
         self._done(commands, [], [])
 
-    self._threads.give(server_server, back)
+    self._threads.give(run, back)
 
 
 def no_dedup() -> None:
