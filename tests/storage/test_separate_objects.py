@@ -318,3 +318,15 @@ async def test_custom_field_whose_events_leave_a_record__leaves_it_too(store: St
 
     found = {one.email: await store.read(GetContact(client, one.id)) for one in await store.read(ListContacts(client, 9))}
     assert {email: [each.name for each in whole.custom_fields] for email, whole in found.items()} == {ANN: [], INFO: ["phone"]}
+
+
+async def test_object_that_returns_to_an_address__joins_the_record_of_the_api_that_has_it(store: Store) -> None:
+    calls = [partner("1", INFO, -50), partner("2", INFO, -45), partner("2", ANN, -40), partner("2", INFO, -30)]
+    for order in itertools.permutations(range(4)):
+        client = await client_of(store)
+        await store.write(CreateContact(Contact(client, 0, NOON - 90 * SECOND, NOON - 90 * SECOND, email=INFO, email_key=INFO)))
+        await receive(store, client, *(calls[place] for place in order))
+
+        [one] = await seen(store, client)
+        assert (one[0], len(one[7])) == (INFO, 5), order
+        assert await differences(store, client) == [], order

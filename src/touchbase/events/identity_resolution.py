@@ -160,7 +160,8 @@ class Resolver:
         """Return the record that the event belongs to, if the API moved an address of `linked` to `owner`; else None."""
         assert subject.primary is not None
         since = self._since(owner)
-        if since is None:
+        # An address that objects of both records had: a separation made the link, and the claims decide.
+        if since is None or (SINCE in owner.stamps and since < owner.stamps[SINCE][1]):
             return None
         is_deliberate = subject.stamp[0] == DELIBERATE
         if self._linked(former_key(self.kind, subject.primary)) is linked:
